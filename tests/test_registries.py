@@ -20,8 +20,7 @@ from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.engine.conditions.operators import OPERATORS, operators
 from kyvsim.engine.context.json_context import ContextLoader
 from kyvsim.engine.context.loaders import LOADERS, loader_of
-from kyvsim.jmespath.functions import Function
-from kyvsim.jmespath.functions.table import FAMILIES, family, functions
+from kyvsim.jmespath.functions import FAMILIES, Function, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious
 from kyvsim.languages.classic.rule_type import RuleType

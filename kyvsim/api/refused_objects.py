@@ -26,7 +26,7 @@ from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Document
-from kyvsim.patch.merge_types import (
+from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel import values
 from kyvsim.cel.costs import RoundSteps, weights
-from kyvsim.cel.environment import FunctionDecl, Overload
+from kyvsim.cel.environment import Frame, FunctionDecl, Overload, Run
 from kyvsim.cel.errors import CelBudgetError, CelError, no_such_overload
 from kyvsim.cel.operators import find_key
 from kyvsim.cel.types import CelType
@@ -18,8 +19,6 @@ from kyvsim.cel.values import MadeList, MadeMap, go_type, show_value, type_name
 # interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&` and `||` do.
 
 _END = object()
-Run = Callable[[list[Any]], Any]
-"""An expression as a closure over its frame: steps left, variables, names of loops."""
 
 
 class LoopParts(NamedTuple):
@@ -33,60 +32,41 @@ class LoopParts(NamedTuple):
     steps: RoundSteps
 
 
-def spend(frame: list[Any], steps: int) -> None:
+def spend(frame: Frame, steps: int) -> None:
     """Take steps from those left; raises BudgetError where there are not so many."""
     frame[0] -= steps
     if frame[0] < 0:
         raise CelBudgetError
 
 
-def charged(run: Run, steps: int) -> Run:
-    """Return what takes steps from those left before it runs."""
-
-    def paying(frame: list[Any]) -> Any:
-        frame[0] -= steps
-        return run(frame)
-
-    return paying
-
-
-def _elements(value: Any) -> Iterable[Any]:
-    if isinstance(value, (list, dict)):
-        found: Iterable[Any] = value
-        return found
-    raise CelError(f"got '{go_type(value)}', expected iterable type")
-
-
-def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(value, list):
-        return enumerate(value)
-    if isinstance(value, dict):
-        if getattr(value, "only_own_kind", False):
-            raise no_such_overload()
-        return value.items()
-    raise CelError(f"unsupported comprehension range type: {go_type(value)}")
-
-
-def _named_rounds(parts: LoopParts) -> Callable[[list[Any]], Iterator[Any]]:
+def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
     """Return what gives the first name of each round, and sets the second where there is one."""
     source, second = parts.source, parts.second
 
-    def one(frame: list[Any]) -> Iterator[Any]:
-        return iter(_elements(source(frame)))
+    def one(frame: Frame) -> Iterator[object]:
+        value = source(frame)
+        if isinstance(value, (list, dict)):
+            return iter(value)
+        raise CelError(f"got '{go_type(value)}', expected iterable type")
 
-    def two(frame: list[Any]) -> Iterator[Any]:
-        for first, element in _pairs(source(frame)):
+    def two(frame: Frame) -> Iterator[object]:
+        value = source(frame)
+        if not isinstance(value, (list, dict)):
+            raise CelError(f"unsupported comprehension range type: {go_type(value)}")
+        if getattr(value, "only_own_kind", False):
+            raise no_such_overload()
+        for first, element in enumerate(value) if isinstance(value, list) else value.items():
             frame[second] = element
             yield first
 
     return two if second else one
 
 
-def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
+def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
     """Return a generator that sets the names for one round after the other."""
     slot, step, rounds = parts.slot, parts.steps.each, _named_rounds(parts)
 
-    def run(frame: list[Any]) -> Iterable[None]:
+    def run(frame: Frame) -> Iterable[None]:
         for first in rounds(frame):
             spend(frame, step)
             frame[slot] = first
@@ -95,7 +75,7 @@ def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
     return run
 
 
-def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> Any:
+def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> object:
     """Return `decides` if a test gives that, else the other boolean.
 
     A test that decides makes up for others that fail; else the first failure is the result.
@@ -116,13 +96,13 @@ def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> 
     return not decides
 
 
-def quantifier(parts: LoopParts, *, decides: bool) -> Run:
+def _quantifier(parts: LoopParts, *, decides: bool) -> Run:
     """Return `exists` (which True decides) or `all` (which False decides)."""
     # As `first_decision`, written out: most loops of policies are these.
     slot, test, rounds = parts.slot, parts.test, _named_rounds(parts)
     step, _, stopped = parts.steps
 
-    def run(frame: list[Any]) -> Any:
+    def run(frame: Frame) -> object:
         fault: CelError | None = None
         rest = rounds(frame)
         for frame[slot] in rest:
@@ -147,14 +127,14 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
     return run
 
 
-def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
+def _takers(parts: LoopParts) -> Callable[[Frame], Iterable[bool]]:
     """Return a generator over the rounds that the test takes.
 
     As upstream, a failing test does not stop the loop, and the last failure is the one reported.
     """
     rounds, test, taken = _rounds(parts), parts.test, parts.steps.taken
 
-    def takers(frame: list[Any]) -> Iterable[bool]:
+    def takers(frame: Frame) -> Iterable[bool]:
         fault: CelError | None = None
         for _ in rounds(frame):
             try:
@@ -173,31 +153,16 @@ def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
     return takers
 
 
-def exactly_one(parts: LoopParts) -> Run:
-    """Return `exists_one`."""
-    takers = _takers(parts)
-    return lambda frame: sum(takers(frame)) == 1
-
-
-def taken(parts: LoopParts) -> Run:
-    """Return `filter`."""
-    takers, slot = _takers(parts), parts.slot
-    return lambda frame: MadeList([frame[slot] for _ in takers(frame)])
-
-
-def mapped(parts: LoopParts, *, tested: bool) -> Run:
-    """Return `map` or `transformList`."""
-    rounds = _takers(parts) if tested else _rounds(parts)
-    result = parts.result
+def _mapped(parts: LoopParts, tested: bool) -> Run:
+    rounds, result = _takers(parts) if tested else _rounds(parts), parts.result
     return lambda frame: MadeList([result(frame) for _ in rounds(frame)])
 
 
-def transformed(parts: LoopParts, *, tested: bool) -> Run:
-    """Return `transformMap`."""
+def _transformed(parts: LoopParts, tested: bool) -> Run:
     rounds = _takers(parts) if tested else _rounds(parts)
     slot, result = parts.slot, parts.result
 
-    def run(frame: list[Any]) -> MadeMap:
+    def run(frame: Frame) -> MadeMap:
         made = MadeMap()
         for _ in rounds(frame):
             made[frame[slot]] = result(frame)
@@ -206,12 +171,11 @@ def transformed(parts: LoopParts, *, tested: bool) -> Run:
     return run
 
 
-def transformed_entries(parts: LoopParts, *, tested: bool) -> Run:
-    """Return `transformMapEntry`: the maps that the rounds give, joined."""
-    rounds = _takers(parts) if tested else _rounds(parts)
-    result = parts.result
+def _transformed_entries(parts: LoopParts, tested: bool) -> Run:
+    """Return the maps that the rounds give, joined."""
+    rounds, result = _takers(parts) if tested else _rounds(parts), parts.result
 
-    def run(frame: list[Any]) -> MadeMap:
+    def run(frame: Frame) -> MadeMap:
         made = MadeMap()
         for _ in rounds(frame):
             entry = result(frame)
@@ -226,12 +190,34 @@ def transformed_entries(parts: LoopParts, *, tested: bool) -> Run:
     return run
 
 
+def compile_loop(kind: str, parts: LoopParts, *, tested: bool) -> Run:
+    """Return a loop macro; `tested` says whether its test may leave rounds out."""
+    if kind in {"all", "exists"}:
+        return _quantifier(parts, decides=kind == "exists")
+    if kind in {"exists_one", "filter"}:
+        takers, slot = _takers(parts), parts.slot
+        if kind == "exists_one":
+            return lambda frame: sum(takers(frame)) == 1
+        return lambda frame: MadeList([frame[slot] for _ in takers(frame)])
+    return _BUILDERS[kind](parts, tested)
+
+
+_BUILDERS: Mapping[str, Callable[[LoopParts, bool], Run]] = MappingProxyType(
+    {
+        "map": _mapped,
+        "transformList": _mapped,
+        "transformMap": _transformed,
+        "transformMapEntry": _transformed_entries,
+    }
+)
+
+
 # Calls of functions as closures that look at the types of their arguments.
 #
 # Source of the rules: upstream cel-go common/decls/decls.go: one overload that the checker left
 # is called if the arguments are of its types; of several, the first whose types they are.
 
-Guard = Callable[[Any], bool]
+Guard = Callable[[object], bool]
 Fault = Callable[..., CelError]
 
 
@@ -246,7 +232,7 @@ def compile_call(
         return _called(found, arguments, classes)
     call = _called(found, tuple(map(itemgetter, range(len(arguments)))), classes)
 
-    def run(frame: list[Any]) -> Any:
+    def run(frame: Frame) -> object:
         given = [one(frame) for one in arguments]
         if before is not None:
             spend(frame, before(given))
@@ -258,13 +244,13 @@ def compile_call(
     return run
 
 
-def weighed(name: str, operand: Run, constant: Any) -> Run:
+def weighed(name: str, operand: Run, constant: object) -> Run:
     """Return the operand of a call with a constant, which pays for the call."""
     before, _ = weights(name, resolved=True)
     if before is None:
         return operand
 
-    def run(frame: list[Any]) -> Any:
+    def run(frame: Frame) -> object:
         value = operand(frame)
         spend(frame, before((value, constant)))
         return value
@@ -289,7 +275,7 @@ def _called(
                 if len(one.arguments) == count
             ]
 
-            def run(*given: Any) -> Any:
+            def run(*given: object) -> object:
                 for guards, one in overloads:
                     if all(
                         guard is None or guard(value)
@@ -328,7 +314,7 @@ def _guarded_call(
         return _class_guarded_binary(run, arguments, (plain[0], plain[1]), fault)
     guards = _guards(overload, classes)
 
-    def call(frame: list[Any]) -> Any:
+    def call(frame: Frame) -> object:
         given = [one(frame) for one in arguments]
         for guard, value in zip(guards, given, strict=True):
             if guard is not None and not guard(value):
@@ -339,15 +325,15 @@ def _guarded_call(
 
 
 def _costly(call: Run, cost: int) -> Run:
-    def run(frame: list[Any]) -> Any:
+    def run(frame: Frame) -> object:
         spend(frame, cost)
         return call(frame)
 
     return run
 
 
-def _class_guarded_unary(run: Callable[..., Any], only: Run, kind: type, fault: Fault) -> Run:
-    def call(frame: list[Any]) -> Any:
+def _class_guarded_unary(run: Callable[..., object], only: Run, kind: type, fault: Fault) -> Run:
+    def call(frame: Frame) -> object:
         value = only(frame)
         if value.__class__ is kind:
             return run(value)
@@ -357,12 +343,12 @@ def _class_guarded_unary(run: Callable[..., Any], only: Run, kind: type, fault: 
 
 
 def _class_guarded_binary(
-    run: Callable[..., Any], arguments: tuple[Run, ...], kinds: tuple[type, type], fault: Fault
+    run: Callable[..., object], arguments: tuple[Run, ...], kinds: tuple[type, type], fault: Fault
 ) -> Run:
     first, second = arguments
     kind, other_kind = kinds
 
-    def call(frame: list[Any]) -> Any:
+    def call(frame: Frame) -> object:
         value = first(frame)
         other = second(frame)
         if value.__class__ is kind and other.__class__ is other_kind:
@@ -394,7 +380,7 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
 
 
 def _map_guard(key: Guard | None, value: Guard | None) -> Guard:
-    def guard(found: Any) -> bool:
+    def guard(found: object) -> bool:
         if not isinstance(found, dict):
             return False
         for one, other in found.items():

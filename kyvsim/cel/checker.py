@@ -1,27 +1,15 @@
 """Type checking: the types of an expression's nodes, and errors in constants and formats."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel import types
+from kyvsim.cel import nodes, types
 from kyvsim.cel.conversion import int_to_timestamp, text_to_duration, text_to_timestamp
 from kyvsim.cel.environment import Environment, FunctionDecl, Overload
 from kyvsim.cel.errors import CelError, Issue
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-    dotted_name,
-)
+from kyvsim.cel.nodes import Node, children, dotted_name
 from kyvsim.cel.string_format import CLAUSE_ERRORS, LATEST_CLAUSE_ERRORS, fill
 from kyvsim.cel.types import DYN, ERROR, CelType, Substitutions, list_of, map_of, show
 from kyvsim.cel.values import runtime_type
@@ -95,7 +83,7 @@ class _Checker:
         self.checked.issues.append(Issue(at, message))
         return ERROR
 
-    def ident(self, node: Ident) -> CelType:
+    def ident(self, node: nodes.Ident) -> CelType:
         found = self.lookup(node.name)
         if found is None:
             return self.undeclared(node.at, node.name)
@@ -113,7 +101,7 @@ class _Checker:
     def undeclared(self, at: int, name: str) -> CelType:
         return self.report(at, f"undeclared reference to '{name}' (in container '')")
 
-    def select(self, node: Select) -> CelType:
+    def select(self, node: nodes.Select) -> CelType:
         name = dotted_name(node)
         if name and not any(name.split(".", 1)[0] in scope for scope in self.scopes):
             found = self.variables.get(name.removeprefix(".")) or TYPE_NAMES.get(name)
@@ -123,13 +111,13 @@ class _Checker:
         found = self.field(node)
         return types.BOOL if node.test else self.known.resolve(found)
 
-    def field(self, node: Select) -> CelType:
+    def field(self, node: nodes.Select) -> CelType:
         operand, was_optional = types.unwrap_optional(self.known.resolve(self.visit(node.operand)))
         found = self.field_of(node, operand)
         optional = was_optional or node.optional
         return types.optional_of(found) if optional else found
 
-    def field_of(self, node: Select, operand: CelType) -> CelType:
+    def field_of(self, node: nodes.Select, operand: CelType) -> CelType:
         if operand.kind == "map":
             return operand.parameters[1]
         if operand.kind == "struct":
@@ -147,7 +135,7 @@ class _Checker:
             self.report(node.at, f"type '{show(operand)}' does not support field selection")
         return DYN
 
-    def call(self, node: Call) -> CelType:
+    def call(self, node: nodes.Call) -> CelType:
         arguments = [self.visit(one) for one in node.arguments]
         target = node.target
         if target is None:
@@ -165,7 +153,7 @@ class _Checker:
         return self.overload(node, function, arguments, member=target is not None)
 
     def overload(
-        self, node: Call, function: FunctionDecl, given: list[CelType], *, member: bool
+        self, node: nodes.Call, function: FunctionDecl, given: list[CelType], *, member: bool
     ) -> CelType:
         if function.name in {"_&&_", "_||_"}:
             return self.logic(node, given)
@@ -208,7 +196,7 @@ class _Checker:
     def no_overload(self, at: int, name: str, shown: str) -> CelType:
         return self.report(at, f"found no matching overload for '{name}' applied to '{shown}'")
 
-    def logic(self, node: Call, given: list[CelType]) -> CelType:
+    def logic(self, node: nodes.Call, given: list[CelType]) -> CelType:
         parts = zip(node.arguments, given, strict=True)
         ok = [self.expects_bool(argument.at, kind) for argument, kind in parts]
         return types.BOOL if all(ok) else ERROR
@@ -236,14 +224,14 @@ class _Checker:
             self.mismatch(node.at, types.optional_of(found), found)
         return inner
 
-    def list_literal(self, node: ListLiteral) -> CelType:
+    def list_literal(self, node: nodes.ListLiteral) -> CelType:
         element: CelType | None = None
         for place, part in enumerate(node.elements):
             found = self.optional_part(part) if place in node.optional else self.visit(part)
             element = self.join(element, found)
         return list_of(element or self.known.fresh())
 
-    def map_literal(self, node: MapLiteral) -> CelType:
+    def map_literal(self, node: nodes.MapLiteral) -> CelType:
         key: CelType | None = None
         value: CelType | None = None
         for entry in node.entries:
@@ -252,7 +240,7 @@ class _Checker:
             value = self.join(value, found)
         return map_of(key or self.known.fresh(), value or self.known.fresh())
 
-    def struct(self, node: StructLiteral) -> CelType:
+    def struct(self, node: nodes.StructLiteral) -> CelType:
         kind = self.env.struct_type(node.type_name)
         if kind is None:
             return self.undeclared(node.at, node.type_name)
@@ -270,14 +258,14 @@ class _Checker:
                 )
         return types.struct(node.type_name)
 
-    def bind(self, node: Bind) -> CelType:
+    def bind(self, node: nodes.Bind) -> CelType:
         value = self.visit(node.value)
         self.scopes.append({node.variable: value})
         found = self.visit(node.body)
         self.scopes.pop()
         return self.known.resolve(found)
 
-    def loop(self, node: Loop) -> CelType:
+    def loop(self, node: nodes.Loop) -> CelType:
         source = self.known.resolve(self.visit(node.source))
         self.scopes.append(dict(zip(node.variables, self.elements(node, source), strict=True)))
         test = self.visit(node.test) if node.test is not None else None
@@ -286,7 +274,7 @@ class _Checker:
         element = self.scopes.pop()[name]
         return self.known.resolve(self.outcome(node, element, test, result))
 
-    def elements(self, node: Loop, source: CelType) -> tuple[CelType, ...]:
+    def elements(self, node: nodes.Loop, source: CelType) -> tuple[CelType, ...]:
         two = len(node.variables) == 2
         if source.kind == "list":
             element = source.parameters[0]
@@ -304,7 +292,7 @@ class _Checker:
         return (ERROR, ERROR) if two else (ERROR,)
 
     def outcome(
-        self, node: Loop, element: CelType, test: CelType | None, result: CelType | None
+        self, node: nodes.Loop, element: CelType, test: CelType | None, result: CelType | None
     ) -> CelType:
         """Return the loop's type, from those of its element, its test and its result."""
         if node.kind in {"all", "exists"}:
@@ -335,15 +323,15 @@ def _signature(given: list[CelType], member: bool) -> str:
 
 _VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingProxyType(
     {
-        Literal: lambda _, node: runtime_type(node.value),
-        Ident: _Checker.ident,
-        Select: _Checker.select,
-        Call: _Checker.call,
-        ListLiteral: _Checker.list_literal,
-        MapLiteral: _Checker.map_literal,
-        StructLiteral: _Checker.struct,
-        Bind: _Checker.bind,
-        Loop: _Checker.loop,
+        nodes.Literal: lambda _, node: runtime_type(node.value),
+        nodes.Ident: _Checker.ident,
+        nodes.Select: _Checker.select,
+        nodes.Call: _Checker.call,
+        nodes.ListLiteral: _Checker.list_literal,
+        nodes.MapLiteral: _Checker.map_literal,
+        nodes.StructLiteral: _Checker.struct,
+        nodes.Bind: _Checker.bind,
+        nodes.Loop: _Checker.loop,
     }
 )
 
@@ -393,22 +381,14 @@ class _UnfitArgumentError(CelError):
     at = 0
 
 
-def check_formats(
-    nodes: Iterable[Node], checked: Checked, *, latest: bool = False
-) -> Iterator[Issue]:
-    """Yield an issue for each call that cannot succeed."""
-    clauses = _LATEST if latest else _PLAIN
-    for node in nodes:
-        if not isinstance(node, Call) or node.function != "format" or len(node.arguments) != 1:
-            continue
-        target, given = node.target, node.arguments[0]
-        if isinstance(target, Literal) and isinstance(given, ListLiteral):
-            yield from _check(node.at, str(target.value), given.elements, checked, clauses)
-
-
-def _check(
-    at: int, text: str, given: tuple[Node, ...], checked: Checked, clauses: _Clauses
-) -> Iterator[Issue]:
+def _check_format(node: Node, checked: Checked, clauses: _Clauses) -> Iterator[Issue]:
+    """Yield an issue for a call of `format` that cannot succeed."""
+    if not isinstance(node, nodes.Call) or node.function != "format" or len(node.arguments) != 1:
+        return
+    target, listed = node.target, node.arguments[0]
+    if not isinstance(target, nodes.Literal) or not isinstance(listed, nodes.ListLiteral):
+        return
+    given = listed.elements
     used = 0
 
     def clause(place: int, letter: str, _precision: int | None) -> str:
@@ -418,17 +398,15 @@ def _check(
         return ""
 
     try:
-        fill(text, len(given), clause)
+        fill(str(target.value), len(given), clause)
     except _UnfitArgumentError as error:
         yield Issue(error.at, str(error))
     except CelError as error:
-        yield Issue(at, str(error))
+        yield Issue(node.at, str(error))
     else:
         if len(given) > used:
-            yield Issue(
-                at,
-                f"too many arguments supplied to string.format (expected {used}, got {len(given)})",
-            )
+            counts = f"(expected {used}, got {len(given)})"
+            yield Issue(node.at, f"too many arguments supplied to string.format {counts}")
 
 
 def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Clauses) -> None:
@@ -438,7 +416,7 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
         error = _UnfitArgumentError(f"{clauses.errors[letter]}, was given {found.name}")
         error.at = argument.at
         raise error
-    if letter == "s" and isinstance(argument, (ListLiteral, MapLiteral)):
+    if letter == "s" and isinstance(argument, (nodes.ListLiteral, nodes.MapLiteral)):
         for part in children(argument):
             _check_argument(part, letter, checked, clauses)
 
@@ -461,37 +439,38 @@ _CHECKS: MappingProxyType[str, Callable[..., object]] = MappingProxyType(
 
 def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue]:
     """Return the issues of an expression whose types are right."""
-    nodes = _nodes(root)
+    parts = _parts(root)
     issues: list[Issue] = []
     if env.checks_literals:
-        issues += [issue for node, _ in nodes for issue in _check_call(node)]
+        issues += [issue for node, _ in parts for issue in _check_call(node)]
     if env.checks_mixtures:
-        for node, exempt in nodes:
+        for node, exempt in parts:
             if not exempt:
                 issues.extend(_check_mixture(node, checked))
     # The strings library brings this check, so that every environment has it (ext/strings.go).
-    issues.extend(check_formats((node for node, _ in nodes), checked, latest=env.latest_formats))
+    clauses = _LATEST if env.latest_formats else _PLAIN
+    issues += [issue for node, _ in parts for issue in _check_format(node, checked, clauses)]
     return issues
 
 
-def _nodes(root: Node) -> list[tuple[Node, bool]]:
+def _parts(root: Node) -> list[tuple[Node, bool]]:
     """Return every node with whether it is part of a `format` call, where types may mix."""
     found: list[tuple[Node, bool]] = []
     pending = [(root, False)]
     while pending:
         node, exempt = pending.pop()
         found.append((node, exempt))
-        inside = exempt or (isinstance(node, Call) and node.function == "format")
+        inside = exempt or (isinstance(node, nodes.Call) and node.function == "format")
         pending += [(child, inside) for child in reversed(children(node))]
     return found
 
 
 def _check_call(node: Node) -> Iterator[Issue]:
-    if not isinstance(node, Call) or not node.arguments:
+    if not isinstance(node, nodes.Call) or not node.arguments:
         return
     test = _CHECKS.get(node.function)
     argument = node.arguments[0]
-    if test is None or not isinstance(argument, Literal):
+    if test is None or not isinstance(argument, nodes.Literal):
         return
     try:
         test(argument.value)
@@ -500,19 +479,16 @@ def _check_call(node: Node) -> Iterator[Issue]:
 
 
 def _check_mixture(node: Node, checked: Checked) -> Iterator[Issue]:
-    if isinstance(node, ListLiteral):
+    """Yield the first element of a list, or all keys and values of a map, of another type."""
+    if isinstance(node, nodes.ListLiteral):
         parts = [(one, place in node.optional) for place, one in enumerate(node.elements)]
-        yield from _different(parts, checked, first_only=True)
-    elif isinstance(node, MapLiteral):
-        keys = [(entry.key, False) for entry in node.entries]
-        yield from _different(keys, checked, first_only=False)
-        values = [(entry.value, entry.optional) for entry in node.entries]
-        yield from _different(values, checked, first_only=False)
+        yield from islice(_different(parts, checked), 1)
+    elif isinstance(node, nodes.MapLiteral):
+        yield from _different([(one.key, False) for one in node.entries], checked)
+        yield from _different([(one.value, one.optional) for one in node.entries], checked)
 
 
-def _different(
-    parts: list[tuple[Node, bool]], checked: Checked, *, first_only: bool
-) -> Iterator[Issue]:
+def _different(parts: list[tuple[Node, bool]], checked: Checked) -> Iterator[Issue]:
     expected: CelType | None = None
     for part, optional in parts:
         found = checked.types[part.id]
@@ -522,5 +498,3 @@ def _different(
             expected = found
         elif not types.same_shape(expected, found):
             yield Issue(part.at, f"expected type '{show(expected)}' but found '{show(found)}'")
-            if first_only:
-                return

@@ -5,7 +5,6 @@ Source of the rules: upstream cel-go common/types (ConvertToType), strconv for t
 
 import math
 import re
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.errors import CelError
@@ -35,7 +34,7 @@ _MAX_DIGITS = 400
 _INT_LIMIT = 1 << 63
 
 
-def _unfit(value: Any, expected: CelType) -> CelError:
+def _unfit(value: object, expected: CelType) -> CelError:
     return CelError(f"type conversion error from '{runtime_type(value)}' to '{expected}'")
 
 
@@ -117,20 +116,19 @@ def int_to_timestamp(seconds: int) -> Timestamp:
     return checked_timestamp(seconds * 1_000_000_000)
 
 
-def to_text(value: Any) -> str:
+def to_text(value: object) -> str:
     """Return a number, truth value, time or text as text."""
-    kind = value.__class__
-    if kind is float:
+    if value.__class__ is float:
         return show_double(value)
-    if kind is bool:
+    if value.__class__ is bool:
         return "true" if value else "false"
-    if kind is bytes:
+    if value.__class__ is bytes:
         try:
-            return str(value.decode())
+            return value.decode()
         except UnicodeDecodeError:
             raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
-    if kind is Duration:
+    if value.__class__ is Duration:
         return show_seconds(value)
-    if kind is Timestamp:
+    if value.__class__ is Timestamp:
         return show_timestamp(value)
     return str(value)

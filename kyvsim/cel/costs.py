@@ -3,23 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kyvsim.cel import nodes
 from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.errors import CelBudgetError
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-)
+from kyvsim.cel.nodes import Call, Ident, ListLiteral, Loop, Node, Select, children
 
 # What calls cost, where it is not one step: it grows with what they are given and make.
 #
@@ -31,19 +20,18 @@ from kyvsim.cel.nodes import (
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""
 
-_Before = Callable[[Sequence[Any]], int]
-_After = Callable[[Sequence[Any], Any], int]
+_Before = Callable[[Sequence[object]], int]
+_After = Callable[[Sequence[object], object], int]
 
 
-def size_of(value: Any) -> int:
+def size_of(value: object) -> int:
     """Return the size of a value as costs count it; 1 for what has none."""
-    kind = value.__class__
-    if kind is list or kind is dict or kind is str:  # asked for each call
-        return len(value)
+    if value.__class__ is list or value.__class__ is dict or value.__class__ is str:
+        return len(value)  # most calls are given these
     return len(value) if isinstance(value, (str, bytes, list, dict)) else 1
 
 
-def bulk_of(value: Any) -> int:
+def bulk_of(value: object) -> int:
     """Return about the length of the text that shows a value; raises BudgetError beyond any use."""
     waiting, found = [value], 0
     while waiting:
@@ -69,11 +57,11 @@ def _tenth(size: int) -> int:
     return ceil(size * 0.1)
 
 
-def _traversed(given: Sequence[Any]) -> int:
+def _traversed(given: Sequence[object]) -> int:
     return _tenth(size_of(given[0]))
 
 
-def _elements(given: Sequence[Any]) -> int:
+def _elements(given: Sequence[object]) -> int:
     """Return the cost of a walk over a list, or over the texts in it."""
     waiting, found = [given[0]], 0
     while waiting:
@@ -87,12 +75,12 @@ def _elements(given: Sequence[Any]) -> int:
     return found
 
 
-def _matched(given: Sequence[Any]) -> int:
+def _matched(given: Sequence[object]) -> int:
     text, pattern = size_of(given[0]), size_of(given[1])
     return _tenth(1 + text) * ceil(pattern * 0.25)
 
 
-def _joined(given: Sequence[Any]) -> int:
+def _joined(given: Sequence[object]) -> int:
     parts = given[0] if isinstance(given[0], list) else ()
     between = size_of(given[1]) if len(given) > 1 else 0
     length = sum(map(size_of, parts)) + between * max(len(parts) - 1, 0)
@@ -100,14 +88,14 @@ def _joined(given: Sequence[Any]) -> int:
     return ceil(length * 2 * 0.1)
 
 
-def _replaced(given: Sequence[Any]) -> int:
+def _replaced(given: Sequence[object]) -> int:
     text, old, new = given[:3]
     if text.__class__ is old.__class__ is new.__class__ is str:
         check_size(len(text) + text.count(old) * max(len(new) - len(old), 0))
     return ceil(size_of(text) * 2 * 0.1)
 
 
-def _added(given: Sequence[Any]) -> int:
+def _added(given: Sequence[object]) -> int:
     if isinstance(given[0], (str, bytes)):
         size = sum(map(size_of, given))
         check_size(size)
@@ -115,14 +103,14 @@ def _added(given: Sequence[Any]) -> int:
     return 1 + _made_at_once(given)
 
 
-def _made_at_once(given: Sequence[Any]) -> int:
+def _made_at_once(given: Sequence[object]) -> int:
     """Return what a call costs for which upstream counts one step however much it makes."""
     size = sum(map(size_of, given))
     check_size(size)
     return size // 10 if size > FREE_SIZE else 0
 
 
-def _ordered(given: Sequence[Any]) -> int:
+def _ordered(given: Sequence[object]) -> int:
     """Return the cost of `<` and the like."""
     first, second = given
     if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
@@ -130,7 +118,7 @@ def _ordered(given: Sequence[Any]) -> int:
     return 1
 
 
-def equality_cost(left: Any, right: Any) -> int:
+def equality_cost(left: object, right: object) -> int:
     """Return the cost of `==` and `!=`."""
     return _tenth(min(size_of(left), size_of(right)))
 
@@ -138,7 +126,7 @@ def equality_cost(left: Any, right: Any) -> int:
 def _self_compared(place: int) -> _Before:
     """Return the cost of a list whose elements are compared with one another."""
 
-    def cost(given: Sequence[Any]) -> int:
+    def cost(given: Sequence[object]) -> int:
         found = given[place]
         size = size_of(found)
         texts = isinstance(found, list) and found and isinstance(found[0], (str, bytes))
@@ -147,41 +135,32 @@ def _self_compared(place: int) -> _Before:
     return cost
 
 
-def _flattened(given: Sequence[Any]) -> int:
+def _flattened(given: Sequence[object]) -> int:
     depth = given[1] if len(given) > 1 and given[1].__class__ is int else 1
     return size_of(given[0]) * (depth if depth >= 0 else 1) + _NEW_LIST
 
 
-def _counted(given: Sequence[Any]) -> int:
+def _counted(given: Sequence[object]) -> int:
     """Return the cost of a range that is not refused for its length."""
     count = given[0]
     return count + _NEW_LIST if count.__class__ is int and 0 <= count <= MAX_RANGE else 1
 
 
-def _shown(given: Sequence[Any]) -> int:
+def _shown(given: Sequence[object]) -> int:
     for one in given:
         bulk_of(one)
     return _traversed(given)
 
 
-def _costs_made(_: Sequence[Any], result: Any) -> int:
-    return size_of(result) + _NEW_LIST
-
-
-def _searched(given: Sequence[Any]) -> float:
+def _searched(given: Sequence[object]) -> float:
     return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
 
 
-def _network_searched(given: Sequence[Any]) -> int:
+def _network_searched(given: Sequence[object]) -> int:
     """Return the cost of asking a network whether an address, or the text of one, is in it."""
     network, other = given
     size = ceil(getattr(network, "bits", 0) / 8)
     return _tenth(2 * size) + (_tenth(len(other)) if isinstance(other, str) else 0)
-
-
-def _network_compared(given: Sequence[Any]) -> int:
-    size = ceil(getattr(given[0], "bits", 0) / 8)
-    return _network_searched(given) + _tenth(size) + 1
 
 
 _NEW_LIST = 11
@@ -210,7 +189,9 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
         ),
         **dict.fromkeys(("base64.encode", "base64.decode"), lambda given: 1 + _traversed(given)),
         "containsIP": _network_searched,
-        "containsCIDR": _network_compared,
+        "containsCIDR": lambda given: (
+            _network_searched(given) + _tenth(ceil(getattr(given[0], "bits", 0) / 8)) + 1
+        ),
         "validate": lambda given: (
             _tenth(1 + size_of(given[1])) * ceil(getattr(given[0], "pattern_size", 0) * 0.25)
         ),
@@ -244,8 +225,7 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
 """What is known of a call before it runs, by the function's name."""
 AFTER: Mapping[str, _After] = MappingProxyType(
     {
-        "slice": _costs_made,
-        "reverse": _costs_made,
+        **dict.fromkeys(("slice", "reverse"), lambda _, result: size_of(result) + _NEW_LIST),
         "regex.extractAll": lambda given, result: ceil(
             _NEW_LIST + _searched(given) + size_of(result)
         ),
@@ -283,7 +263,7 @@ CONVERSIONS = frozenset(
 )
 """What is done of a constant before anything is evaluated."""
 _INDEXES = frozenset({"_[_]", "_[?_]"})
-_NEW = MappingProxyType({ListLiteral: 10, MapLiteral: 30, StructLiteral: 40})
+_NEW = MappingProxyType({ListLiteral: 10, nodes.MapLiteral: 30, nodes.StructLiteral: 40})
 PLAIN = frozenset({str, bool, int, type(None)})
 """The types of literals with which a comparison has a cost that is known beforehand."""
 _LONGEST_PLAIN = 10
@@ -303,25 +283,11 @@ class RoundSteps(NamedTuple):
 
 def comparison_steps(node: Node) -> int | None:
     """Return what comparing with this costs; None where it goes by what is compared."""
-    if not isinstance(node, Literal) or node.value.__class__ not in PLAIN:
+    if not isinstance(node, nodes.Literal) or node.value.__class__ not in PLAIN:
         return None
     if node.value.__class__ is str and len(node.value) > _LONGEST_PLAIN:
         return None
     return int(node.value != "")
-
-
-def calls_by_weight(node: Call, checked: Checked) -> bool:
-    """Return whether a call pays when it is run.
-
-    As upstream, what goes by the overload costs one step where the types leave several.
-    """
-    function, fitting = checked.overloads[node.id]
-    resolved = len(fitting) == 1
-    if function.name in BY_OVERLOAD and not resolved:
-        return False
-    if resolved and fitting[0].cost > 1:
-        return True
-    return weights(function.name, resolved=resolved) != (None, None)
 
 
 def steps(node: Node, checked: Checked) -> int:
@@ -336,7 +302,7 @@ def steps(node: Node, checked: Checked) -> int:
         return _of_call(node, checked)
     if isinstance(node, Loop):
         return steps(node.source, checked) + 1 + (node.kind == "exists_one")
-    if isinstance(node, Bind):
+    if isinstance(node, nodes.Bind):
         return steps(node.body, checked)
     return _NEW[node.__class__] + sum(steps(one, checked) for one in children(node))
 
@@ -355,9 +321,16 @@ def _of_call(node: Call, checked: Checked) -> int:
             return sum(steps(one, checked) for one in node.arguments)
     elif node.function in {"or", "orValue"} and node.target is not None:
         return steps(node.target, checked)
-    is_member = checked.overloads[node.id][1][0].member
-    parts = (node.target, *node.arguments) if node.target and is_member else node.arguments
-    return (not calls_by_weight(node, checked)) + sum(steps(one, checked) for one in parts)
+    function, fitting = checked.overloads[node.id]
+    parts = (node.target, *node.arguments) if node.target and fitting[0].member else node.arguments
+    resolved = len(fitting) == 1
+    # As upstream, what goes by the overload costs one step where the types leave several; other
+    # calls that have a weight pay when they are run.
+    pays_later = (resolved or function.name not in BY_OVERLOAD) and (
+        (resolved and fitting[0].cost > 1)
+        or weights(function.name, resolved=resolved) != (None, None)
+    )
+    return (not pays_later) + sum(steps(one, checked) for one in parts)
 
 
 def _of_attribute(node: Node, checked: Checked) -> int:
@@ -381,28 +354,22 @@ def round_steps(node: Loop, checked: Checked) -> RoundSteps:
     """Return what the rounds of a loop take: the macros stand for a condition and a step."""
     test = 0 if node.test is None else steps(node.test, checked)
     result = 0 if node.result is None else steps(node.result, checked)
-    if node.kind == "all":
-        return RoundSteps(3 + test, stopped=2)
-    if node.kind == "exists":
-        return RoundSteps(4 + test, stopped=3)
-    if node.kind == "exists_one":
-        return RoundSteps(test, taken=2)
-    if node.kind == "filter":
-        return RoundSteps(test, taken=13)
-    made = result + _steps_made(node, checked)
-    return RoundSteps(made) if node.test is None else RoundSteps(test, taken=made)
-
-
-def _steps_made(node: Loop, checked: Checked) -> int:
-    """Return what it takes to add a result to those of the rounds before."""
+    if node.kind in {"all", "exists"}:
+        more = node.kind == "exists"
+        return RoundSteps(3 + more + test, stopped=2 + more)
+    if node.kind in {"exists_one", "filter"}:
+        return RoundSteps(test, taken=2 if node.kind == "exists_one" else 13)
+    # To a result comes what it takes to add it to those of the rounds before.
     if node.kind in {"transformMap", "transformMapEntry"}:
-        return 3 if node.kind == "transformMap" else 2
-    return 2 if node.result is None or is_constant(node.result, checked) else 12
+        result += 3 if node.kind == "transformMap" else 2
+    else:
+        result += 2 if node.result is None or is_constant(node.result, checked) else 12
+    return RoundSteps(result) if node.test is None else RoundSteps(test, taken=result)
 
 
 def is_constant(node: Node, checked: Checked) -> bool:
     """Return whether the value of a node is known before anything is evaluated."""
-    if isinstance(node, Literal):
+    if isinstance(node, nodes.Literal):
         return True
     if isinstance(node, (Ident, Select)):
         name = checked.names.get(node.id, "").removeprefix(".")
@@ -412,7 +379,7 @@ def is_constant(node: Node, checked: Checked) -> bool:
             return isinstance(node.arguments[1], ListLiteral) and not node.arguments[1].elements
         converts = node.function in CONVERSIONS and node.target is None
         return converts and all(is_constant(one, checked) for one in node.arguments)
-    if isinstance(node, (ListLiteral, MapLiteral)):
+    if isinstance(node, (ListLiteral, nodes.MapLiteral)):
         return all(is_constant(one, checked) for one in children(node))
     return False
 

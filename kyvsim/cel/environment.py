@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import types
 from kyvsim.cel.errors import CelError
@@ -13,6 +13,11 @@ from kyvsim.model.ports import CEL_STEPS
 CALL_LIMIT = 1_000_000
 """The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
 
+Frame: TypeAlias = list[Any]
+"""What an expression runs on: the number of steps left, then values of variables and loops."""
+Run: TypeAlias = Callable[[Frame], object]
+"""An expression as a closure over its frame."""
+
 
 class Overload(NamedTuple):
     """One signature of a function, and what runs."""
@@ -21,10 +26,10 @@ class Overload(NamedTuple):
     """Whether its first argument is the receiver, before a dot."""
     arguments: tuple[CelType, ...]
     result: CelType
-    run: Callable[..., Any]
+    run: Callable[..., object]
     cost: int = 1
     """The steps that a call costs beside those of its arguments, where that matters."""
-    optimize: Callable[..., Any] | None = None
+    optimize: Callable[..., Run] | None = None
     """Makes the closure where the second argument is a constant; may raise CelError."""
 
 
@@ -44,7 +49,7 @@ class StructType(NamedTuple):
 
     field: Callable[[str], CelType]
     """Gives the type of a field by its name."""
-    make: Callable[[dict[str, Any]], Any]
+    make: Callable[[dict[str, object]], object]
     """Makes a value of its fields; may raise CelError."""
 
 
@@ -165,9 +170,9 @@ _NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
 
 def function(
     signature: str,
-    run: Callable[..., Any],
+    run: Callable[..., object],
     cost: int = 1,
-    optimize: Callable[..., Any] | None = None,
+    optimize: Callable[..., Run] | None = None,
 ) -> FunctionDecl:
     """Return one overload of a function, whose signature is as in `math.abs(int) -> int`."""
     name, arguments, result = _read_signature(signature)
@@ -176,9 +181,9 @@ def function(
 
 def method(
     signature: str,
-    run: Callable[..., Any],
+    run: Callable[..., object],
     cost: int = 1,
-    optimize: Callable[..., Any] | None = None,
+    optimize: Callable[..., Run] | None = None,
 ) -> FunctionDecl:
     """Return one overload that is called on a receiver, as in `list<A>.indexOf(A) -> int`."""
     name, arguments, result = _read_signature(signature)
@@ -202,7 +207,7 @@ def _read_signature(signature: str) -> tuple[str, tuple[CelType, ...], CelType]:
 def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
     """Return a test whether `run` raises no CelError."""
 
-    def test(*given: Any) -> bool:
+    def test(*given: object) -> bool:
         try:
             run(*given)
         except CelError:

@@ -8,26 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    dotted_name,
-)
+from kyvsim.cel import nodes
+from kyvsim.cel.nodes import Call, Ident, Loop, Node, dotted_name
 from kyvsim.cel.operators import NUMBERS
 
 OR_VALUE = "__orValueCompat__"
 """The function that `orValue` becomes: a value that is not optional is taken as it is."""
 
 _SIMPLE_NAME = "argument must be a simple name"
-_NO_IDENTIFIER = "argument is not an identifier"
 _SORT_INPUT = "@__sortBy_input__"
 Ids: TypeAlias = Iterator[int]
 """Gives the number of each new node."""
@@ -62,9 +50,9 @@ def _variable(node: Node, message: str) -> str:
 
 def _has(ids: Ids, call: Call) -> Node:
     found = call.arguments[0]
-    if not isinstance(found, Select) or found.test or found.optional:
+    if not isinstance(found, nodes.Select) or found.test or found.optional:
         raise MacroError(found.at, "invalid argument to has() macro")
-    return Select(next(ids), call.at, found.operand, found.field, test=True)
+    return nodes.Select(next(ids), call.at, found.operand, found.field, test=True)
 
 
 def _quantifier(ids: Ids, call: Call) -> Node:
@@ -72,15 +60,12 @@ def _quantifier(ids: Ids, call: Call) -> Node:
     return _loop(ids, call, call.function, (name,), call.arguments[1], None)
 
 
-def _map(ids: Ids, call: Call) -> Node:
-    name = _variable(call.arguments[0], _NO_IDENTIFIER)
+def _map_or_filter(ids: Ids, call: Call) -> Node:
+    name = _variable(call.arguments[0], "argument is not an identifier")
+    if call.function == "filter":
+        return _loop(ids, call, "filter", (name,), call.arguments[1], None)
     *test, result = call.arguments[1:]
     return _loop(ids, call, "map", (name,), test[0] if test else None, result)
-
-
-def _filter(ids: Ids, call: Call) -> Node:
-    name = _variable(call.arguments[0], _NO_IDENTIFIER)
-    return _loop(ids, call, "filter", (name,), call.arguments[1], None)
 
 
 def _two_variables(call: Call) -> tuple[str, str]:
@@ -96,14 +81,13 @@ def _two_variables(call: Call) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _quantifier_of_two(ids: Ids, call: Call) -> Node:
-    kind = "exists_one" if call.function == "existsOne" else call.function
-    return _loop(ids, call, kind, _two_variables(call), call.arguments[2], None)
-
-
-def _transform(ids: Ids, call: Call) -> Node:
+def _loop_of_two(ids: Ids, call: Call) -> Node:
     *test, result = call.arguments[2:]
-    return _loop(ids, call, call.function, _two_variables(call), test[0] if test else None, result)
+    variables = _two_variables(call)
+    if call.function.startswith("transform"):
+        return _loop(ids, call, call.function, variables, test[0] if test else None, result)
+    kind = "exists_one" if call.function == "existsOne" else call.function
+    return _loop(ids, call, kind, variables, result, None)
 
 
 def _optional_map(ids: Ids, call: Call) -> Node:
@@ -114,7 +98,7 @@ def _optional_map(ids: Ids, call: Call) -> Node:
         )
     at, target = call.at, _target(call)
     value = Call(next(ids), at, "value", target, ())
-    result: Node = Bind(next(ids), at, variable.name, value, body)
+    result: Node = nodes.Bind(next(ids), at, variable.name, value, body)
     if call.function == "optMap":
         result = Call(next(ids), at, "optional.of", None, (result,))
     present = Call(next(ids), at, "hasValue", target, ())
@@ -124,18 +108,15 @@ def _optional_map(ids: Ids, call: Call) -> Node:
 
 def _sort_by(ids: Ids, call: Call) -> Node:
     target = _target(call)
-    if not isinstance(target, (ListLiteral, Select, Ident, Loop, Bind, Call)):
+    if not isinstance(target, (nodes.ListLiteral, nodes.Select, Ident, Loop, nodes.Bind, Call)):
         kinds = "a list, identifier, comprehension, call or select expression"
         raise MacroError(target.at, f"sortBy can only be applied to {kinds}")
     at = call.at
-    keys = _map(ids, call._replace(target=Ident(next(ids), at, _SORT_INPUT)))
+    source = Ident(next(ids), at, _SORT_INPUT)
+    keys = _map_or_filter(ids, call._replace(function="map", target=source))
     read = Ident(next(ids), at, _SORT_INPUT)
     sort = Call(next(ids), at, "@sortByAssociatedKeys", read, (keys,))
-    return Bind(next(ids), at, _SORT_INPUT, target, sort)
-
-
-def _or_value(ids: Ids, call: Call) -> Node:
-    return Call(next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0]))
+    return nodes.Bind(next(ids), at, _SORT_INPUT, target, sort)
 
 
 def _bind(ids: Ids, call: Call) -> Node:
@@ -145,7 +126,7 @@ def _bind(ids: Ids, call: Call) -> Node:
     variable, value, body = call.arguments
     if not isinstance(variable, Ident):
         raise MacroError(variable.at, "cel.bind() variable names must be simple identifiers")
-    return Bind(next(ids), call.at, variable.name, value, body)
+    return nodes.Bind(next(ids), call.at, variable.name, value, body)
 
 
 def _extreme(ids: Ids, call: Call) -> Node:
@@ -158,22 +139,22 @@ def _extreme(ids: Ids, call: Call) -> Node:
         raise MacroError(target.at, f"{name} requires at least one argument")
     if len(arguments) == 1:
         only = arguments[0]
-        several = only.elements if isinstance(only, ListLiteral) else (only,)
+        several = only.elements if isinstance(only, nodes.ListLiteral) else (only,)
         if not several or not all(map(_may_be_number, several)):
             raise MacroError(only.at, f"{name} invalid single argument value")
     for one in arguments[1:] and arguments:
         if not _may_be_number(one):
             raise MacroError(one.at, f"{name} simple literal arguments must be numeric")
     if len(arguments) > 2:
-        arguments = (ListLiteral(next(ids), call.at, arguments, frozenset()),)
+        arguments = (nodes.ListLiteral(next(ids), call.at, arguments, frozenset()),)
     name = "math.@max" if call.function == "greatest" else "math.@min"
     return Call(next(ids), call.at, name, None, arguments)
 
 
 def _may_be_number(node: Node) -> bool:
-    if isinstance(node, Literal):
+    if isinstance(node, nodes.Literal):
         return node.value.__class__ in NUMBERS
-    return not isinstance(node, (ListLiteral, MapLiteral, StructLiteral))
+    return not isinstance(node, (nodes.ListLiteral, nodes.MapLiteral, nodes.StructLiteral))
 
 
 def _has_extension(ids: Ids, call: Call) -> Node:
@@ -183,9 +164,9 @@ def _has_extension(ids: Ids, call: Call) -> Node:
         return call
     message, name = call.arguments
     field = dotted_name(name)
-    if not isinstance(name, Select) or not field:
+    if not isinstance(name, nodes.Select) or not field:
         raise MacroError(name.at, "invalid extension field")
-    return Select(next(ids), call.at, message, field, test=call.function == "hasExt")
+    return nodes.Select(next(ids), call.at, message, field, test=call.function == "hasExt")
 
 
 _ANY_NUMBER = -1
@@ -197,24 +178,27 @@ _ALWAYS: MappingProxyType[tuple[str, int, bool], _Expander] = MappingProxyType(
         ("all", 2, True): _quantifier,
         ("exists", 2, True): _quantifier,
         ("exists_one", 2, True): _quantifier,
-        ("map", 2, True): _map,
-        ("map", 3, True): _map,
-        ("filter", 2, True): _filter,
+        ("map", 2, True): _map_or_filter,
+        ("map", 3, True): _map_or_filter,
+        ("filter", 2, True): _map_or_filter,
     }
 )
 _BY_LIBRARY: MappingProxyType[str, Mapping[tuple[str, int], _Expander]] = MappingProxyType(
     {
         "two_variables": {
-            **{(name, 3): _quantifier_of_two for name in ("all", "exists")},
-            **{(name, 3): _quantifier_of_two for name in ("exists_one", "existsOne")},
+            **{(name, 3): _loop_of_two for name in ("all", "exists", "exists_one", "existsOne")},
             **{
-                (name, count): _transform
+                (name, count): _loop_of_two
                 for name in ("transformList", "transformMap", "transformMapEntry")
                 for count in (3, 4)
             },
         },
         "optional": {("optMap", 2): _optional_map, ("optFlatMap", 2): _optional_map},
-        "lenient_or_value": {("orValue", 1): _or_value},
+        "lenient_or_value": {
+            ("orValue", 1): lambda ids, call: Call(
+                next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0])
+            )
+        },
         "sort_by": {("sortBy", 2): _sort_by},
         "bindings": {("bind", 3): _bind},
         "math": {("greatest", _ANY_NUMBER): _extreme, ("least", _ANY_NUMBER): _extreme},

@@ -29,11 +29,11 @@ from kyvsim.cel.values import (
 NUMBERS = frozenset({int, float, UInt})
 
 
-def equals(left: Any, right: Any) -> bool:
+def equals(left: object, right: object) -> bool:
     """Return whether two values are equal."""
     kind = left.__class__
     if kind is str:
-        return bool(left == right)
+        return left == right
     if isinstance(left, list):
         return isinstance(right, list) and len(left) == len(right) and all(map(equals, left, right))
     if isinstance(left, dict):
@@ -43,24 +43,24 @@ def equals(left: Any, right: Any) -> bool:
             and all(_is_entry(key, value, right) for key, value in left.items())
         )
     if kind is right.__class__:
-        if kind is Timestamp:
-            return bool(left.nanoseconds == right.nanoseconds)
-        if kind is Optional:
+        if left.__class__ is Timestamp and right.__class__ is Timestamp:
+            return left.nanoseconds == right.nanoseconds
+        if left.__class__ is Optional and right.__class__ is Optional:
             return left.present == right.present and equals(left.value, right.value)
-        return bool(left == right)
+        return left == right
     if kind in NUMBERS and right.__class__ in NUMBERS:
         return compare_numbers(left, right) == 0
     return False
 
 
-def _is_entry(key: Any, value: Any, among: dict[Any, Any]) -> bool:
+def _is_entry(key: object, value: object, among: dict[object, object]) -> bool:
     if key.__class__ is bool or key.__class__ in NUMBERS:
         found = find_key(among, key)
         return found is not None and equals(value, found[0])
     return key in among and equals(value, among[key])
 
 
-def equated(left: Any, right: Any) -> bool:
+def equated(left: object, right: object) -> bool:
     """Return what `==` says of two values.
 
     Kubernetes' own types have no answer but for null and for their own kind: raises CelError.
@@ -72,7 +72,7 @@ def equated(left: Any, right: Any) -> bool:
     return equals(left, right)
 
 
-def differs(left: Any, right: Any) -> bool:
+def differs(left: object, right: object) -> bool:
     """Return what `!=` says of two values: what has no answer differs."""
     return getattr(right, "computed", False) or not equals(left, right)
 
@@ -98,7 +98,7 @@ def _compare_double(double: float, whole: int) -> int:
     return -1 if double < other else 1
 
 
-def contains(item: Any, among: Any) -> bool:
+def contains(item: object, among: object) -> bool:
     """Return whether a list holds an item, or a map has a key; raises CelError for others."""
     if isinstance(among, list):
         if item.__class__ is str:
@@ -109,7 +109,7 @@ def contains(item: Any, among: Any) -> bool:
     raise no_such_overload()
 
 
-def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
+def find_key(found: dict[object, object], key: object) -> tuple[object] | None:
     """Return the map's value for a key in a tuple, or None where it lacks the key.
 
     Raises CelError for bytes, on which upstream dies.
@@ -119,9 +119,9 @@ def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
         return (found[key],) if key in found else None
     if kind is bytes and found.__class__ is MadeMap:
         raise _unhashable()
-    if (kind is not bool and kind not in NUMBERS) or (kind is float and math.isnan(key)):
+    if (kind is not bool and kind not in NUMBERS) or key not in found:
         return None
-    if key not in found:
+    if key.__class__ is float and math.isnan(key):
         return None
     written = next(one for one in found if one == key)
     # upstream looks a double up as a whole number, and never a whole number as a double.
@@ -129,12 +129,12 @@ def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
     return (found[key],) if fits and (written.__class__ is bool) == (kind is bool) else None
 
 
-def as_key(value: Any) -> Any:
+def as_key(value: object) -> object:
     """Return a value as a key of a map; a list or map is a key that equals nothing but itself."""
     kind = value.__class__
     if kind is str:
         return value
-    if kind is list or kind is TextList:
+    if value.__class__ is list or value.__class__ is TextList:
         return MadeList(value)
     if kind is bytes:
         raise _unhashable()
@@ -169,10 +169,10 @@ def compare(left: Any, right: Any) -> int:
     raise no_such_overload()
 
 
-def _relation(sign: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
+def _relation(sign: str, holds: Callable[[int], bool]) -> Callable[[object, object], bool]:
     fault = f"no such overload: _{sign}_"
 
-    def relation(left: Any, right: Any) -> bool:
+    def relation(left: object, right: object) -> bool:
         if left.__class__ not in COMPARABLE:
             raise CelError(fault)
         if left != left or right != right:  # noqa: PLR0124 — only a NaN differs from itself
@@ -216,9 +216,7 @@ def checked_uint(number: int) -> UInt:
 
 def checked_duration(nanoseconds: int) -> Duration:
     """Return a duration; raises CelError where it does not fit into 64 bits."""
-    if -_MAX_INT - 1 <= nanoseconds <= _MAX_INT:
-        return Duration(nanoseconds)
-    raise CelError("integer overflow")
+    return Duration(checked_int(nanoseconds))
 
 
 def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
@@ -228,7 +226,7 @@ def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
     raise CelError("timestamp overflow")
 
 
-def _unfit(sign: str, left: Any, takes: frozenset[type]) -> CelError:
+def _unfit(sign: str, left: object, takes: frozenset[type]) -> CelError:
     if left.__class__ in takes or left.__class__ in _RECEIVERS:
         return no_such_overload()
     return CelError(f"no such overload: _{sign}_")
@@ -238,7 +236,7 @@ _LISTS = (list, MadeList, JoinedList, TextList)
 _ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp, *_LISTS})
 
 
-def add(left: Any, right: Any) -> Any:
+def add(left: Any, right: Any) -> object:
     """Return `left + right`."""
     kind = left.__class__
     if kind is right.__class__:
@@ -262,7 +260,7 @@ def add(left: Any, right: Any) -> Any:
 _SUBTRACTORS = frozenset({int, UInt, float, Duration, Timestamp})
 
 
-def subtract(left: Any, right: Any) -> Any:
+def subtract(left: Any, right: Any) -> object:
     """Return `left - right`."""
     kind = left.__class__
     if kind is right.__class__:
@@ -284,8 +282,8 @@ def _numeric(
     takes: frozenset[type],
     whole: Callable[[int, int], int],
     double: Callable[[float, float], float],
-) -> Callable[[Any, Any], Any]:
-    def operation(left: Any, right: Any) -> Any:
+) -> Callable[[object, object], object]:
+    def operation(left: Any, right: Any) -> object:
         kind = left.__class__
         if kind is right.__class__ and kind in takes:
             if kind is int:
@@ -328,7 +326,7 @@ divide = _numeric("/", _NUMERIC, _quotient, _divide_doubles)
 modulo = _numeric("%", frozenset({int, UInt}), _remainder, lambda a, _: a)
 
 
-def negate(value: Any) -> Any:
+def negate(value: object) -> object:
     """Return `-value`."""
     if value.__class__ is float:
         return -value
@@ -341,7 +339,7 @@ def negate(value: Any) -> Any:
     raise CelError("no such overload: -_")
 
 
-def invert(value: Any) -> bool:
+def invert(value: object) -> bool:
     """Return `!value`."""
     if value is True:
         return False
@@ -355,11 +353,9 @@ def invert(value: Any) -> bool:
 # Source of the rules: upstream cel-go interpreter/attributes.go.
 
 _QUALIFIERS = frozenset({str, int, UInt, float, bool})
-_HELD = object()
-"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
 
 
-def select(value: Any, field: str) -> Any:
+def select(value: object, field: str) -> object:
     """Return a field; of an optional value, an optional one."""
     if isinstance(value, dict):
         if field in value:
@@ -373,7 +369,7 @@ def select(value: Any, field: str) -> Any:
     raise CelError(f"no such key: {field}")
 
 
-def select_if_present(value: Any, field: str) -> Optional:
+def select_if_present(value: object, field: str) -> Optional:
     """Return a field as an optional value."""
     if value.__class__ is Optional:
         if not value.present:
@@ -389,18 +385,13 @@ def select_if_present(value: Any, field: str) -> Optional:
     return NONE
 
 
-def without_fields(value: Any) -> Any:
-    """Return something without fields and elements in place of an optional value."""
-    return _HELD if value.__class__ is Optional else value
-
-
-def refuse_list(value: Any) -> None:
+def refuse_list(value: object) -> None:
     """Raise CelError if a field of a list is selected, even optionally."""
     if isinstance(value, list):
         raise CelError("unsupported index type 'string' in list")
 
 
-def has_field(value: Any, field: str) -> bool:
+def has_field(value: object, field: str) -> bool:
     """Return whether there is a field; whatever has no fields lacks it."""
     if value.__class__ is Optional:
         value = value.value
@@ -410,7 +401,7 @@ def has_field(value: Any, field: str) -> bool:
     return isinstance(value, dict) and field in value
 
 
-def index(value: Any, key: Any) -> Any:
+def index(value: object, key: object) -> object:
     """Return an element by its place or key; of an optional value, an optional one."""
     check_qualifier(key)
     if isinstance(value, list):
@@ -428,7 +419,7 @@ def index(value: Any, key: Any) -> Any:
     raise CelError(f"no such key: {show_value(key)}")
 
 
-def index_if_present(value: Any, key: Any) -> Optional:
+def index_if_present(value: object, key: object) -> Optional:
     """Return an element as an optional value."""
     check_qualifier(key)
     if value.__class__ is Optional:
@@ -446,14 +437,14 @@ def index_if_present(value: Any, key: Any) -> Optional:
     return NONE
 
 
-def check_qualifier(key: Any, *, constant: bool = False) -> None:
+def check_qualifier(key: object, *, constant: bool = False) -> None:
     """Raise CelError for a value that cannot be a key of anything."""
     if key.__class__ not in _QUALIFIERS:
         name = "<nil>" if key is None and not constant else go_type(key)
         raise CelError(f"invalid qualifier type: {name}")
 
 
-def list_index(key: Any) -> int:
+def list_index(key: object) -> int:
     """Return an index of a list; raises CelError if it is not a whole number."""
     if key.__class__ in {int, UInt}:
         return int(key)

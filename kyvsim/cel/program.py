@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.cel.calls import Run
 from kyvsim.cel.checker import check, check_literals
 from kyvsim.cel.compiler import NodeHook, lower
-from kyvsim.cel.environment import CALL_LIMIT, Environment
+from kyvsim.cel.environment import CALL_LIMIT, Environment, Frame, Run
 from kyvsim.cel.errors import CelBudgetError, CelError, CompileError, Issue, describe
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.cel.types import DYN, CelType
@@ -46,7 +45,7 @@ class Program(NamedTuple):
             return self
         return _compile(self.text, self.env, DYN, on_node)._replace(meter=self.meter)
 
-    def evaluate(self, values: Sequence[Any]) -> Any:
+    def evaluate(self, values: Sequence[object]) -> object:
         """Return the value, in plain lists and maps, for the variables' values.
 
         They stand in the order of the environment.
@@ -55,9 +54,9 @@ class Program(NamedTuple):
         """
         return plain(self.value(values))
 
-    def value(self, values: Sequence[Any]) -> Any:
+    def value(self, values: Sequence[object]) -> object:
         """Return the value as other expressions see it; raises as `evaluate` does."""
-        frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
+        frame: Frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
         if self.meter is not None and _VARIABLES in self.reads:
             meter = self.meter
             counted = self.limit
@@ -144,11 +143,11 @@ def _refused(text: str, issues: Sequence[Issue]) -> CompileError:
 # The variables of a policy: expressions that are evaluated when they are first read.
 
 _Known = TypeVar("_Known")
-Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]
+Evaluate: TypeAlias = Callable[[str, _Known, Sequence[object]], object]
 """Returns the value of a variable with some name and expression, where these values are seen."""
 
 
-class LazyVariables(dict[str, Any], Generic[_Known]):
+class LazyVariables(dict[str, object], Generic[_Known]):
     """The variables of a policy on one request, each evaluated when it is first read.
 
     A loop over them goes through the values and not through the names.
@@ -161,7 +160,7 @@ class LazyVariables(dict[str, Any], Generic[_Known]):
         self,
         kind: CelType,
         known: Mapping[str, _Known],
-        values: Sequence[Any],
+        values: Sequence[object],
         evaluate: Evaluate[_Known],
     ) -> None:
         """Take the values that their own expressions see, these variables among them."""
@@ -177,17 +176,17 @@ class LazyVariables(dict[str, Any], Generic[_Known]):
     def __contains__(self, name: object) -> bool:
         return name in self._known
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         found = self[name] = self._evaluate(name, self._known[name], self._values)
         return found
 
 
-def plainly(_name: str, program: Program, values: Sequence[Any]) -> Any:
+def plainly(_name: str, program: Program, values: Sequence[object]) -> object:
     """Return the value of a variable; its errors are those of who reads it."""
     return program.value(values)
 
 
-def composited(name: str, program: Program, values: Sequence[Any]) -> Any:
+def composited(name: str, program: Program, values: Sequence[object]) -> object:
     """Return the value of a variable; its errors name it.
 
     upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go

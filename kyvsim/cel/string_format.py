@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel.conversion import text_to_double, to_text
 from kyvsim.cel.errors import CelError
@@ -19,7 +18,6 @@ from kyvsim.kubernetes.go_text import format_float, quote
 
 _DEFAULT_PRECISION = 6
 _MAX_PRECISION_DIGITS = 5
-_INTS = frozenset({int, UInt})
 _PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 
@@ -90,7 +88,7 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
     return letter, precision, at + 1
 
 
-def _clause(value: Any, letter: str, precision: int | None) -> str:
+def _clause(value: object, letter: str, precision: int | None) -> str:
     if letter == "s":
         return _shown(value)
     if letter in "fe":
@@ -98,21 +96,19 @@ def _clause(value: Any, letter: str, precision: int | None) -> str:
     return _digits(value, letter, CLAUSE_ERRORS)
 
 
-def _digits(value: Any, letter: str, errors: Mapping[str, str]) -> str:
+def _digits(value: object, letter: str, errors: Mapping[str, str]) -> str:
     """Return what the clauses for whole numbers make of a value in all versions."""
-    kind = value.__class__
-    if letter == "b" and kind is bool:
+    if letter == "b" and value.__class__ is bool:
         return "1" if value else "0"
-    if letter in "dbxXo" and kind in _INTS:
+    if letter in "dbxXo" and (value.__class__ is int or value.__class__ is UInt):
         return format(int(value), letter)
-    if letter in "xX" and kind in {str, bytes}:
-        found = (value.encode() if kind is str else value).hex()
-        return str(found.upper() if letter == "X" else found)
+    if letter in "xX" and (value.__class__ is str or value.__class__ is bytes):
+        found = (value.encode() if isinstance(value, str) else value).hex()
+        return found.upper() if letter == "X" else found
     raise CelError(f"{errors[letter]}, was given {type_name(value)}")
 
 
-def _shown(value: Any) -> str:
-    kind = value.__class__
+def _shown(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
     if isinstance(value, dict):
@@ -123,38 +119,37 @@ def _shown(value: Any) -> str:
         return f"{{{', '.join(f'{key}:{value}' for key, value in pairs)}}}"
     if value is None:
         return "null"
-    if kind is CelType:
-        return str(value)
-    if kind in _PRINTED:
+    if value.__class__ in _PRINTED:
         return to_text(value)
     raise CelError(f"{CLAUSE_ERRORS['s']}, was given {type_name(value)}")
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     """Return a value inside of a list or map."""
-    kind = value.__class__
-    if kind is str:
+    if value.__class__ is str:
         return quote(value)
-    if kind is bytes:
+    if value.__class__ is bytes:
         return f"b{quote(value.decode('utf-8', 'replace'))}"
-    if kind is float:
+    if value.__class__ is float:
         if math.isfinite(value):
             return f"{value:.6f}"
         return quote("NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf")
-    if kind is Timestamp:
+    if value.__class__ is Timestamp:
         return f"timestamp({quote(to_text(value))})"
-    if kind is Duration:
+    if value.__class__ is Duration:
         return f"duration({quote(to_text(value))})"
-    if isinstance(value, (list, dict)) or value is None or kind in _PRINTED:
+    if isinstance(value, (list, dict)) or value is None or value.__class__ in _PRINTED:
         return _shown(value)
     raise CelError(f"no formatting function for {runtime_type(value).name}")
 
 
-def _double(value: Any, letter: str, precision: int) -> str:
-    kind = value.__class__
-    if kind is not float and not (kind is str and value in _NOT_NUMBERS):
+def _double(value: object, letter: str, precision: int) -> str:
+    if value.__class__ is str and value in _NOT_NUMBERS:
+        number = text_to_double(value)
+    elif value.__class__ is float:
+        number = value
+    else:
         raise CelError(f"{CLAUSE_ERRORS[letter]}, was given {type_name(value)}")
-    number = text_to_double(value) if kind is str else value
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -179,7 +174,6 @@ _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶�
 #
 # Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
 
-_LATEST_PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
 LATEST_CLAUSE_ERRORS: Mapping[str, str] = MappingProxyType(
     {
         **CLAUSE_ERRORS,
@@ -194,20 +188,20 @@ LATEST_CLAUSE_ERRORS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _latest_clause(value: Any, letter: str, precision: int | None) -> str:
-    kind = value.__class__
+def _latest_clause(value: object, letter: str, precision: int | None) -> str:
     if letter == "s":
         return _shown_by_latest(value)
-    if letter in "fe" and (kind is float or kind in _INTS):
+    if letter in "fe" and (
+        value.__class__ is float or value.__class__ is int or value.__class__ is UInt
+    ):
         digits = _DEFAULT_PRECISION if precision is None else precision
         return _special(float(value)) or f"{float(value):.{digits}{letter}}"
-    if letter == "d" and kind is float:
+    if letter == "d" and value.__class__ is float:
         return _number(value)
     return _digits(value, letter, LATEST_CLAUSE_ERRORS)
 
 
-def _shown_by_latest(value: Any) -> str:
-    kind = value.__class__
+def _shown_by_latest(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shown_by_latest, value))}]"
     if isinstance(value, dict):
@@ -218,13 +212,11 @@ def _shown_by_latest(value: Any) -> str:
         return f"{{{', '.join(f'{key}: {one}' for key, one in pairs)}}}"
     if value is None:
         return "null"
-    if kind in _INTS:
-        return str(int(value))
-    if kind is float:
+    if value.__class__ is float:
         return _number(value)
-    if kind is CelType:
-        return str(value.name)
-    if kind in _LATEST_PRINTED:
+    if value.__class__ is CelType:
+        return value.name
+    if value.__class__ in _PRINTED:
         return to_text(value)
     raise CelError(f"{LATEST_CLAUSE_ERRORS['s']}, was given {type_name(value)}")
 
@@ -239,7 +231,7 @@ def _special(value: float) -> str:
     return "" if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
 
 
-def _formatter(clause: Callable[..., str]) -> Callable[[str, list[Any]], str]:
+def _formatter(clause: Callable[..., str]) -> Callable[[str, list[object]], str]:
     """Return a function that fills in the clauses of a text."""
     return lambda text, arguments: fill(
         text, len(arguments), lambda place, *parts: clause(arguments[place], *parts)

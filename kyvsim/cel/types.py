@@ -1,6 +1,7 @@
 """Types of expressions, as the checker knows them and `type()` returns them; their unification."""
 
 from collections.abc import Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -62,19 +63,12 @@ def optional_of(inner: CelType) -> CelType:
     return CelType("opaque", "optional_type", (inner,))
 
 
-def opaque(name: str) -> CelType:
-    """Return a type that only a library's functions know how to use."""
-    return CelType("opaque", name)
-
-
-def struct(name: str) -> CelType:
-    """Return a type with declared fields."""
-    return CelType("struct", name)
-
-
-def parameter(name: str) -> CelType:
-    """Return a type variable."""
-    return CelType("parameter", name)
+opaque = partial(CelType, "opaque")
+"""Returns a type, by its name, that only a library's functions know how to use."""
+struct = partial(CelType, "struct")
+"""Returns a type with declared fields, by its name."""
+parameter = partial(CelType, "parameter")
+"""Returns a type variable, by its name."""
 
 
 def unwrap_optional(found: CelType) -> tuple[CelType, bool]:

@@ -6,20 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from kyvsim.cel import nodes
 from kyvsim.cel.macros import OR_VALUE
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-)
+from kyvsim.cel.nodes import Node, children
 from kyvsim.cel.values import show_value
 
 _Path: TypeAlias = tuple[str | int, ...]
@@ -47,14 +36,14 @@ def written(node: Node) -> str:
 
 def object_path(node: Node) -> _Path | None:
     """Return where in `object` a node looks, if it leads there and does nothing else."""
-    if isinstance(node, Ident):
+    if isinstance(node, nodes.Ident):
         return () if node.name == "object" else None
-    if isinstance(node, Select):
+    if isinstance(node, nodes.Select):
         return _with(object_path(node.operand), node.field)
-    if isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}:
+    if isinstance(node, nodes.Call) and node.function in {"_[_]", "_[?_]"}:
         operand, key = node.arguments
-        return _with(object_path(operand), key.value) if isinstance(key, Literal) else None
-    if isinstance(node, Call) and node.function == OR_VALUE:
+        return _with(object_path(operand), key.value) if isinstance(key, nodes.Literal) else None
+    if isinstance(node, nodes.Call) and node.function == OR_VALUE:
         return object_path(node.arguments[0])
     return None
 
@@ -77,12 +66,12 @@ def _with(path: _Path | None, step: Any) -> _Path | None:
 
 def _inside(node: Node, least: int) -> str:
     """Return a part, in parentheses where it binds less tightly than that."""
-    tightness = _TIGHTNESS.get(node.function, _LOOSE) if isinstance(node, Call) else _LOOSE
+    tightness = _TIGHTNESS.get(node.function, _LOOSE) if isinstance(node, nodes.Call) else _LOOSE
     text = written(node)
     return f"({text})" if tightness < least else text
 
 
-def _call(node: Call) -> str:
+def _call(node: nodes.Call) -> str:
     name, parts = node.function, node.arguments
     if name == "_?_:_":
         test, chosen, other = (_inside(one, 2) for one in parts)
@@ -103,12 +92,12 @@ def _call(node: Call) -> str:
     return f"{start}{name}({', '.join(map(written, parts))})"
 
 
-def _select(node: Select) -> str:
+def _select(node: nodes.Select) -> str:
     text = f"{_inside(node.operand, _LOOSE)}.{'?' if node.optional else ''}{node.field}"
     return f"has({text})" if node.test else text
 
 
-def _loop(node: Loop) -> str:
+def _loop(node: nodes.Loop) -> str:
     parts = [
         *node.variables,
         *(written(one) for one in (node.test, node.result) if one is not None),
@@ -116,32 +105,30 @@ def _loop(node: Loop) -> str:
     return f"{_inside(node.source, _LOOSE)}.{node.kind}({', '.join(parts)})"
 
 
-def _literal(node: Literal) -> str:
+def _literal(node: nodes.Literal) -> str:
     value = node.value
     return json.dumps(value, ensure_ascii=False) if value.__class__ is str else show_value(value)
 
 
-def _map(node: MapLiteral) -> str:
-    entries = (f"{written(one.key)}: {written(one.value)}" for one in node.entries)
-    return f"{{{', '.join(entries)}}}"
-
-
-def _struct(node: StructLiteral) -> str:
-    fields = (f"{one.name}: {written(one.value)}" for one in node.fields)
-    return f"{node.type_name}{{{', '.join(fields)}}}"
+def _map_or_struct(node: nodes.MapLiteral | nodes.StructLiteral) -> str:
+    if isinstance(node, nodes.StructLiteral):
+        name, parts = node.type_name, [(one.name, one.value) for one in node.fields]
+    else:
+        name, parts = "", [(written(one.key), one.value) for one in node.entries]
+    return f"{name}{{{', '.join(f'{key}: {written(value)}' for key, value in parts)}}}"
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
     {
-        Literal: _literal,
-        Ident: lambda node: node.name,
-        Select: _select,
-        Call: _call,
-        ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
-        MapLiteral: _map,
-        StructLiteral: _struct,
-        Loop: _loop,
-        Bind: lambda node: (
+        nodes.Literal: _literal,
+        nodes.Ident: lambda node: node.name,
+        nodes.Select: _select,
+        nodes.Call: _call,
+        nodes.ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
+        nodes.MapLiteral: _map_or_struct,
+        nodes.StructLiteral: _map_or_struct,
+        nodes.Loop: _loop,
+        nodes.Bind: lambda node: (
             f"cel.bind({node.variable}, {written(node.value)}, {written(node.body)})"
         ),
     }

@@ -40,13 +40,13 @@ class Optional(NamedTuple):
     """A value that may be missing."""
 
     present: bool
-    value: Any = None
+    value: object = None
 
 
 NONE: Final = Optional(present=False)
 
 
-class MadeList(list[Any]):
+class MadeList(list[object]):
     """A list that an expression made, where what it was given is a plain `list`.
 
     Kyverno's functions see the difference. As a key of a map it is itself only, as in Go.
@@ -57,7 +57,7 @@ class MadeList(list[Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none
 
 
-class JoinedList(list[Any]):
+class JoinedList(list[object]):
     """A list that `+` made of two, and as a key what a MadeList is."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class TextList(list[str]):
     __slots__ = ()
 
 
-class MadeMap(dict[Any, Any]):
+class MadeMap(dict[object, object]):
     """A map that an expression made, where what it was given is a plain `dict`."""
 
     __slots__ = ()
@@ -93,11 +93,11 @@ class Message(dict[str, Any]):
         """Whether it is a structure of Go, whose fields cannot be selected optionally."""
         self.is_literal = False
         """Whether an expression wrote it out, where a function would have made it."""
-        self.hidden: Any = None
+        self.hidden: Mapping[str, object] = MappingProxyType({})
         """What functions see of it, and no expression."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value with plain lists and maps in place of those that expressions made."""
     if isinstance(value, MadeMap):
         return {key: plain(one) for key, one in value.items()}
@@ -106,39 +106,41 @@ def plain(value: Any) -> Any:
     return value
 
 
-_TYPES: MappingProxyType[type, CelType] = MappingProxyType(
+_LIST, _MAP = CelType("list", "list"), CelType("map", "map")
+_TYPES: Mapping[type, tuple[CelType, str]] = MappingProxyType(
     {
-        str: types.STRING,
-        bool: types.BOOL,
-        int: types.INT,
-        float: types.DOUBLE,
-        UInt: types.UINT,
-        bytes: types.BYTES,
-        type(None): types.NULL,
-        Duration: types.DURATION,
-        Timestamp: types.TIMESTAMP,
-        list: CelType("list", "list"),
-        dict: CelType("map", "map"),
-        MadeList: CelType("list", "list"),
-        JoinedList: CelType("list", "list"),
-        TextList: CelType("list", "list"),
-        MadeMap: CelType("map", "map"),
-        Optional: types.opaque("optional_type"),
-        CelType: types.TYPE,
+        str: (types.STRING, "types.String"),
+        bool: (types.BOOL, "types.Bool"),
+        int: (types.INT, "types.Int"),
+        float: (types.DOUBLE, "types.Double"),
+        UInt: (types.UINT, "types.Uint"),
+        bytes: (types.BYTES, "types.Bytes"),
+        type(None): (types.NULL, "types.Null"),
+        Duration: (types.DURATION, "types.Duration"),
+        Timestamp: (types.TIMESTAMP, "types.Timestamp"),
+        list: (_LIST, "[]interface {}"),
+        dict: (_MAP, "map[string]interface {}"),
+        MadeList: (_LIST, "*types.baseList"),
+        JoinedList: (_LIST, "*types.concatList"),
+        TextList: (_LIST, "*types.baseList"),
+        MadeMap: (_MAP, "*types.baseMap"),
+        Optional: (types.opaque("optional_type"), "*types.Optional"),
+        CelType: (types.TYPE, "*types.Type"),
     }
 )
+"""The types of values of a class: in expressions, and in upstream's code."""
 
 
-def runtime_type(value: Any) -> CelType:
+def runtime_type(value: object) -> CelType:
     """Return the type of a value, without parameters."""
     found = _TYPES.get(value.__class__)
     if found is not None:
-        return found
+        return found[0]
     declared = getattr(value, "cel_type", None)
-    return declared if isinstance(declared, CelType) else _TYPES[dict]
+    return declared if isinstance(declared, CelType) else _MAP
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """Return the name of a value's type as messages show it."""
     return runtime_type(value).name
 
@@ -146,7 +148,7 @@ def type_name(value: Any) -> str:
 def class_of(kind: CelType) -> type | None:
     """Return the Python class of the values of a type, or None where there is no single one."""
     # What parameters a type has makes no difference.
-    return next((cls for cls, known in _TYPES.items() if known[:2] == kind[:2]), None)
+    return next((cls for cls, (known, _) in _TYPES.items() if known[:2] == kind[:2]), None)
 
 
 # Values as error messages show them, the way Go prints them.
@@ -173,55 +175,30 @@ def show_seconds(value: Duration) -> str:
     return f"{format_float(-seconds if value.nanoseconds < 0 else seconds, 'f')}s"
 
 
-_GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
-    {
-        str: "types.String",
-        float: "types.Double",
-        int: "types.Int",
-        UInt: "types.Uint",
-        bool: "types.Bool",
-        bytes: "types.Bytes",
-        type(None): "types.Null",
-        Duration: "types.Duration",
-        Timestamp: "types.Timestamp",
-        Optional: "*types.Optional",
-        CelType: "*types.Type",
-        list: "[]interface {}",
-        dict: "map[string]interface {}",
-        MadeList: "*types.baseList",
-        JoinedList: "*types.concatList",
-        TextList: "*types.baseList",
-        MadeMap: "*types.baseMap",
-    }
-)
-
-
-def go_type(value: Any) -> str:
+def go_type(value: object) -> str:
     """Return the name that a value's type has in upstream's code, which some messages show."""
-    found = _GO_TYPES.get(value.__class__) or getattr(value, "go_type", "")
-    return found or f"cel.{type_name(value).rpartition('.')[2]}"
+    found = _TYPES.get(value.__class__)
+    name: str = found[1] if found is not None else getattr(value, "go_type", "")
+    return name or f"cel.{type_name(value).rpartition('.')[2]}"
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """Return a value as Go's `%v` prints it."""
-    kind = value.__class__
-    if kind is str:
-        return str(value)
     if value is None:
         return "null"
-    if kind is bool:
+    if value.__class__ is bool:
         return "true" if value else "false"
-    if kind is float:
+    if value.__class__ is float:
         return show_double(value)
     if isinstance(value, list):
         return f"[{', '.join(map(show_value, value))}]"
     if isinstance(value, dict):
         parts = (f"{show_value(key)}: {show_value(one)}" for key, one in value.items())
         return f"{{{', '.join(parts)}}}"
-    if kind is Duration:
+    if value.__class__ is Duration:
         return format_duration(value.nanoseconds)
-    if kind is Timestamp:
+    if value.__class__ is Timestamp:
         return show_timestamp(value)
-    if kind is bytes:
-        return str(value.decode("utf-8", "replace"))
+    if value.__class__ is bytes:
+        return value.decode("utf-8", "replace")
     return str(value)

@@ -17,7 +17,7 @@ from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import INPUT, OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
-from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.functions import functions
 from kyvsim.jmespath.show_tree import show_tree
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep

@@ -22,7 +22,7 @@ from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.field_reference import FieldPath, FieldReference, Subject
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
+from kyvsim.schema.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.server import scale_of
 
 # One case: a request, and the objects that exist beside it.

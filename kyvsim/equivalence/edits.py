@@ -22,7 +22,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.field_reference import FieldPath, Segment
-from kyvsim.patch.merge_types import Type
+from kyvsim.schema.merge_types import Type
 
 # Values to try at a place: what a policy writes for it, what just misses that, and unusual ones.
 #

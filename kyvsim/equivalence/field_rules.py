@@ -12,7 +12,8 @@ from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.field_reference import FieldPath, Segment
-from kyvsim.patch.merge_types import (
+from kyvsim.patch.structured_merge import misfits
+from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,
@@ -24,7 +25,6 @@ from kyvsim.patch.merge_types import (
     read_type,
     resolve,
 )
-from kyvsim.patch.structured_merge import misfits
 from kyvsim.simulator.api_server.defaults import as_typed
 
 # What the types of Kubernetes leave out: allowed values and required fields.

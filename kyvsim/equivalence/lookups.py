@@ -15,7 +15,7 @@ from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.model.mocks import ImageData
-from kyvsim.patch.merge_types import FindType, Type
+from kyvsim.schema.merge_types import FindType, Type
 
 _T = TypeVar("_T")
 IMAGE = "Image"

@@ -33,7 +33,7 @@ from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.patch.merge_types import FindType
+from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.suite.coverage import PointCounter

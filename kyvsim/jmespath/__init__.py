@@ -1,9 +1,10 @@
 """JMESPath expressions and texts with `{{ }}`: the only room that knows jmespath."""
 
-from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
-from kyvsim.jmespath.query import Query, compile_query
+from kyvsim.jmespath.functions import QueryError
+from kyvsim.jmespath.parse import QuerySyntaxError
+from kyvsim.jmespath.query import NotFoundError, Query, compile_query
 from kyvsim.jmespath.template import Template, compile_template
-from kyvsim.jmespath.variables import RuleScope
+from kyvsim.jmespath.variables import RuleScope, SubstitutionError
 from kyvsim.model.ports import System
 
 __all__ = [

@@ -1,22 +1,28 @@
-"""The closures of nodes: those that fetch, project and collect, and those that decide.
+"""Syntax trees of expressions as closures: one function for each type of node, by upstream's rules.
 
-Truth and type names are those of upstream's evaluator.
+A closure takes the current value and returns a value, or a `MissingValue` where a map lacks the
+key; any other error raises `QueryError`. upstream: kyverno/go-jmespath `interpreter.go`. Its map
+order is random; here values of a map come in the order of their keys.
+
+Some nodes have special forms for what policies write most; a special form gives the same answers
+with fewer calls.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import chain, repeat
 from operator import ge, gt, le, lt
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.kubernetes.objects import Json
+from kyvsim.jmespath.functions import Function, QueryError
+from kyvsim.jmespath.parse import Tree
+from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.quantities import deep_equal
-from kyvsim.model.ports import FEW, Meter
+from kyvsim.model.ports import FEW, SHORT, Meter, System
 
-# Truth and type names as upstream's evaluator has them.
-#
-# upstream: kyverno/go-jmespath `util.go` and `functions.go`.
+Run: TypeAlias = Callable[[object], object]
+"""Takes the current value; returns a value or a `MissingValue`; raises `QueryError`."""
 
 
 class MissingValue:
@@ -31,68 +37,69 @@ class MissingValue:
         return False
 
 
-NUMERIC: Final = frozenset({int, float})
-"""Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
+_NUMERIC: Final = frozenset({int, float})
+"""Classes whose zero is true: upstream's truth is `value or value.__class__ in _NUMERIC`."""
 
 
-def _is_list_of(kind: type) -> Callable[[Json], bool]:
-    return lambda value: value.__class__ is list and all(item.__class__ is kind for item in value)
+class LoweringContext(NamedTuple):
+    """What calls of functions need."""
+
+    function: Callable[[str], Function | None]
+    system: System
+    bindings: Mapping[str, object] = MappingProxyType({})
+    """What `$name` stands for."""
+    on_node: Callable[[Tree, Run], Run] | None = None
+    """Takes the closure of each part that is evaluated once, and returns the replacement."""
+
+    def without_hook(self) -> "LoweringContext":
+        """Return the same for parts that are evaluated for each element of a list."""
+        return self._replace(on_node=None) if self.on_node else self
 
 
-_TYPE_CHECKS: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
-    {
-        "number": lambda value: value.__class__ is float,
-        "string": lambda value: value.__class__ is str,
-        "array": lambda value: value.__class__ is list,
-        "object": lambda value: value.__class__ is dict,
-        "array[number]": _is_list_of(float),
-        "array[string]": _is_list_of(str),
-        "expref": callable,
-    }
-)
+def lower(tree: Tree, context: LoweringContext) -> Run:
+    """Return the closure that evaluates a tree."""
+    run = _LOWERINGS[tree["type"]](tree, context)
+    return context.on_node(tree, run) if context.on_node else run
 
 
-def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
-    """Return the test of an argument against a record's types; None where all are welcome."""
-    if "any" in types:
-        return None
-    checks = tuple(check for name, check in _TYPE_CHECKS.items() if name in types)
-    if len(checks) == 1:
-        return checks[0]
-    return lambda value: any(check(value) for check in checks)
+def _children(tree: Tree, context: LoweringContext) -> tuple[Run, ...]:
+    return tuple(lower(child, context) for child in tree["children"])
 
 
-# The closures of nodes that fetch: fields and chains of them, projections, collections.
-#
-# Each comes in the general form and in the special forms that policies use most; a special form
-# gives the same answers with fewer calls.
-
-
-Run: TypeAlias = Callable[[Json], Json]
-"""Takes the current value; returns a value or a `MissingValue`; raises `QueryError`."""
-
-
-def identity(value: Json) -> Json:
-    """Return the current value."""
+def _identity(value: object) -> object:
     return value
 
 
-def field(key: str) -> Run:
-    """Return `key` of a map (Missing where it lacks it), None of anything else."""
-    missing = MissingValue(key)
+def _constant(value: object) -> Run:
+    return lambda _: value
 
-    def run(value: Json) -> Json:
-        return value.get(key, missing) if value.__class__ is dict else None
+
+def _failing(message: str, arguments: tuple[Run, ...] = ()) -> Run:
+    """Return what raises a QueryError after evaluating the arguments, which may fail first."""
+
+    def run(value: object) -> object:
+        _argument_values(arguments, value)
+        raise QueryError(message)
 
     return run
 
 
-def fields(keys: tuple[str, ...]) -> Run:
-    """Return the closure of `a.b.c`: a try at the whole path, the rules only if it fails."""
-    return _SHORT_PATHS.get(len(keys), _long_path)(keys)
+def _variable(tree: Tree, context: LoweringContext) -> Run:
+    name = tree["value"]
+    if name not in context.bindings:
+        return _failing(f"variable not defined: {name}")
+    return _constant(context.bindings[name])
 
 
-def _walk(value: Json, keys: tuple[str, ...]) -> Json:
+# Fields and chains of them.
+
+
+def _field(key: str) -> Run:
+    missing = MissingValue(key)
+    return lambda value: value.get(key, missing) if value.__class__ is dict else None
+
+
+def _walk(value: object, keys: tuple[str, ...]) -> object:
     """Follow the keys with all the rules."""
     for key in keys:
         if value.__class__ is not dict:
@@ -104,7 +111,7 @@ def _walk(value: Json, keys: tuple[str, ...]) -> Json:
 
 
 def _long_path(keys: tuple[str, ...]) -> Run:
-    def run(value: Json) -> Json:
+    def run(value: Any) -> object:
         found = value
         try:
             for key in keys:
@@ -119,7 +126,7 @@ def _long_path(keys: tuple[str, ...]) -> Run:
 def _two_fields(keys: tuple[str, ...]) -> Run:
     first, second = keys
 
-    def run(value: Json) -> Json:
+    def run(value: Any) -> object:
         try:
             return value[first][second]
         except (KeyError, TypeError):
@@ -131,7 +138,7 @@ def _two_fields(keys: tuple[str, ...]) -> Run:
 def _three_fields(keys: tuple[str, ...]) -> Run:
     first, second, third = keys
 
-    def run(value: Json) -> Json:
+    def run(value: Any) -> object:
         try:
             return value[first][second][third]
         except (KeyError, TypeError):
@@ -143,7 +150,7 @@ def _three_fields(keys: tuple[str, ...]) -> Run:
 def _four_fields(keys: tuple[str, ...]) -> Run:
     first, second, third, fourth = keys
 
-    def run(value: Json) -> Json:
+    def run(value: Any) -> object:
         try:
             return value[first][second][third][fourth]
         except (KeyError, TypeError):
@@ -153,14 +160,35 @@ def _four_fields(keys: tuple[str, ...]) -> Run:
 
 
 _SHORT_PATHS: Final[Mapping[int, Callable[[tuple[str, ...]], Run]]] = MappingProxyType(
-    {1: lambda keys: field(keys[0]), 2: _two_fields, 3: _three_fields, 4: _four_fields}
+    {1: lambda keys: _field(keys[0]), 2: _two_fields, 3: _three_fields, 4: _four_fields}
 )
+"""Paths are tried as a whole first, and walked by the rules only if that fails."""
 
 
-def in_turn(parts: tuple[Run, ...]) -> Run:
-    """Return the closure of `a.b[0]` in general: a missing field ends it."""
+def _steps(tree: Tree) -> list[Tree]:
+    """Return the parts of `a.b[0].c` in order, without the nodes that only join them."""
+    if tree["type"] not in {"subexpression", "index_expression"}:
+        return [] if tree["type"] in {"identity", "current"} else [tree]
+    return [step for child in tree["children"] for step in _steps(child)]
 
-    def run(value: Json) -> Json:
+
+def _chain(tree: Tree, context: LoweringContext) -> Run:
+    """Lower `a.b[0].c`: runs of fields become one closure each, a missing field ends it."""
+    parts: list[Run] = []
+    keys: list[str] = []
+    for step in [*_steps(tree), None]:
+        if step is not None and step["type"] == "field":
+            keys.append(step["value"])
+            continue
+        if keys:
+            parts.append(_SHORT_PATHS.get(len(keys), _long_path)(tuple(keys)))
+            keys = []
+        if step is not None:
+            parts.append(lower(step, context))
+    if len(parts) < 2:
+        return parts[0] if parts else _identity
+
+    def run(value: object) -> object:
         for part in parts:
             value = part(value)
             if value.__class__ is MissingValue:
@@ -170,21 +198,10 @@ def in_turn(parts: tuple[Run, ...]) -> Run:
     return run
 
 
-def pipe(left: Run, right: Run) -> Run:
-    """Return the closure of `a | b`; a missing field on either side is null."""
+def _index(tree: Tree, _: LoweringContext) -> Run:
+    place = tree["value"]
 
-    def run(value: Json) -> Json:
-        found = left(value)
-        found = right(None if found.__class__ is MissingValue else found)
-        return None if found.__class__ is MissingValue else found
-
-    return run
-
-
-def index(place: int) -> Run:
-    """Return the closure of `[place]`; null outside of the list and for no list."""
-
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         if value.__class__ is not list:
             return None
         try:
@@ -195,24 +212,60 @@ def index(place: int) -> Run:
     return run
 
 
-def cut(start: int | None, stop: int | None, step: int | None) -> Run:
-    """Return the closure of `[start:stop:step]`."""
-    part = slice(start, stop, step)
+def _slice(tree: Tree, _: LoweringContext) -> Run:
+    part = slice(*tree["children"])
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         if value.__class__ is not list:
             return None
-        if step == 0:
+        if part.step == 0:
             raise QueryError("Invalid slice, step cannot be 0")
         return value[part]
 
     return run
 
 
-def project(left: Run, right: Run, meter: Meter) -> Run:
-    """Return the closure of `left[*]right`: null and missing results are dropped."""
+def _pipe(left: Run, right: Run) -> Run:
+    def run(value: object) -> object:
+        found = left(value)
+        found = right(None if found.__class__ is MissingValue else found)
+        return None if found.__class__ is MissingValue else found
 
-    def run(value: Json) -> Json:
+    return run
+
+
+# Projections and collections: null and missing results are dropped.
+
+
+def _projection(tree: Tree, context: LoweringContext) -> Run:
+    of, each = tree["children"]
+    left = lower(of, context)
+    if each["type"] == "identity":
+
+        def elements(value: object) -> object:
+            items = left(value)
+            if items.__class__ is not list:
+                return None
+            return [item for item in items if item is not None]
+
+        return elements
+    if each["type"] == "field":
+        key = each["value"]
+
+        def fields(value: object) -> object:
+            items = left(value)
+            if items.__class__ is not list:
+                return None
+            return [
+                found
+                for item in items
+                if item.__class__ is dict and (found := item.get(key)) is not None
+            ]
+
+        return fields
+    right, meter = lower(each, context.without_hook()), context.system.meter
+
+    def run(value: object) -> object:
         items = left(value)
         if items.__class__ is not list:
             return None
@@ -224,45 +277,18 @@ def project(left: Run, right: Run, meter: Meter) -> Run:
     return run
 
 
-def project_identity(left: Run) -> Run:
-    """Return the closure of `left[*]`."""
+def _flatten(tree: Tree, context: LoweringContext) -> Run:
+    """Lower `left[]` without what follows; a failing left side is null."""
+    left, meter = lower(tree["children"][0], context), context.system.meter
 
-    def run(value: Json) -> Json:
-        items = left(value)
-        if items.__class__ is not list:
-            return None
-        return [item for item in items if item is not None]
-
-    return run
-
-
-def project_field(left: Run, key: str) -> Run:
-    """Return the closure of `left[*].key`."""
-
-    def run(value: Json) -> Json:
-        items = left(value)
-        if items.__class__ is not list:
-            return None
-        return [
-            found
-            for item in items
-            if item.__class__ is dict and (found := item.get(key)) is not None
-        ]
-
-    return run
-
-
-def flatten(left: Run, meter: Meter) -> Run:
-    """Return the closure of `left[]` without what follows; a failing left side is null."""
-
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         try:
             items = left(value)
         except QueryError:
             return None
         if items.__class__ is not list:
             return None
-        flat: list[Json] = []
+        flat: list[object] = []
         for item in items:
             if item.__class__ is list:
                 flat += item
@@ -275,10 +301,13 @@ def flatten(left: Run, meter: Meter) -> Run:
     return run
 
 
-def select(left: Run, right: Run, condition: Run, meter: Meter) -> Run:
-    """Return the closure of `left[?condition]right`; a failing left side is null."""
+def _filter(tree: Tree, context: LoweringContext) -> Run:
+    """Lower `left[?condition]right`; a failing left side is null."""
+    of, *rest = tree["children"]
+    right, condition = (lower(one, context.without_hook()) for one in rest)
+    left, meter = lower(of, context), context.system.meter
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         try:
             items = left(value)
         except QueryError:
@@ -290,7 +319,7 @@ def select(left: Run, right: Run, condition: Run, meter: Meter) -> Run:
         kept = []
         for item in items:
             met = condition(item)
-            if met or met.__class__ in NUMERIC:
+            if met or met.__class__ in _NUMERIC:
                 found = right(item)
                 if found is not None and found.__class__ is not MissingValue:
                     kept.append(found)
@@ -299,13 +328,16 @@ def select(left: Run, right: Run, condition: Run, meter: Meter) -> Run:
     return run
 
 
-def project_values(left: Run, right: Run, meter: Meter) -> Run:
-    """Return the closure of `left.*right`; a failing left side is null.
+def _values(tree: Tree, context: LoweringContext) -> Run:
+    """Lower `left.*right`; a failing left side is null.
 
     upstream (a slip there) first runs `right` on as many nulls as the map has values.
     """
+    of, each = tree["children"]
+    right = lower(each, context.without_hook())
+    left, meter = lower(of, context), context.system.meter
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         try:
             found = left(value)
         except QueryError:
@@ -324,10 +356,10 @@ def project_values(left: Run, right: Run, meter: Meter) -> Run:
     return run
 
 
-def listed(parts: tuple[Run, ...]) -> Run:
-    """Return the closure of `[a, b]`."""
+def _list(tree: Tree, context: LoweringContext) -> Run:
+    parts = _children(tree, context)
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         if value is None:
             return None
         return [None if (x := part(value)).__class__ is MissingValue else x for part in parts]
@@ -335,10 +367,10 @@ def listed(parts: tuple[Run, ...]) -> Run:
     return run
 
 
-def keyed(parts: tuple[tuple[str, Run], ...]) -> Run:
-    """Return the closure of `{x: a}`."""
+def _map(tree: Tree, context: LoweringContext) -> Run:
+    parts = [(pair["value"], lower(pair["children"][0], context)) for pair in tree["children"]]
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         if value is None:
             return None
         return {
@@ -348,16 +380,60 @@ def keyed(parts: tuple[tuple[str, Run], ...]) -> Run:
     return run
 
 
-# The closures of nodes that decide: equality, order, or, and, not.
-#
-# The special forms of equality know what a literal on one side can equal.
+# Comparisons, and, or, not.
 
 
-def equals(left: Run, right: Run, meter: Meter) -> Run:
-    """Return the closure of `left == right`; a missing field is null."""
+def _comparator(tree: Tree, context: LoweringContext) -> Run:
+    name, (left, right) = tree["value"], tree["children"]
+    if name not in {"eq", "ne"}:
+        return _ordered(name, lower(left, context), lower(right, context))
+    if left["type"] == "literal":
+        left, right = right, left
+    same = _equality(lower(left, context), right, context)
+    return same if name == "eq" else lambda value: not same(value)
 
-    def run(value: Json) -> Json:
+
+_ORDERS: Final = MappingProxyType({"lt": lt, "lte": le, "gt": gt, "gte": ge})
+
+
+def _ordered(name: str, left: Run, right: Run) -> Run:
+    """Return the closure of `left < right` and its like: null unless both are floats."""
+    order = _ORDERS[name]
+
+    def run(value: object) -> object:
         one, other = left(value), right(value)
+        if one.__class__ is float and other.__class__ is float:
+            return order(one, other)
+        return None
+
+    return run
+
+
+def _equality(left: Run, right: Tree, context: LoweringContext) -> Run:
+    """Return the closure of `left == right`, in a special form for what a literal can equal."""
+    wanted = right["value"] if right["type"] == "literal" else ...
+    if wanted.__class__ is str:
+        return lambda value: left(value) == wanted
+    if wanted.__class__ is bool:
+        return lambda value: left(value) is wanted  # there is one True and one False
+    if wanted is None:
+
+        def is_null(value: object) -> object:
+            found = left(value)
+            return found is None or found.__class__ is MissingValue
+
+        return is_null
+    if wanted.__class__ is float:
+
+        def is_number(value: object) -> object:
+            found = left(value)
+            return found.__class__ is float and found == wanted
+
+        return is_number
+    other_side, meter = lower(right, context), context.system.meter
+
+    def run(value: object) -> object:
+        one, other = left(value), other_side(value)
         if one.__class__ is other.__class__ and (one.__class__ is dict or one.__class__ is list):
             meter.weigh(other)
         return deep_equal(
@@ -368,58 +444,10 @@ def equals(left: Run, right: Run, meter: Meter) -> Run:
     return run
 
 
-def equals_text(left: Run, text: str) -> Run:
-    """Return the closure of `left == 'text'`: only a text can equal it."""
-    return lambda value: left(value) == text
-
-
-def equals_flag(left: Run, flag: object) -> Run:
-    """Return the closure of ``left == `true` ``; there is one True and one False."""
-    return lambda value: left(value) is flag
-
-
-def equals_null(left: Run) -> Run:
-    """Return the closure of ``left == `null` ``; a missing field is null."""
-
-    def run(value: Json) -> Json:
+def _or(left: Run, right: Run) -> Run:
+    def run(value: object) -> object:
         found = left(value)
-        return found is None or found.__class__ is MissingValue
-
-    return run
-
-
-def equals_number(left: Run, number: float) -> Run:
-    """Return the closure of ``left == `1` ``: only a float can equal it."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        return found.__class__ is float and found == number
-
-    return run
-
-
-_ORDERS: Final = MappingProxyType({"lt": lt, "lte": le, "gt": gt, "gte": ge})
-
-
-def ordered(name: str, left: Run, right: Run) -> Run:
-    """Return the closure of `left < right` and its like: null unless both are floats."""
-    order = _ORDERS[name]
-
-    def run(value: Json) -> Json:
-        one, other = left(value), right(value)
-        if one.__class__ is float and other.__class__ is float:
-            return order(one, other)
-        return None
-
-    return run
-
-
-def either(left: Run, right: Run) -> Run:
-    """Return the closure of `left || right`."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        if found or found.__class__ in NUMERIC:
+        if found or found.__class__ in _NUMERIC:
             return found
         found = right(value)
         return None if found.__class__ is MissingValue else found
@@ -427,23 +455,211 @@ def either(left: Run, right: Run) -> Run:
     return run
 
 
-def both(left: Run, right: Run) -> Run:
+def _and(left: Run, right: Run) -> Run:
     """Return the closure of `left && right`; a missing field on the right travels on."""
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         found = left(value)
-        if found or found.__class__ in NUMERIC:
+        if found or found.__class__ in _NUMERIC:
             return right(value)
         return None if found.__class__ is MissingValue else found
 
     return run
 
 
-def negate(inner: Run) -> Run:
-    """Return the closure of `!inner`."""
+def _not(tree: Tree, context: LoweringContext) -> Run:
+    inner = lower(tree["children"][0], context)
 
-    def run(value: Json) -> Json:
+    def run(value: object) -> object:
         found = inner(value)
-        return not (found or found.__class__ in NUMERIC)
+        return not (found or found.__class__ in _NUMERIC)
 
     return run
+
+
+def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, LoweringContext], Run]:
+    """Return the lowering of a node that joins the closures of its two children."""
+    return lambda tree, context: join(*_children(tree, context))
+
+
+# Function calls: arguments, the checks of their number and types, the call itself.
+#
+# upstream: kyverno/go-jmespath `functions.go` (CallFunction, resolveArgs, typeCheck). All faults
+# are faults of evaluation: an expression with an unknown function compiles.
+
+
+def _is_list_of(kind: type) -> Callable[[object], bool]:
+    return lambda value: value.__class__ is list and all(item.__class__ is kind for item in value)
+
+
+_TYPE_CHECKS: Final[Mapping[str, Callable[[object], bool]]] = MappingProxyType(
+    {
+        "number": lambda value: value.__class__ is float,
+        "string": lambda value: value.__class__ is str,
+        "array": lambda value: value.__class__ is list,
+        "object": lambda value: value.__class__ is dict,
+        "array[number]": _is_list_of(float),
+        "array[string]": _is_list_of(str),
+        "expref": callable,
+    }
+)
+_Check: TypeAlias = Callable[[object], None]
+_Code: TypeAlias = Callable[..., object]
+
+
+def _check(types: tuple[str, ...]) -> _Check:
+    """Return what raises upstream's error for an argument of none of a record's types."""
+    if "any" in types:
+        return lambda _: None
+    tests = tuple(test for name, test in _TYPE_CHECKS.items() if name in types)
+    accepts = tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
+    expected = ", ".join(f'"{name}"' for name in types)
+
+    def check(value: object) -> None:
+        if not accepts(value):
+            shown = "{}" if callable(value) else sprint(value)
+            raise QueryError(
+                f"Invalid type for: {shown}, expected: []jmespath.JpType{{{expected}}}"
+            )
+
+    return check
+
+
+def _count(value: object, meter: Meter) -> None:
+    """Count a text or list that a function is given: it is read, and others may be made of it."""
+    if value.__class__ is str:
+        if len(value) > SHORT:
+            meter.spend_text(len(value))
+    elif value.__class__ is list and len(value) > FEW:
+        meter.spend(len(value))
+
+
+def _argument_values(arguments: tuple[Run, ...], value: object) -> list[object]:
+    return [None if (x := run(value)).__class__ is MissingValue else x for run in arguments]
+
+
+def _reference(inner: Run) -> Run:
+    """Return the closure of `&inner`: its value is what a function calls with an item."""
+
+    def evaluate(item: object) -> object:
+        found = inner(item)
+        return None if found.__class__ is MissingValue else found
+
+    return _constant(evaluate)
+
+
+def _call(tree: Tree, context: LoweringContext) -> Run:
+    name = tree["value"]
+    function = context.function(name)
+    takes = function.arguments if function is not None else ()
+    arguments = tuple(
+        _reference(lower(child["children"][0], context.without_hook()))
+        if child["type"] == "expref" and place < len(takes) and takes[place] == ("expref",)
+        else lower(child, context)
+        for place, child in enumerate(tree["children"])
+    )
+    if function is None:
+        return _failing(f"unknown function: {name}", arguments)
+    code, meter = function.code, context.system.meter
+    if function.needs_system:
+        code = partial(code, context.system)
+    if not takes:
+
+        def run(value: object) -> object:
+            _argument_values(arguments, value)
+            return code()
+
+        return run
+    if function.variadic:
+        if len(arguments) < len(takes):
+            return _failing("Invalid arity.", arguments)
+        return _checked_call(arguments, (lambda _: None,) * len(arguments), code, meter)
+    if len(arguments) != len(takes):
+        return _failing("incorrect number of args", arguments)
+    checks = tuple(map(_check, takes))
+    call = {1: _call_of_one, 2: _call_of_two}.get(len(arguments), _checked_call)
+    return call(arguments, checks, code, meter)
+
+
+def _checked_call(
+    arguments: tuple[Run, ...], checks: tuple[_Check, ...], code: _Code, meter: Meter
+) -> Run:
+    def run(value: object) -> object:
+        values = _argument_values(arguments, value)
+        for check, argument in zip(checks, values, strict=True):
+            check(argument)
+            _count(argument, meter)
+        return code(*values)
+
+    return run
+
+
+def _call_of_one(
+    arguments: tuple[Run, ...], checks: tuple[_Check, ...], code: _Code, meter: Meter
+) -> Run:
+    (argument,), (check,) = arguments, checks
+
+    def run(value: object) -> object:
+        given = argument(value)
+        if given.__class__ is MissingValue:
+            given = None
+        check(given)
+        if (given.__class__ is str or given.__class__ is list) and len(given) > FEW:
+            _count(given, meter)
+        return code(given)
+
+    return run
+
+
+def _call_of_two(
+    arguments: tuple[Run, ...], checks: tuple[_Check, ...], code: _Code, meter: Meter
+) -> Run:
+    first, second = arguments
+    check_first, check_second = checks
+
+    def run(value: object) -> object:
+        one, other = first(value), second(value)
+        if one.__class__ is MissingValue:
+            one = None
+        if other.__class__ is MissingValue:
+            other = None
+        check_first(one)
+        check_second(other)
+        if (one.__class__ is str or one.__class__ is list) and len(one) > FEW:
+            _count(one, meter)
+        if (other.__class__ is str or other.__class__ is list) and len(other) > FEW:
+            _count(other, meter)
+        return code(one, other)
+
+    return run
+
+
+_LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = MappingProxyType(
+    {
+        "and_expression": _of_two(_and),
+        "comparator": _comparator,
+        "current": lambda *_: _identity,
+        "empty": lambda *_: _failing("Unknown AST node: ASTEmpty"),
+        # Where no function takes it, upstream prints `&key` as an empty map.
+        "expref": lambda *_: lambda _: {},
+        "field": lambda tree, _: _field(tree["value"]),
+        "filter_projection": _filter,
+        "flatten": _flatten,
+        "function_expression": _call,
+        "identity": lambda *_: _identity,
+        "index": _index,
+        "index_expression": _chain,
+        "literal": lambda tree, _: _constant(tree["value"]),
+        "multi_select_dict": _map,
+        "multi_select_list": _list,
+        "nameless_call": lambda *_: _failing("invalid node value type"),
+        "not_expression": _not,
+        "or_expression": _of_two(_or),
+        "pipe": _of_two(_pipe),
+        "projection": _projection,
+        "slice": _slice,
+        "subexpression": _chain,
+        "variable": _variable,
+        "value_projection": _values,
+    }
+)

@@ -10,11 +10,20 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, TypedDict
 
-from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.kubernetes.go_text import JsonError, parse_json
-from kyvsim.kubernetes.objects import Json
+
+
+class QuerySyntaxError(ValueError):
+    """An expression that is not valid JMESPath; `offset` counts characters from 0."""
+
+    def __init__(self, message: str, expression: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expression = expression
+        self.offset = offset
+
 
 # Text → tokens.
 #
@@ -23,11 +32,16 @@ from kyvsim.kubernetes.objects import Json
 # token (that no expression can hold).
 
 
-Token: TypeAlias = dict[str, Any]
-"""`type`, `value`, `start` in the text, and `name`: upstream's name of the type.
+class Token(TypedDict):
+    """A piece of the text."""
 
-The value of a literal in backticks is its text: the parser decodes it when it gets there.
-"""
+    type: str
+    value: str
+    """Of a literal in backticks its text: the parser decodes it when it gets there."""
+    start: int
+    name: str
+    """Upstream's name of the type."""
+
 
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[ \t\n\r]+)
@@ -95,11 +109,11 @@ def _token(kind: str, text: str, expression: str, start: int) -> Token:
     elif kind == "literal":
         name, value = "tJSONLiteral", text[1:-1].replace("\\`", "`")
     else:
-        name, value = "tQuotedIdentifier", json_value(text, expression, start)
+        name, value = "tQuotedIdentifier", str(_json_value(text, expression, start))
     return {"type": kind, "value": value, "start": start, "name": name}
 
 
-def json_value(text: str, expression: str, start: int) -> Json:
+def _json_value(text: str, expression: str, start: int) -> object:
     """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
     try:
         return parse_json(text)
@@ -148,30 +162,32 @@ def _parse(expression: str, bindings: bool, *, with_spans: bool) -> Tree:
         return _ExpressionParser(expression, tokens, with_spans).whole()
     except RecursionError:
         message = "SyntaxError: the expression is nested too deeply"
-    raise QuerySyntaxError(message, expression, 0)
+        raise QuerySyntaxError(message, expression, 0) from None
 
 
 _remembered = lru_cache(maxsize=256)(_parse)
 
 
-def _node(kind: str, *children: Any) -> Tree:
+def _node(kind: str, *children: object) -> Tree:
     return {"type": kind, "children": [*children]}
 
 
-def _named_node(kind: str, value: Json, *children: Any) -> Tree:
+def _named_node(kind: str, value: object, *children: object) -> Tree:
     return {"type": kind, "children": [*children], "value": value}
 
 
 class _ExpressionParser:
     """Reads the tokens of one expression, from left to right."""
 
-    __slots__ = ("_at", "_text", "_tokens", "_with_spans")
+    __slots__ = ("_at", "_tokens", "_with_spans", "kind", "text", "token")
 
     def __init__(self, text: str, tokens: list[Token], with_spans: bool) -> None:
-        self._text = text
+        self.text = text
         self._tokens = tokens
         self._with_spans = with_spans
         self._at = 0
+        self.token = tokens[0]
+        self.kind = self.token["type"]
 
     def whole(self) -> Tree:
         tree = self.expression(0)
@@ -181,41 +197,39 @@ class _ExpressionParser:
         return tree
 
     @property
-    def token(self) -> Token:
-        return self._tokens[self._at]
-
-    @property
-    def kind(self) -> str:
-        return str(self._tokens[self._at]["type"])
-
-    def is_before(self, *kinds: str) -> bool:
-        """Return whether tokens of these types come next."""
-        coming = self._tokens[self._at : self._at + len(kinds)]
-        return [token["type"] for token in coming] == [*kinds]
+    def following(self) -> str:
+        """The type of the token after the one here; nobody asks after the last."""
+        return self._tokens[self._at + 1]["type"]
 
     def take(self) -> Token:
-        self._at += 1
-        return self._tokens[self._at - 1]
+        """Return the token here and go to the next one; the last one stays."""
+        taken = self.token
+        if taken["type"] != "eof":
+            self._at += 1
+            self.token = self._tokens[self._at]
+            self.kind = self.token["type"]
+        return taken
 
     def match(self, kind: str) -> None:
         """Go past a token of a type; reject another one."""
         if self.kind != kind:
-            self.reject(
-                f"Expected t{kind.capitalize()}, received: {self.token['name']}", self.token
-            )
-        self._at += 1
+            received = self.token["name"]
+            self.reject(f"Expected t{kind.capitalize()}, received: {received}", self.token)
+        self.take()
 
     def reject(self, message: str, token: Token) -> NoReturn:
         """Raise the error about a token."""
-        raise QuerySyntaxError(f"SyntaxError: {message}", self._text, token["start"])
-
-    def json(self, token: Token) -> Json:
-        return json_value(token["value"], self._text, token["start"])
+        raise QuerySyntaxError(f"SyntaxError: {message}", self.text, token["start"])
 
     def expression(self, power: int) -> Tree:
         """Return what stands here, up to a token of no more power."""
         token = self.take()
-        begin = _BEGINNINGS.get(token["type"], _no_beginning)
+        begin = _BEGINNINGS.get(token["type"])
+        if begin is None:
+            ended = token["type"] == "eof"
+            self.reject(
+                "Incomplete expression" if ended else f"Invalid token: {token['name']}", token
+            )
         left = begin(self, token)
         while power < _POWERS.get(self.kind, 0):
             go_on = _CONTINUATIONS.get(self.kind)
@@ -282,7 +296,7 @@ class _ExpressionParser:
         return _node("projection", found, self.projected(_POWERS["star"]))
 
     def index(self) -> Tree:
-        if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
+        if "colon" in {self.kind, self.following}:
             return self.slice()
         place = self.whole_number(self.token)
         self.take()
@@ -314,13 +328,9 @@ class _ExpressionParser:
         return number
 
 
-def _no_beginning(parser: _ExpressionParser, token: Token) -> Tree:
-    ended = token["type"] == "eof"
-    parser.reject("Incomplete expression" if ended else f"Invalid token: {token['name']}", token)
-
-
 def _literal(parser: _ExpressionParser, token: Token) -> Tree:
-    value = parser.json(token) if token["name"] == "tJSONLiteral" else token["value"]
+    is_json = token["name"] == "tJSONLiteral"
+    value = _json_value(token["value"], parser.text, token["start"]) if is_json else token["value"]
     return _named_node("literal", value)
 
 
@@ -331,10 +341,9 @@ def _quoted_field(parser: _ExpressionParser, token: Token) -> Tree:
 
 
 def _all_values(parser: _ExpressionParser, _: Token) -> Tree:
-    identity = _node("identity")
-    if parser.kind == "rbracket":
-        return _node("value_projection", identity, _node("identity"))
-    return _node("value_projection", identity, parser.projected(_POWERS["star"]))
+    ended = parser.kind == "rbracket"
+    right = _node("identity") if ended else parser.projected(_POWERS["star"])
+    return _node("value_projection", _node("identity"), right)
 
 
 def _in_parentheses(parser: _ExpressionParser, _: Token) -> Tree:
@@ -350,7 +359,7 @@ def _bracket(parser: _ExpressionParser, _: Token) -> Tree:
         except QuerySyntaxError:
             return _node("empty")
         return parser.indexed(_node("identity"), right)
-    if parser.is_before("star", "rbracket"):
+    if parser.kind == "star" and parser.following == "rbracket":
         return _of_each(parser, _node("identity"))
     return parser.elements()
 

@@ -57,7 +57,7 @@ def _node(tree: Tree) -> tuple[str, str | None, list[Tree]]:
     return f"AST{name}", None if value is None else _go_syntax(value), children
 
 
-def _go_syntax(value: Json) -> str:
+def _go_syntax(value: object) -> str:
     """Return a value as Go's `%#v` writes it."""
     if value is None:
         return "interface {}(nil)"

@@ -7,13 +7,13 @@ anywhere in a document may hold variables. Parts without any are shared with the
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
-from kyvsim.jmespath.errors import SubstitutionError
 from kyvsim.jmespath.query import NodeHook
 from kyvsim.jmespath.variables import (
     Resolver,
     RuleScope,
+    SubstitutionError,
     Variable,
     compile_variable,
     find_variables,
@@ -46,12 +46,7 @@ class Filling(NamedTuple):
     steps: Iterator[int]
 
 
-def start(scope: RuleScope, system: System) -> Filling:
-    """Return a filling that has done nothing yet."""
-    return Filling(scope, system, count())
-
-
-def fill_text(text: str, path: str, filling: Filling) -> Json:
+def fill_text(text: str, path: str, filling: Filling) -> object:
     """Return the text with all variables filled in, round by round, until none is left.
 
     A text that is one variable and nothing else gives the value itself.
@@ -76,7 +71,7 @@ def fill_text(text: str, path: str, filling: Filling) -> Json:
     raise _endless(variables[0], path)
 
 
-def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
+def show(variable: Variable, value: object, path: str, meter: Meter) -> str:
     """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
     if value.__class__ is dict or value.__class__ is list:
         meter.weigh(value)
@@ -91,7 +86,7 @@ def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
     return shown.replace("{{", "\\{{") if variable.shallow else shown
 
 
-def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
+def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> object:
     """Return a value with the variables in its texts and keys filled in; shared if it has none."""
     # A short list of texts and numbers is not worth counting.
     if value.__class__ is not str and not (
@@ -121,16 +116,16 @@ def join(path: str, key: str) -> str:
     return f"{path}/{key.replace('/', chr(92) + '/')}" if "/" in key else f"{path}/{key}"
 
 
-def checked_key(key: str, filled: Json) -> str:
+def checked_key(key: str, filled: object) -> str:
     """Return the new name of a key: the old one for null; anything but text is an error."""
     if filled is None:
         return key
     if filled.__class__ is not str:
         raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
-    return str(filled)
+    return filled
 
 
-def _value(variable: Variable, path: str, filling: Filling) -> Json:
+def _value(variable: Variable, path: str, filling: Filling) -> object:
     if next(filling.steps) > _MOST_VARIABLES:
         raise _endless(variable, path)
     return compile_variable(variable.expression, path, filling.system).resolve(filling.scope, path)
@@ -154,7 +149,7 @@ _ANCHOR = r"[+<=X^]?\((.+)\)"
 _OPERATORS: Final = (">=", "<=", ">", "<", "!")
 
 
-def resolve_references(document: Json) -> Json:
+def resolve_references(document: object) -> object:
     """Return the document with references resolved; itself where it has none.
 
     Raises `SubstitutionError` with upstream's text.
@@ -162,7 +157,7 @@ def resolve_references(document: Json) -> Json:
     return _resolved(document, "", document)
 
 
-def _resolved(value: Json, path: str, document: Json) -> Json:
+def _resolved(value: Json, path: str, document: object) -> object:
     if not _has_reference(value):
         return value
     if value.__class__ is str:
@@ -175,16 +170,15 @@ def _resolved(value: Json, path: str, document: Json) -> Json:
     }
 
 
-def _has_reference(value: Json) -> bool:
-    kind = value.__class__
-    if kind is str:
+def _has_reference(value: object) -> bool:
+    if value.__class__ is str:
         return "$(" in value
-    if kind is dict:
+    if value.__class__ is dict:
         return any("$(" in key for key in value) or any(map(_has_reference, value.values()))
-    return kind is list and any(map(_has_reference, value))
+    return value.__class__ is list and any(map(_has_reference, value))
 
 
-def _resolved_text(text: str, path: str, document: Json) -> str:
+def _resolved_text(text: str, path: str, document: object) -> str:
     for found in re.findall(_REFERENCE, text):
         before = "" if found.startswith("$(") else found[0]
         reference = remains_of(before) + found[len(before) :]
@@ -208,7 +202,7 @@ def _resolved_text(text: str, path: str, document: Json) -> str:
     return text
 
 
-def _referred(reference: str, path: str, document: Json) -> Json:
+def _referred(reference: str, path: str, document: object) -> object:
     """Return the value of the leaf referred to, as text behind an operator if there is one."""
     target = reference.strip("$()")
     operator = ""
@@ -231,10 +225,8 @@ def _referred(reference: str, path: str, document: Json) -> Json:
     return operator + _as_text(value, operator) if operator else value
 
 
-def _as_text(value: Json, operator: str) -> str:
-    if value.__class__ is str:
-        return str(value)
-    if value.__class__ is int:
+def _as_text(value: object, operator: str) -> str:
+    if value.__class__ is str or value.__class__ is int:
         return str(value)
     if value.__class__ is float:
         return f"{value:f}"
@@ -243,7 +235,7 @@ def _as_text(value: Json, operator: str) -> str:
     )
 
 
-def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
     """Yield every leaf with its path, and every key with the path of its map."""
     if value.__class__ is dict:
         for key, item in value.items():
@@ -274,7 +266,7 @@ class Template(NamedTuple):
 class _RenderedPart(NamedTuple):
     """A piece of a document: its value, or what makes it."""
 
-    value: Json
+    value: object
     render: Render | None = None
     names: frozenset[str] = frozenset()
 
@@ -283,7 +275,7 @@ VariableHook: TypeAlias = Callable[[Variable], NodeHook]
 """Returns the hook for the parts of a variable."""
 
 
-def compile_template(data: Json, system: System, on_node: VariableHook | None = None) -> Template:
+def compile_template(data: object, system: System, on_node: VariableHook | None = None) -> Template:
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
@@ -293,12 +285,14 @@ def compile_template(data: Json, system: System, on_node: VariableHook | None = 
         return Template(True, data, frozenset(), lambda _: data)
     try:
         data = resolve_references(data)
-        is_text = data.__class__ is str and "{{" in data
-        part = _text(data, "", system, on_node) if is_text else _part(data, "", system)
+        if data.__class__ is str and "{{" in data:
+            part = _text(data, "", system, on_node)
+        else:
+            part = _part(data, "", system)
     except SubstitutionError as error:
         message, not_found = error.message, error.not_found
 
-        def fail(_: RuleScope) -> Json:
+        def fail(_: RuleScope) -> NoReturn:
             raise SubstitutionError(message, not_found=not_found)
 
         return Template(False, None, frozenset(), fail)
@@ -308,13 +302,12 @@ def compile_template(data: Json, system: System, on_node: VariableHook | None = 
     return Template(False, None, part.names, part.render)
 
 
-def _part(data: Json, path: str, system: System) -> _RenderedPart:
-    kind = data.__class__
-    if kind is str:
+def _part(data: object, path: str, system: System) -> _RenderedPart:
+    if data.__class__ is str:
         return _text(data, path, system) if "{{" in data else _RenderedPart(data)
-    if kind is dict:
+    if data.__class__ is dict:
         return _map(data, path, system)
-    if kind is list:
+    if data.__class__ is list:
         parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
         values = [part.value for part in parts]
         if all(new is old for new, old in zip(values, data, strict=True)):
@@ -323,7 +316,7 @@ def _part(data: Json, path: str, system: System) -> _RenderedPart:
         if not renders:
             return _RenderedPart(values)
 
-        def render(scope: RuleScope) -> Json:
+        def render(scope: RuleScope) -> object:
             filled = list(values)
             for place, fill in renders:
                 filled[place] = fill(scope)
@@ -333,13 +326,21 @@ def _part(data: Json, path: str, system: System) -> _RenderedPart:
     return _RenderedPart(data)
 
 
-def _map(data: dict[str, Json], path: str, system: System) -> _RenderedPart:
+def _map(data: dict[str, object], path: str, system: System) -> _RenderedPart:
     keys = [_part(key, path, system) for key in data]
     parts = [_part(item, join(path, key), system) for key, item in data.items()]
     names = frozenset().union(*(part.names for part in [*keys, *parts]))
     values = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
     if any(key.render for key in keys):
-        return _RenderedPart(data, _render_keys(data, keys, parts), names)
+
+        def render_keys(scope: RuleScope) -> object:
+            made = {}
+            for old, key, part in zip(data, keys, parts, strict=True):
+                name = checked_key(old, key.render(scope)) if key.render else key.value
+                made[name] = part.render(scope) if part.render else part.value
+            return made
+
+        return _RenderedPart(data, render_keys, names)
     renders = [
         (key.value, part.render) for key, part in zip(keys, parts, strict=True) if part.render
     ]
@@ -347,28 +348,13 @@ def _map(data: dict[str, Json], path: str, system: System) -> _RenderedPart:
         same = all(values.get(key, values) is item for key, item in data.items())
         return _RenderedPart(data if same else values)
 
-    def render(scope: RuleScope) -> Json:
+    def render(scope: RuleScope) -> object:
         filled = dict(values)
         for key, fill in renders:
             filled[key] = fill(scope)
         return filled
 
     return _RenderedPart(data, render, names)
-
-
-def _render_keys(
-    data: dict[str, Json], keys: list[_RenderedPart], parts: list[_RenderedPart]
-) -> Render:
-    """Render a map in which keys have variables: it is built anew."""
-
-    def render(scope: RuleScope) -> Json:
-        filled = {}
-        for old, key, part in zip(data, keys, parts, strict=True):
-            name = checked_key(old, key.render(scope)) if key.render else key.value
-            filled[name] = part.render(scope) if part.render else part.value
-        return filled
-
-    return render
 
 
 def _text(
@@ -385,19 +371,20 @@ def _text(
     if variables[0].text == text:
         resolve = resolvers[0].resolve
 
-        def render(scope: RuleScope) -> Json:
+        def render(scope: RuleScope) -> object:
             value = resolve(scope, path)
-            kind = value.__class__
-            return (
-                fill_value(value, path, start(scope, system))
-                if kind is dict or kind is list
-                else value
-            )
+            if value.__class__ is dict or value.__class__ is list:
+                return fill_value(value, path, Filling(scope, system, count()))
+            return value
 
         return _RenderedPart(text, render, names)
     pieces = plain_pieces(text, variables)
     if any("{{" in piece for piece in pieces):
-        return _RenderedPart(text, lambda scope: fill_text(text, path, start(scope, system)), names)
+
+        def fill(scope: RuleScope) -> object:
+            return fill_text(text, path, Filling(scope, system, count()))
+
+        return _RenderedPart(text, fill, names)
     return _RenderedPart(
         text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, system), names
     )
@@ -414,12 +401,12 @@ def _joined(
     ]
     shallow, meter = variables[-1][0].shallow, system.meter
 
-    def render(scope: RuleScope) -> Json:
+    def render(scope: RuleScope) -> object:
         text = first
         for variable, resolve, piece in steps:
             text += show(variable, resolve(scope, path), path, meter) + piece
         if "{{" not in text:
             return text
-        return unescape(text) if shallow else fill_text(text, path, start(scope, system))
+        return unescape(text) if shallow else fill_text(text, path, Filling(scope, system, count()))
 
     return render

@@ -1,18 +1,29 @@
-"""Variables `{{ }}` in strings: their positions, and the query for the value of one.
+"""Variables `{{ }}` in strings: positions, the query for the value of one, and where it leads.
 
 upstream: pkg/engine/variables (regex, vars.go)
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, NoReturn, Protocol, TypeAlias
 
-from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
-from kyvsim.jmespath.query import NodeHook, compile_query, names_in
+from kyvsim.jmespath.functions import QueryError
+from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
+from kyvsim.jmespath.query import NodeHook, NotFoundError, compile_query, names_in
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import System
+
+
+class SubstitutionError(QueryError):
+    """A template that could not be filled; `not_found` when a missing field is the cause."""
+
+    def __init__(self, message: str, *, not_found: bool = False) -> None:
+        super().__init__(message)
+        self.not_found = not_found
+
 
 # The positions of variables `{{ }}` in a string.
 #
@@ -95,16 +106,13 @@ def unescape(text: str) -> str:
     return text.replace("\\{{", "{{")
 
 
-def is_plain(value: Json) -> bool:
+def is_plain(value: object) -> bool:
     """Tell whether no text or key anywhere in the value has `{{`, so that filling in is idle."""
-    kind = value.__class__
-    if kind is str:
+    if value.__class__ is str:
         return "{{" not in value
-    if kind is dict:
+    if value.__class__ is dict:
         return not any("{{" in key for key in value) and all(map(is_plain, value.values()))
-    if kind is list:
-        return all(map(is_plain, value))
-    return True
+    return value.__class__ is not list or all(map(is_plain, value))
 
 
 def _variable(start: int, text: str, remains: str) -> Variable:
@@ -122,7 +130,7 @@ class RuleScope(Protocol):
     deleting: bool
     """Whether the request is a DELETE: `request.object` in variables then reads the old object."""
 
-    def root(self, names: frozenset[str]) -> Json:
+    def root(self, names: frozenset[str]) -> Mapping[str, Json]:
         """Return the data queries run on, with the top-level `names` loaded if they are entries.
 
         Raises `QueryError` where such an entry cannot be loaded.
@@ -170,14 +178,11 @@ def _escape(found: re.Match[str]) -> str:
 # pkg/engine/context/evaluate.go.
 
 
-Resolve: TypeAlias = Callable[[RuleScope, str], Json]
-"""Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
-
-
 class Resolver(NamedTuple):
     """The query for one variable, and the names of context entries that it may load."""
 
-    resolve: Resolve
+    resolve: Callable[[RuleScope, str], Json]
+    """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
     names: frozenset[str]
 
 
@@ -199,17 +204,13 @@ def compile_variable(
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
     def resolve(scope: RuleScope, path: str) -> Json:
-        chosen = target if _has_target(scope) else trigger
-        return chosen.resolve(scope, path)
+        try:
+            has_target = "target" in scope.root(_TARGET)
+        except QueryError:
+            has_target = False
+        return (target if has_target else trigger).resolve(scope, path)
 
     return Resolver(resolve, target.names | trigger.names | _TARGET)
-
-
-def _has_target(scope: RuleScope) -> bool:
-    try:
-        return "target" in scope.root(_TARGET)
-    except QueryError:
-        return False
 
 
 @lru_cache(maxsize=2048)
@@ -264,7 +265,7 @@ def _resolver(expression: str, system: System, on_node: NodeHook | None = None) 
 
 
 def _failing(expression: str, message: str) -> Resolver:
-    def resolve(_: RuleScope, path: str) -> Json:
+    def resolve(_: RuleScope, path: str) -> NoReturn:
         raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
 
     return Resolver(resolve, frozenset())
@@ -274,3 +275,154 @@ def _failure(expression: str, path: str, error: QueryError, cause: str) -> Subst
     missing = isinstance(error, NotFoundError) or getattr(error, "not_found", False)
     text = f"failed to resolve {expression} at path {path}: {cause}"
     return SubstitutionError(text, not_found=missing)
+
+
+# Variables that are only a path to values: `request.object.spec.[a, b][].image || 'none'`.
+#
+# Whoever knows the path can read an object without evaluating the expression.
+
+_LOADED = frozenset({"images"})
+"""Names that every request can load; expressions that name them may fail."""
+
+
+class Spread(Enum):
+    """A step that leads to many values at once."""
+
+    ELEMENTS = "elements"
+    """The elements of a list."""
+    KEYS = "keys"
+    """The keys of a map."""
+
+
+class FieldStep(NamedTuple):
+    """A step to the value of a key."""
+
+    key: str
+    optional: bool
+    """Whether it is as good as null where a map lacks the key; else that is an error."""
+
+
+class Lists(NamedTuple):
+    """A step to the lists under some keys, as one list."""
+
+    keys: tuple[str, ...]
+
+
+PathStep: TypeAlias = FieldStep | Lists | Spread
+
+
+class AccessPath(NamedTuple):
+    """Where an expression leads."""
+
+    steps: tuple[PathStep, ...]
+    default: tuple[object, ...] = ()
+    """The default for a value that is null or empty; () for none."""
+    besides: str | None = None
+    """A text that is left out of what is found."""
+
+    @property
+    def is_many(self) -> bool:
+        """Whether it leads to a list of values."""
+        return any(isinstance(step, Spread) for step in self.steps)
+
+    def below(self, *start: str) -> "AccessPath | None":
+        """Return the rest of a path that begins with some keys, or None for any other path."""
+        first = tuple(step.key for step in self.steps[: len(start)] if isinstance(step, FieldStep))
+        return self._replace(steps=self.steps[len(start) :]) if first == start else None
+
+
+class _OtherTreeError(Exception):
+    """An expression that does more than lead somewhere."""
+
+
+def path_of_text(text: object) -> AccessPath | None:
+    """Return where the variable leads that a text is, or None."""
+    variables = find_variables(text) if text.__class__ is str else ()
+    return path_of(variables[0].expression) if variables and variables[0].text == text else None
+
+
+@lru_cache(maxsize=256)
+def path_of(expression: str) -> AccessPath | None:
+    """Return where an expression leads, or None where that is not all there is to it."""
+    if not _LOADED.isdisjoint(names_in(expression)):
+        return None
+    try:
+        return _path_of_tree(parse(expression.strip()))
+    except (QuerySyntaxError, _OtherTreeError):
+        return None
+
+
+def _path_of_tree(tree: Tree) -> AccessPath:
+    default: tuple[object, ...] = ()
+    if tree["type"] == "or_expression":
+        tree, other = tree["children"]
+        if other["type"] != "literal":
+            raise _OtherTreeError
+        default = (other["value"],)
+    if tree["type"] != "filter_projection":
+        return AccessPath(_checked_steps(tuple(_steps(tree))), default)
+    listed, right, condition = tree["children"]
+    steps = _checked_steps(tuple(_steps(listed)))
+    if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
+        raise _OtherTreeError
+    # The filter `[?@ != 'text']` leaves out a text.
+    if condition["type"] == "comparator" and condition["value"] == "ne":
+        one, other = condition["children"]
+        is_text = other["type"] == "literal" and other["value"].__class__ is str
+        if one["type"] == "current" and is_text:
+            return AccessPath(steps, default, other["value"])
+    raise _OtherTreeError
+
+
+def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+    """Return the steps; keys have to be the end, and those of many maps one list."""
+    if Spread.KEYS in steps:
+        place = steps.index(Spread.KEYS)
+        before, after = steps[:place], steps[place + 1 :]
+        joined = after == (Spread.ELEMENTS,)
+        if not joined and (after or Spread.ELEMENTS in before):
+            raise _OtherTreeError
+    return steps
+
+
+def _steps(tree: Tree) -> Iterator[PathStep]:
+    kind, children = tree["type"], tree["children"]
+    if kind == "field":
+        yield FieldStep(tree["value"], optional=False)
+    elif kind == "subexpression":
+        *before, last = (tuple(_steps(child)) for child in children)
+        if not all(isinstance(step, FieldStep) for part in before for step in part):
+            raise _OtherTreeError
+        yield from (step for part in (*before, last) for step in part)
+    elif kind == "projection":
+        # What is flattened may be anything that leads to lists; a plain projection keeps lists of
+        # lists, so it starts at a field.
+        left, right = children
+        listed = left["children"][0] if left["type"] == "flatten" else left
+        if listed is left and left["type"] != "field":
+            raise _OtherTreeError
+        yield from _optional(_steps(listed))
+        yield Spread.ELEMENTS
+        yield from _optional(_fields(right))
+    elif kind == "multi_select_list" and all(child["type"] == "field" for child in children):
+        yield Lists(tuple(child["value"] for child in children))
+    elif kind == "function_expression" and (
+        tree["value"] == "keys" and [one["type"] for one in tree["children"]] == ["current"]
+    ):
+        yield Spread.KEYS
+    else:
+        raise _OtherTreeError
+
+
+def _fields(tree: Tree) -> Iterator[PathStep]:
+    """Yield the steps of a part that may lead through fields, and to keys."""
+    for step in () if tree["type"] == "identity" else _steps(tree):
+        if not isinstance(step, FieldStep) and step is not Spread.KEYS:
+            raise _OtherTreeError
+        yield step
+
+
+def _optional(steps: Iterator[PathStep]) -> Iterator[PathStep]:
+    """Yield the steps as those of a part whose absence is null."""
+    for step in steps:
+        yield step._replace(optional=True) if isinstance(step, FieldStep) else step

@@ -37,10 +37,10 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
-from kyvsim.patch.merge_types import FindType
 from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
 from kyvsim.policy import cel_policy
+from kyvsim.schema.merge_types import FindType
 
 _TOO_LARGE = 2**53
 """From here on JSON has no number for an int, and upstream makes it a text."""

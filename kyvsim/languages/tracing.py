@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel import Program
-from kyvsim.cel.calls import Run
+from kyvsim.cel.environment import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value

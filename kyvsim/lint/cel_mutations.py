@@ -20,7 +20,7 @@ from kyvsim.lint.cel_policy import (
     matched_kinds,
 )
 from kyvsim.model.diagnostic import Diagnostic, nearest
-from kyvsim.patch.merge_types import Type
+from kyvsim.schema.merge_types import Type
 
 # The operations of JSON patches in an expression, as far as its source shows.
 

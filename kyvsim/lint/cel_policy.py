@@ -22,8 +22,8 @@ from kyvsim.kubernetes.objects import Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.values import KindKey
-from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 from kyvsim.policy.cel_policy import CelPolicyNode, expressions
+from kyvsim.schema.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
 # A policy's expressions as trees, with their places, as advice looks at them.
 #

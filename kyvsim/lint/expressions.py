@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator, duration_of
-from kyvsim.jmespath.errors import QuerySyntaxError
-from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity

@@ -14,8 +14,6 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
-from kyvsim.patch.structured_merge import type_finder
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.rule import RuleNode
@@ -28,6 +26,7 @@ from kyvsim.policy.tree import (
     ResourceFilter,
 )
 from kyvsim.policy.visit import walk
+from kyvsim.schema.merge_types import FindType, NoTypesError, Type, resolve, type_finder
 
 # What is written in place of a deprecated field, where that means the same.
 #

@@ -13,7 +13,7 @@ from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.api.schemas import known_schemas
 from kyvsim.api.workspace import ReportedRule, concerns, rules_in
 from kyvsim.engine.conditions.operators import OPERATORS
-from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.functions import functions
 from kyvsim.kubernetes.objects import Path
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
 from kyvsim.schema.node import SchemaNode

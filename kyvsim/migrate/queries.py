@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from kyvsim.jmespath import QuerySyntaxError
-from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.functions import functions
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import find_variables, plain_pieces, unescape
 from kyvsim.migrate.context import USER_KNOWN, NotConvertible, Scope, located, unsupported

@@ -19,7 +19,7 @@ from kyvsim.migrate.expressions import (
     one_line,
     quoted,
 )
-from kyvsim.patch.merge_types import (
+from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
@@ -70,7 +70,7 @@ class PatchDocument(NamedTuple):
     meter: Meter | None = None
     """Counts what is copied; None for no counting."""
 
-    def counts(self, copied: Json) -> None:
+    def counts(self, copied: Sized) -> None:
         """Count a map or list that is copied; raises BudgetError where that is too much."""
         if self.meter is not None and len(copied) > _FEW:
             self.meter.spend(len(copied) // _FEW)
@@ -139,7 +139,7 @@ def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | N
         return None
 
 
-def value_at(document: PatchDocument, place: Slot) -> Json:
+def value_at(document: PatchDocument, place: Slot) -> object:
     """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
     container, key, trail = place
     if key == "" and document.rules.names_itself:
@@ -153,7 +153,7 @@ def value_at(document: PatchDocument, place: Slot) -> Json:
     return container[key]
 
 
-def existing_index(items: Sequence[Json], part: str) -> int:
+def existing_index(items: Sequence[object], part: str) -> int:
     """Return the index of an existing element; a negative number counts from the end."""
     number = parse_index(part)
     if not -len(items) <= number < len(items):
@@ -170,7 +170,7 @@ def parse_index(part: str) -> int:
     return int(part)
 
 
-def with_container(document: PatchDocument, place: Slot, new: Json) -> PatchDocument:
+def with_container(document: PatchDocument, place: Slot, new: object) -> PatchDocument:
     """Return the document with another map or list at a place; the rest is shared."""
     if place.trail is None:
         return document
@@ -185,18 +185,7 @@ def with_container(document: PatchDocument, place: Slot, new: Json) -> PatchDocu
     return document._replace(root=new)
 
 
-def with_value(place: Slot, value: Json) -> Json:
-    """Return the container with a value added: set in a map, inserted in a list."""
-    container, key, _ = place
-    new = container.copy()
-    if container.__class__ is dict:
-        new[key] = value
-    else:
-        new.insert(insertion_index(container, key), value)
-    return new
-
-
-def insertion_index(items: Sequence[Json], part: str) -> int:
+def insertion_index(items: Sequence[object], part: str) -> int:
     """Return where in a list a new element goes: `-` or -1 is the end."""
     if part == "-":
         return len(items)
@@ -244,7 +233,16 @@ def _create(node: Json, steps: Sequence[str]) -> None:
     for step, following in pairwise(steps):
         if node.__class__ is list and (number := _number(step)) is not None:
             _pad(node, number)
-        below = _container_for(following)
+        number = _number(following)
+        below: Json = {}
+        if number is not None and number < -1:
+            raise PatchError(
+                f"Unable to ensure path for negative index other than -1: {number}: "
+                "invalid index referenced"
+            )
+        if number is not None or following == "-":
+            below = []
+            _pad(below, number or 0)
         if node.__class__ is dict:
             node[step] = below
         else:
@@ -255,21 +253,7 @@ def _create(node: Json, steps: Sequence[str]) -> None:
         node = below
 
 
-def _container_for(step: str) -> Json:
-    number = _number(step)
-    if number is None and step != "-":
-        return {}
-    if number is not None and number < -1:
-        raise PatchError(
-            f"Unable to ensure path for negative index other than -1: {number}: "
-            "invalid index referenced"
-        )
-    items: list[Json] = []
-    _pad(items, number or 0)
-    return items
-
-
-def _pad(items: list[Json], size: int) -> None:
+def _pad(items: list[object], size: int) -> None:
     if size > _MOST_PADDING:
         raise PatchError(f"index {size} is too large: the list would be filled with nulls")
     items.extend([None] * (size - len(items)))
@@ -301,7 +285,7 @@ class PatchOperation(NamedTuple):
     """Whether a value is given; if not, it is null."""
 
 
-def read_patch_text(text: str) -> Json:
+def read_patch_text(text: str) -> object:
     """Return the data of a patch text, unchecked; raises PatchError for a text that is none."""
     if text[:1] != "[":
         try:
@@ -310,7 +294,7 @@ def read_patch_text(text: str) -> Json:
             message = f"failed to convert patchesJSON6902 to JSON: {error.go_text}"
             raise PatchError(message) from error
     try:
-        found: Json = json.loads(text, parse_int=_int, parse_constant=_refuse)
+        found: object = json.loads(text, parse_int=_int, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise PatchError("failed to decode patches: invalid state detected") from error
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(found):
@@ -322,11 +306,11 @@ def _int(digits: str) -> int | float:
     return int(digits) if len(digits) <= 20 and int(digits) in _INT64 else float(digits)
 
 
-def _refuse(word: str) -> Json:
+def _refuse(word: str) -> object:
     raise ValueError(word)
 
 
-def prepare_operations(operations: Json) -> tuple[PatchOperation, ...]:
+def prepare_operations(operations: object) -> tuple[PatchOperation, ...]:
     """Return the operations taken apart; raises PatchError for what is no list of them."""
     if operations is None:
         return ()
@@ -339,13 +323,13 @@ def prepare_operations(operations: Json) -> tuple[PatchOperation, ...]:
     return tuple(map(_prepared, operations))
 
 
-def _cannot_read(value: Json, wanted: str) -> str:
+def _cannot_read(value: object, wanted: str) -> str:
     return f"json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
 
 
-def _prepared(operation: Json) -> PatchOperation:
+def _prepared(operation: Mapping[str, Json] | None) -> PatchOperation:
     """Return one operation taken apart; raises PatchError if a part is missing or mistyped."""
-    fields: Mapping[str, Json] = operation or {}
+    fields = operation or {}
     name, problem = fields.get("op"), ""
     if name.__class__ is not str or name not in _NAMES:
         problem = "unsupported operation"
@@ -361,7 +345,7 @@ def _prepared(operation: Json) -> PatchOperation:
     return PatchOperation(name or "", parse_pointer(fields["path"]), source, fields.get("value"))
 
 
-def _path_problem(fields: Mapping[str, Json], name: str, missing: str) -> str:
+def _path_problem(fields: Mapping[str, object], name: str, missing: str) -> str:
     path = fields.get(name)
     if path.__class__ is str:
         return ""
@@ -382,11 +366,6 @@ class _Written(NamedTuple):
     text: str
 
 
-def may_rewrite(text: str, operations: Sequence[PatchOperation]) -> bool:
-    """Return whether a patch can leave an equal document with another text."""
-    return text[:1] == "[" or any(one.name in {"remove", "move"} for one in operations)
-
-
 def written_operations(text: str) -> tuple[PatchOperation, ...]:
     """Return the operations of a patch, but for tests, with values that know how they are written.
 
@@ -402,14 +381,14 @@ def written_operations(text: str) -> tuple[PatchOperation, ...]:
     return tuple(one._replace(value=value(one.value)) for one in operations)
 
 
-def in_key_order(value: Json) -> Json:
+def in_key_order(value: object) -> object:
     """Return a copy of a value in which the keys of all maps are sorted."""
     if value.__class__ is dict:
         return {key: in_key_order(value[key]) for key in sorted(value)}
     return [in_key_order(one) for one in value] if value.__class__ is list else value
 
 
-def _as_written(value: Json) -> Json:
+def _as_written(value: object) -> object:
     if value.__class__ is dict:
         return {key: _as_written(one) for key, one in value.items()}
     if value.__class__ is list:
@@ -417,15 +396,14 @@ def _as_written(value: Json) -> Json:
     return _Written(json.dumps(value, ensure_ascii=False)) if value.__class__ is str else value
 
 
-def written_text(value: Json) -> str:
+def written_text(value: object) -> str:
     """Return the JSON text of a value with its keys in their order."""
-    kind = value.__class__
-    if kind is dict:
+    if value.__class__ is dict:
         pairs = (f"{to_json(key)}:{written_text(one)}" for key, one in value.items())
         return f"{{{','.join(pairs)}}}"
-    if kind is list:
+    if value.__class__ is list:
         return f"[{','.join(map(written_text, value))}]"
-    return str(value.text) if kind is _Written else to_json(value)
+    return value.text if value.__class__ is _Written else to_json(value)
 
 
 # JSON patches (RFC 6902) with negative indices, by the rules of Kyverno or of the API server.
@@ -445,7 +423,7 @@ _FAULTS_AT_ROOT = MappingProxyType(
 )
 
 
-def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
+def apply_json_patch(document: object, operations: Sequence[object]) -> object:
     """Return `document` with the operations applied in order; what they do not touch is shared.
 
     `document` itself comes back when nothing changes. Raises PatchError.
@@ -458,7 +436,10 @@ def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json]
     # A variable can have put anything in the place of the text.
     is_text = text.__class__ is str
     operations = _operations(text) if is_text else _operations.__wrapped__(text)
-    may_differ = is_text and may_rewrite(text, operations)
+    # Whether it can leave an equal document with another text.
+    may_differ = is_text and (
+        text[:1] == "[" or any(one.name in {"remove", "move"} for one in operations)
+    )
 
     def patched(document: Json) -> Json:
         if document == {}:
@@ -471,7 +452,7 @@ def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json]
     return patched
 
 
-def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None) -> Json:
+def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None) -> object:
     """Return what a patch makes of no object, whose text is `null`; mostly it raises PatchError.
 
     That is what a deletion leaves. Nothing can be read or put there, until an operation without a
@@ -500,7 +481,7 @@ def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None)
     raise PatchError(f"{what}: {_NO_DOCUMENT}")
 
 
-def _is_rewritten(document: Json, text: str, meter: Meter | None) -> bool:
+def _is_rewritten(document: object, text: str, meter: Meter | None) -> bool:
     """Return whether a patch that leaves an equal document leaves another JSON text of it.
 
     upstream compares the texts: a key that goes and comes back is the last one then, and a value
@@ -532,7 +513,7 @@ def apply_operations(
 
 
 def _operated(
-    root: Json, operations: Sequence[PatchOperation], rules: PatchRules, meter: Meter
+    root: object, operations: Sequence[PatchOperation], rules: PatchRules, meter: Meter
 ) -> PatchDocument:
     document = PatchDocument(root, root, rules, meter)
     if len(operations) > FEW:
@@ -553,19 +534,23 @@ def _add(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
         return document._replace(root=value, itself=value)
     if document.rules.creates_path:
         document = create_path(document, path)
-    place = find_place(document, path)
-    if place is None:
-        said = f'add operation does not apply: doc is missing path: "{path.text}": missing value'
-        raise PatchError(said)
+    missing = f'add operation does not apply: doc is missing path: "{path.text}"'
+    place = _existing_place(document, path, missing)
     return _add_at(document, place, value, f"error in add for path: '{path.text}'")
 
 
-def _add_at(document: PatchDocument, place: Slot, value: Json, context: str) -> PatchDocument:
-    document.counts(place.container)
-    try:
-        return with_container(document, place, with_value(place, value))
-    except PatchError as error:
-        raise PatchError(f"{context}: {error}") from error
+def _add_at(document: PatchDocument, place: Slot, value: object, context: str) -> PatchDocument:
+    container, key, _ = place
+    document.counts(container)
+    new = container.copy()
+    if container.__class__ is dict:
+        new[key] = value
+    else:
+        try:
+            new.insert(insertion_index(container, key), value)
+        except PatchError as error:
+            raise PatchError(f"{context}: {error}") from error
+    return with_container(document, place, new)
 
 
 def _remove(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
@@ -609,10 +594,8 @@ def _replace(document: PatchDocument, operation: PatchOperation) -> PatchDocumen
         if value.__class__ is not dict and value.__class__ is not list:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
         return document._replace(root=value, itself=None)
-    place = find_place(document, path)
     said = "replace operation does not apply: doc is missing"
-    if place is None:
-        raise PatchError(f"{said} path: {path.text}: missing value")
+    place = _existing_place(document, path, f"{said} path: {path.text}")
     try:
         value_at(document, place)
     except PatchError as error:
@@ -630,7 +613,8 @@ def _move(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     if not source.text:
         raise PatchError("unable to move entire document to another path: invalid state detected")
-    place = _source_place(document, source, "move operation", source.text)
+    missing = f"move operation does not apply: doc is missing from path: {source.text}"
+    place = _existing_place(document, source, missing)
     try:
         value = value_at(document, place)
         document = _without(document, place)
@@ -642,7 +626,8 @@ def _move(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
 def _copy(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     shown = f'"{source.text}"' if document.rules.names_itself else source.text
-    place = _source_place(document, source, "copy operation", shown)
+    missing = f"copy operation does not apply: doc is missing from path: {shown}"
+    place = _existing_place(document, source, missing)
     try:
         value = value_at(document, place)
     except PatchError as error:
@@ -659,23 +644,18 @@ def _source(operation: PatchOperation) -> Pointer:
     return operation.source
 
 
-def _source_place(document: PatchDocument, source: Pointer, what: str, shown: str) -> Slot:
-    place = find_place(document, source)
+def _existing_place(document: PatchDocument, pointer: Pointer, problem: str) -> Slot:
+    place = find_place(document, pointer)
     if place is None:
-        what = f"{what} does not apply: doc is missing from path"
-        raise PatchError(f"{what}: {shown}: missing value")
+        raise PatchError(f"{problem}: missing value")
     return place
 
 
 def _put_down(
-    document: PatchDocument, operation: PatchOperation, value: Json, context: str
+    document: PatchDocument, operation: PatchOperation, value: object, context: str
 ) -> PatchDocument:
-    place = find_place(document, operation.path)
-    if place is None:
-        raise PatchError(
-            f"{operation.name} operation does not apply: doc is missing destination path: "
-            f"{operation.path.text}: missing value"
-        )
+    missing = f"{operation.name} operation does not apply: doc is missing destination path"
+    place = _existing_place(document, operation.path, f"{missing}: {operation.path.text}")
     return _add_at(document, place, value, context)
 
 
@@ -684,10 +664,8 @@ def _test(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     if not path.text:
         found = document.root
     else:
-        place = find_place(document, path)
-        if place is None:
-            said = f"test operation does not apply: is missing path: {path.text}: missing value"
-            raise PatchError(said)
+        missing = f"test operation does not apply: is missing path: {path.text}"
+        place = _existing_place(document, path, missing)
         try:
             found = value_at(document, place)
         except MissingKeyError:
@@ -711,7 +689,7 @@ _APPLY: Mapping[str, Callable[[PatchDocument, PatchOperation], PatchDocument]] =
 # JSON merge patches (RFC 7386).
 
 
-def merge_patch(target: Json, patch: Json) -> Json:
+def merge_patch(target: object, patch: object) -> object:
     """Return `target` changed by a merge patch: mappings are merged, None takes a field out."""
     if patch.__class__ is not dict:
         return patch

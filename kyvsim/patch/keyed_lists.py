@@ -30,11 +30,13 @@ class Joined(NamedTuple):
 
 
 _Name = str | tuple[str, ...]
-Join = Callable[[Json, Json], Joined]
+Join = Callable[[object, object], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
 
 
-def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Join) -> list[Json]:
+def merge_keyed(
+    dest: list[object], origin: Json, keys: tuple[str, ...], join: Join
+) -> list[object]:
     """Return the merged list; `dest` itself when it stays as it is.
 
     `origin` is ABSENT where the patch has no such list, and `dest` itself for a part of the patch
@@ -58,7 +60,7 @@ def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Joi
     return merged
 
 
-def _names(items: list[Json], keys: tuple[str, ...]) -> list[_Name] | None:
+def _names(items: list[object], keys: tuple[str, ...]) -> list[_Name] | None:
     """Return the names of the elements, or None where one lacks a part of its name."""
     if len(keys) == 1 and (texts := texts_at(items, keys[0])) is not None:
         return None if "" in texts else [*texts]  # a list of another type to mypy
@@ -77,14 +79,14 @@ def _names(items: list[Json], keys: tuple[str, ...]) -> list[_Name] | None:
     return None if "" in names else names
 
 
-def _first(names: list[_Name], items: list[Json]) -> dict[_Name, Json]:
-    found: dict[_Name, Json] = {}
+def _first(names: list[_Name], items: list[object]) -> dict[_Name, object]:
+    found: dict[_Name, object] = {}
     for name, item in zip(names, items, strict=True):
         found.setdefault(name, item)
     return found
 
 
-def _order(names: list[_Name], patch: Mapping[_Name, Json], *, several: bool) -> Iterable[_Name]:
+def _order(names: list[_Name], patch: Mapping[_Name, object], *, several: bool) -> Iterable[_Name]:
     """Return the names in the merged order, each once."""
     if not several:
         return dict.fromkeys((*patch, *names))
@@ -95,10 +97,10 @@ def _order(names: list[_Name], patch: Mapping[_Name, Json], *, several: bool) ->
 
 def _merge_tidy(
     order: Iterable[_Name],
-    dest: tuple[list[_Name], list[Json]],
-    patch: Mapping[_Name, Json],
+    dest: tuple[list[_Name], list[object]],
+    patch: Mapping[_Name, object],
     join: Join,
-) -> Iterator[Json]:
+) -> Iterator[object]:
     last = dict(zip(*dest, strict=True))
     first = last if len(last) == len(dest[0]) else _first(*dest)
     for name in order:
@@ -112,7 +114,9 @@ def _merge_tidy(
         yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
 
 
-def _merge_distinct(rest: dict[_Name, Json], patch: Mapping[_Name, Json], join: Join) -> list[Json]:
+def _merge_distinct(
+    rest: dict[_Name, object], patch: Mapping[_Name, object], join: Join
+) -> list[object]:
     """Return what `_merge_tidy` yields for one key and elements of which each has its own name."""
     merged = []
     for name, new in patch.items():
@@ -123,7 +127,9 @@ def _merge_distinct(rest: dict[_Name, Json], patch: Mapping[_Name, Json], join: 
     return merged + [join(item, ABSENT).value for item in rest.values()]
 
 
-def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:
+def _merge_untidy(
+    dest: list[object], origin: Json, keys: Sequence[str], join: Join
+) -> list[object]:
     rest = list(dest)
     patch = rest if origin is dest else [] if origin is ABSENT else origin
     names = _distinct([*patch, *rest], keys)
@@ -131,7 +137,7 @@ def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Joi
         return rest
     used = [at for at in range(len(keys)) if any(name[at] for name in names)] or range(len(keys))
     used_keys = [keys[at] for at in used]
-    merged: list[Json] = []
+    merged: list[object] = []
     for name in names:
         values = [name[at] for at in used]
         at, before = _find(rest, used_keys, values)
@@ -148,7 +154,7 @@ def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Joi
     return merged
 
 
-def _distinct(items: list[Json], keys: Sequence[str]) -> list[list[str]]:
+def _distinct(items: list[object], keys: Sequence[str]) -> list[list[str]]:
     """Return the names of all elements, each once; of several keys, gaps are filled from others."""
     names: list[list[str]] = []
     for item in items:
@@ -163,7 +169,7 @@ def _distinct(items: list[Json], keys: Sequence[str]) -> list[list[str]]:
     return names
 
 
-def _named(item: Json, key: str) -> str:
+def _named(item: object, key: str) -> str:
     value = field_of(item, key)
     if value.__class__ is str:
         return str(value)
@@ -178,7 +184,7 @@ def _filled(one: list[str], other: list[str]) -> list[str] | None:
     return [a or b for a, b in pairs]
 
 
-def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, Json]:
+def _find(items: list[object], keys: list[str], values: list[str]) -> tuple[int, object]:
     """Return place and value of the first element with these texts at the keys that have one."""
     pairs = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     pairs = pairs or list(zip(keys, values, strict=True))
@@ -193,7 +199,7 @@ def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, J
     return -1, ABSENT
 
 
-def _put(items: list[Json], new: Json, keys: list[str], values: list[str]) -> list[Json]:
+def _put(items: list[object], new: object, keys: list[str], values: list[str]) -> list[object]:
     """Return the list with `new` in place of every element of that name, or else at its end.
 
     ABSENT takes the elements out. Nulls and empty maps go in any case. An empty text fits any value
@@ -214,7 +220,7 @@ def _put(items: list[Json], new: Json, keys: list[str], values: list[str]) -> li
     return kept
 
 
-def _is_meant(item: Json, keys: list[str], values: list[str]) -> bool:
+def _is_meant(item: object, keys: list[str], values: list[str]) -> bool:
     if item.__class__ is not dict and keys[0] and values and values[0]:
         return False
     for key, value in zip(keys, values, strict=False):
@@ -230,7 +236,7 @@ def _is_meant(item: Json, keys: list[str], values: list[str]) -> bool:
     return bool(values)
 
 
-def _put_back(merged: list[Json], item: Json, keys: list[str]) -> list[Json]:
+def _put_back(merged: list[object], item: object, keys: list[str]) -> list[object]:
     """Return the merged list after an element of the object's list came back to its place in it."""
     if keys[0] == "":
         return _put(merged, item, keys, [text(item)])

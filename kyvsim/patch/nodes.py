@@ -35,7 +35,7 @@ class UnreadableObjectError(Exception):
         self.message = message
 
 
-def read_back(patched: Json) -> Json:
+def read_back(patched: object) -> object:
     """Return the object that a patched document is, with whole numbers as ints.
 
     Raises UnreadableObjectError if it is not an object, has no kind, or no valid apiVersion.
@@ -55,37 +55,36 @@ def read_back(patched: Json) -> Json:
 # upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so
 # that two scalars are one when their texts are, and null differs from a missing field.
 
-ABSENT: Final[Json] = object()
+ABSENT: Final[object] = object()
 """No value at all, where None is a null."""
 
 _EXACT = 2.0**53
 
 
-def text(value: Json) -> str:
+def text(value: object) -> str:
     """Return the text of a scalar as JSON writes it, without quotes; "" for a map or list."""
-    kind = value.__class__
-    if kind is str:
-        return str(value)
-    if kind is dict or kind is list:
+    if value.__class__ is str:
+        return value
+    if value.__class__ is dict or value.__class__ is list:
         return ""
-    if kind is float and value.is_integer() and -_EXACT < value < _EXACT:
+    if value.__class__ is float and value.is_integer() and -_EXACT < value < _EXACT:
         return str(int(value))
     return to_json(value)
 
 
-def is_empty(value: Json) -> bool:
+def is_empty(value: object) -> bool:
     """Return whether a value is absent, null or an empty map: a merged list keeps none of these."""
     return value is ABSENT or value is None or (value.__class__ is dict and not value)
 
 
-def is_named(value: Json) -> bool:
+def is_named(value: object) -> bool:
     """Return whether a field's value can name something: it is there, not null, {} or []."""
     if value.__class__ is dict or value.__class__ is list:
         return bool(value)
     return value is not ABSENT and value is not None
 
 
-def field_of(value: Json, name: str) -> Json:
+def field_of(value: object, name: str) -> object:
     """Return the field of a map, or ABSENT."""
     return value.get(name, ABSENT) if value.__class__ is dict else ABSENT
 
@@ -103,14 +102,14 @@ def texts_at(items: Sequence[Json], key: str) -> list[str] | None:
     return found if {*map(type, found)} == {str} else None
 
 
-def kind_of(value: Json) -> str:
+def kind_of(value: object) -> str:
     """Return the name of a value's kind of node."""
     if value.__class__ is dict:
         return "MappingNode"
     return "SequenceNode" if value.__class__ is list else "ScalarNode"
 
 
-def wrong_kind(expected: str, value: Json) -> PatchError:
+def wrong_kind(expected: str, value: object) -> PatchError:
     """Return the error about a value that is no `expected` kind of node."""
     return PatchError(
         f"wrong node kind: expected {expected} but got {kind_of(value)}: "
@@ -118,7 +117,7 @@ def wrong_kind(expected: str, value: Json) -> PatchError:
     )
 
 
-def _flow(value: Json) -> str:
+def _flow(value: object) -> str:
     """Return a value as YAML's flow style shows what was JSON."""
     if value.__class__ is dict:
         return f"{{{', '.join(f'{to_json(key)}: {_flow(value[key])}' for key in sorted(value))}}}"
@@ -127,22 +126,21 @@ def _flow(value: Json) -> str:
     return to_json(value)
 
 
-def same(one: Json, other: Json) -> bool:
+def same(one: object, other: object) -> bool:
     """Return whether both values have the same JSON text (80 and 80.0 do, 1 and true do not)."""
     if one is other:
         return True
-    kind = one.__class__
-    if kind is dict:
+    if one.__class__ is dict:
         return (
             other.__class__ is dict
             and one.keys() == other.keys()
             and all(same(value, other[key]) for key, value in one.items())
         )
-    if kind is list:
+    if one.__class__ is list:
         return other.__class__ is list and len(one) == len(other) and all(map(same, one, other))
-    if kind is other.__class__:
-        return bool(one == other)
-    return {kind, other.__class__} == {int, float} and text(one) == text(other)
+    if one.__class__ is other.__class__:
+        return one == other
+    return {one.__class__, other.__class__} == {int, float} and text(one) == text(other)
 
 
 # Which keys and texts of a strategic merge patch are anchors.
@@ -172,7 +170,7 @@ def anchors_of(fields: Mapping[str, object], kinds: frozenset[str]) -> Iterator[
             yield written, anchor.key
 
 
-def has_anchors(patch: Json, kinds: frozenset[str] = DECIDING) -> bool:
+def has_anchors(patch: object, kinds: frozenset[str] = DECIDING) -> bool:
     """Return whether a key below is an anchor of the kinds, or a text looks like a condition."""
     if patch.__class__ is dict:
         return any(

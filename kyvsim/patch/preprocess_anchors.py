@@ -37,10 +37,10 @@ from kyvsim.patch.nodes import (
     wrong_kind,
 )
 
-CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
+CompileCondition: TypeAlias = Callable[[object], Callable[[object], bool]]
 """Returns the test whether a value satisfies the pattern of a condition."""
 
-_GONE: Final[Json] = object()
+_GONE: Final[object] = object()
 """What is left of a part that leaves the patch."""
 TWICE: Final = "\0twice"
 """The field under which a map of a preprocessed patch names keys that it has twice.
@@ -51,7 +51,7 @@ merge reads the first, but where the whole map gets into the object, that cannot
 _FEW = 16
 """Items that are looked at one by one."""
 _MOST_STATES = 256
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class ConditionsFailed(Exception):  # noqa: N818 — names a state, not an error
@@ -70,7 +70,9 @@ _Template: TypeAlias = tuple[_Part, bool]
 """An element that has anchors, and whether there is a global condition among them."""
 
 
-def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Callable[[Json], Json]:
+def compile_preprocess(
+    patch: object, compile_condition: CompileCondition
+) -> Callable[[object], object]:
     """Return what gives the plain patch that `patch` is for an object; nobody may change that.
 
     It raises ConditionsFailed when the patch does not apply, and PatchError when it cannot be
@@ -78,7 +80,7 @@ def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Call
     """
     root = _taken_apart(_sorted(patch), compile_condition)
 
-    def preprocess(resource: Json) -> Json:
+    def preprocess(resource: object) -> object:
         part, failed = root.instantiate(resource)
         if failed is not None:
             raise ConditionsFailed(everywhere=failed)
@@ -87,7 +89,7 @@ def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Call
     return preprocess
 
 
-def may_double(patch: Json) -> bool:
+def may_double(patch: object) -> bool:
     """Return whether a map of a patch has an anchor and a key, or another anchor, of one name."""
     if patch.__class__ is list:
         return any(map(may_double, patch))
@@ -100,7 +102,7 @@ def may_double(patch: Json) -> bool:
     return any(map(may_double, patch.values()))
 
 
-def check_list(value: Json) -> None:
+def check_list(value: object) -> None:
     """Raise PatchError if the object has something else where the patch has a list of maps."""
     if value is not ABSENT and value is not None and value.__class__ is not list:
         raise PatchError(f"failed to preProcess rule: {wrong_kind('SequenceNode', value)}")
@@ -139,14 +141,15 @@ class _Map:
         )
         self.lasting = True
         """Whether other objects can bring it about, too."""
-        self.checks: dict[str, Callable[[Json], bool]] = {}
+        self.checks: dict[str, Callable[[object], bool]] = {}
         self.begin()
 
     def begin(self) -> None:
         self.states: dict[object, _Map] = {}
-        self._left = self._at_root = self._copied = ABSENT
+        self._left = self._at_root = ABSENT
+        self._copied: tuple[Json, bool] | None = None
 
-    def instantiate(self, value: Json) -> tuple["_Map", _Failed]:
+    def instantiate(self, value: object) -> tuple["_Map", _Failed]:
         """Return the map for a value of the object, and what ended it too early."""
         part = self.resolved(value) if self.additions else self
         for written, key, everywhere in part.conditions:
@@ -165,7 +168,7 @@ class _Map:
                 return part, failed
         return part, None
 
-    def resolved(self, value: Json) -> "_Map":
+    def resolved(self, value: object) -> "_Map":
         """Return the map without each `+(key)` that a value has, the others without anchors."""
         there = tuple([field_of(value, key) is not ABSENT for _, key in self.additions])
         found = self.states.get(there)
@@ -201,13 +204,13 @@ class _Map:
         self.states[about] = state
         return state
 
-    def check(self, written: str) -> Callable[[Json], bool]:
+    def check(self, written: str) -> Callable[[object], bool]:
         if written not in self.checks:
             self.checks[written] = self.compile(_as_checked(_whole(self.fields[written])))
         return self.checks[written]
 
     @property
-    def left(self) -> Json:
+    def left(self) -> object:
         """What is left without conditions and emptied maps."""
         if self._left is not ABSENT:
             return self._left
@@ -222,19 +225,19 @@ class _Map:
         return self._left
 
     @property
-    def left_at_root(self) -> Json:
+    def left_at_root(self) -> object:
         """What is left of a whole patch, where the keys of conditions stay as written."""
         if self._at_root is ABSENT:
             left = _filled(self.fields, lambda key: modifier(key) in CONDITIONS)
             self._at_root = _doubled(left, self.shadowed)
         return self._at_root
 
-    def copy_for(self, item: Json) -> _Part:
+    def copy_for(self, item: object) -> _Part:
         """Return what the template is for an item; _GONE for nothing, or an item without a name."""
         name = field_of(item, "name")
         if not is_named(name):
             return _GONE
-        if self._copied is ABSENT:
+        if self._copied is None:
             self._copied = self._copy()
         left, is_plain = self._copied
         if left is _GONE:
@@ -258,7 +261,7 @@ class _Copy:
 
     __slots__ = ("left",)
 
-    def __init__(self, left: Json) -> None:
+    def __init__(self, left: object) -> None:
         self.left = left
 
 
@@ -272,7 +275,7 @@ class _List:
         self.templates = templates
         self.lasting = lasting
 
-    def instantiate(self, value: Json) -> tuple["_List", _Failed]:
+    def instantiate(self, value: object) -> tuple["_List", _Failed]:
         """Return the list with the copies for a value's items; PatchError if that is not a list."""
         check_list(value)
         items = value if value.__class__ is list else (ABSENT,) if value is ABSENT else ()
@@ -288,7 +291,7 @@ class _List:
         return _List([*self.elements, *copies], templates, lasting=False), failed
 
     @property
-    def left(self) -> Json:
+    def left(self) -> object:
         """What is left without templates and emptied maps."""
         node = list(self.elements)
         for place, element in enumerate(self.elements):
@@ -302,7 +305,7 @@ class _List:
         return [_staying(element) for element in node]
 
 
-def _taken_apart(value: Json, compile_condition: CompileCondition) -> _Part:
+def _taken_apart(value: object, compile_condition: CompileCondition) -> _Part:
     if value.__class__ is dict:
         fields = {key: _taken_apart(item, compile_condition) for key, item in value.items()}
         return _Map(fields, compile_condition)
@@ -312,7 +315,7 @@ def _taken_apart(value: Json, compile_condition: CompileCondition) -> _Part:
     return value
 
 
-def _sorted(value: Json) -> Json:
+def _sorted(value: object) -> object:
     """Return a value with sorted keys; rules are read as JSON, so that ints become floats."""
     if value.__class__ is dict:
         return {key: _sorted(value[key]) for key in sorted(value)}
@@ -321,7 +324,7 @@ def _sorted(value: Json) -> Json:
     return float(value) if value.__class__ is int else value
 
 
-def _whole(part: _Part) -> Json:
+def _whole(part: _Part) -> object:
     """Return a part as the data that it was taken from."""
     if part.__class__ is _Map:
         return {name: _whole(below) for name, below in part.fields.items()}
@@ -350,7 +353,7 @@ def _templates(elements: Iterable[_Part]) -> list[_Template]:
 
 
 def _add_copies(
-    copies: list[_Part], template: _Part, items: Sequence[Json], *, is_global: bool
+    copies: list[_Part], template: _Part, items: Sequence[object], *, is_global: bool
 ) -> _Failed:
     """Add what a template is for each item that meets its conditions."""
     passed, failed_everywhere = False, False
@@ -372,7 +375,7 @@ def _add_copies(
     return True if failed_everywhere and not passed else None
 
 
-def _candidates(template: _Part, items: Sequence[Json]) -> Sequence[Json]:
+def _candidates(template: _Part, items: Sequence[object]) -> Sequence[object]:
     """Return the items that may meet the conditions of a template; others make no difference.
 
     A loop that patches each element of a long list by its name has one item of many.
@@ -389,22 +392,22 @@ def _candidates(template: _Part, items: Sequence[Json]) -> Sequence[Json]:
     return items if found is None else [*compress(items, map(pattern.__eq__, found))]
 
 
-def _as_checked(value: Json) -> Json:
+def _as_checked(value: object) -> object:
     """Return what conditions compare: the text of a scalar; maps and lists with float numbers."""
     return with_floats(value) if _is_container(value) else text(value)
 
 
-def _is_container(value: Json) -> bool:
+def _is_container(value: object) -> bool:
     return value.__class__ is dict or value.__class__ is list
 
 
-def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> dict[str, Json]:
+def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> dict[str, object]:
     """Return what is left of each field of which something is."""
     found = {name: _left(part, scalar_goes=scalar_goes(name)) for name, part in fields.items()}
     return {name: left for name, left in found.items() if left is not _GONE}
 
 
-def _doubled(fields: dict[str, Json], shadowed: Mapping[str, _Part]) -> dict[str, Json]:
+def _doubled(fields: dict[str, object], shadowed: Mapping[str, _Part]) -> dict[str, object]:
     """Return the fields of a map with those that others hide, which TWICE names."""
     found = {name: _left(part, scalar_goes=False) for name, part in shadowed.items()}
     others = {name: left for name, left in found.items() if left is not _GONE}
@@ -418,7 +421,7 @@ def _left(part: _Part, *, scalar_goes: bool) -> Json:
     return _GONE if scalar_goes else part
 
 
-def _staying(element: _Part) -> Json:
+def _staying(element: _Part) -> object:
     """Return what an element is in a list that it stays in, though it may be one that goes."""
     if _is_anchored(element):
         return _whole(element)

@@ -10,12 +10,12 @@ Each returns ABSENT for a value that goes.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.kubernetes.wildcard import fits_itself_only
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Joined, MergeField, find_type, merge_keyed
@@ -46,11 +46,13 @@ from kyvsim.patch.preprocess_anchors import (
 
 # The directive `$patch` in maps and lists. upstream: kyaml `yaml/merge2/smpdirective.go`.
 
+_Fields: TypeAlias = dict[str, Json]
+
 DIRECTIVE: Final = "$patch"
 DIRECTIVES: Final = frozenset({"replace", "delete", "merge"})
 
 
-def _map_directive(patch: Json) -> tuple[str, Json]:
+def _map_directive(patch: _Fields) -> tuple[str, _Fields]:
     """Return the directive of a map ("merge" without one), and the map without it."""
     found = patch.get(DIRECTIVE, ABSENT)
     if found is ABSENT:
@@ -58,7 +60,7 @@ def _map_directive(patch: Json) -> tuple[str, Json]:
     return _checked(text(found)), _without_directive(patch)
 
 
-def _list_directive(patch: Json) -> tuple[str, Json]:
+def _list_directive(patch: list[Json]) -> tuple[str, list[Json]]:
     """Return the directive of a list's first `$patch` element, and the list without such ones."""
     first = next((item for item in patch if field_of(item, DIRECTIVE) is not ABSENT), None)
     if first is None or len(first) > 1:
@@ -78,14 +80,16 @@ def _checked(word: str) -> str:
     return word
 
 
-def _without_directive(patch: Json) -> Json:
+def _without_directive(patch: _Fields) -> _Fields:
     return {name: value for name, value in patch.items() if name != DIRECTIVE}
 
 
 _NEXT = "\n  "
 
 
-def apply_strategic_merge(patch: Json, resource: Json, compile_condition: CompileCondition) -> Json:
+def apply_strategic_merge(
+    patch: object, resource: object, compile_condition: CompileCondition
+) -> object:
     """Return `resource` with `patch` merged into it; `resource` itself when nothing changes.
 
     `compile_condition` makes the check of an anchor's condition. Raises PatchError.
@@ -94,11 +98,11 @@ def apply_strategic_merge(patch: Json, resource: Json, compile_condition: Compil
 
 
 def compile_strategic_merge(
-    patch: Json, compile_condition: CompileCondition
-) -> Callable[[Json], Json]:
+    patch: object, compile_condition: CompileCondition
+) -> Callable[[object], object]:
     """Return a function that merges `patch` into an object, as `apply_strategic_merge` does."""
 
-    def apply_no_map(resource: Json) -> Json:
+    def apply_no_map(resource: object) -> object:
         if patch.__class__ is list and patch and patch[0].__class__ is dict:
             check_list(resource)
         raise PatchError(f"failed to preProcess rule: {wrong_kind('MappingNode', patch)}")
@@ -107,7 +111,7 @@ def compile_strategic_merge(
         return apply_no_map
     preprocess, doubles = compile_preprocess(patch, compile_condition), may_double(patch)
 
-    def apply(resource: Json) -> Json:
+    def apply(resource: object) -> object:
         try:
             prepared = preprocess(resource)
         except ConditionsFailed:
@@ -125,16 +129,15 @@ def compile_strategic_merge(
     return apply
 
 
-def _doubled_keys(value: Json) -> Iterator[str]:
-    is_map = value.__class__ is dict
-    if is_map and value.get(TWICE):
+def _doubled_keys(value: object) -> Iterator[str]:
+    if value.__class__ is dict and value.get(TWICE):
         yield from value[TWICE]
-    elif is_map or value.__class__ is list:
-        for item in value.values() if is_map else value:
+    elif value.__class__ is dict or value.__class__ is list:
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _doubled_keys(item)
 
 
-def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
+def _merge(dest: object, origin: Json, known: MergeField | None) -> object:
     """Return the merged value; it is `dest` itself where that has the same JSON text."""
     if dest.__class__ is dict is origin.__class__:
         return _merge_maps(dest, origin, known or _typed(dest, origin))
@@ -152,17 +155,17 @@ def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
         return dest if same(dest, new) else new
     if known is None or known.keys is None:
         return dest if same(dest, origin) else origin
-    directive, origin = _list_directive(origin)
+    directive, elements = _list_directive(origin)
     if directive == "delete":
         return ABSENT
     if directive == "replace":
-        merged = _settle_elements(origin, known)
+        merged = _settle_elements(elements, known)
     else:
-        merged = merge_keyed(dest, origin, known.keys, _joiner(known))
+        merged = merge_keyed(dest, elements, known.keys, _joiner(known))
     return dest if same(merged, dest) else merged
 
 
-def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
+def _merge_maps(dest: _Fields, origin: _Fields, known: MergeField | None) -> object:
     directive, origin = _map_directive(origin)
     if directive == "delete":
         return ABSENT
@@ -170,8 +173,8 @@ def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
         settled = _settle_fields(origin, known)
         return dest if same(settled, dest) else settled
     _refuse_nameless(origin, dest)
-    merged = _keep_fields(dest, known, skip=origin)
-    changed = merged is not dest
+    kept = _keep_fields(dest, known, skip=origin)
+    merged = None if kept is dest else kept
     for name in sorted(origin):
         if name == TWICE:
             continue
@@ -182,16 +185,16 @@ def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
         )
         if after is before:
             continue
-        if not changed:
-            merged, changed = dict(dest), True
+        if merged is None:
+            merged = dict(dest)
         if after is ABSENT:
             del merged[name]
         else:
             merged[name] = after
-    return merged
+    return dest if merged is None else merged
 
 
-def _keep(dest: Json, known: MergeField | None) -> Json:
+def _keep(dest: object, known: MergeField | None) -> object:
     if dest.__class__ is dict:
         return _keep_fields(dest, known or _typed(dest))
     if dest.__class__ is not list or known is None or known.keys is None:
@@ -200,7 +203,7 @@ def _keep(dest: Json, known: MergeField | None) -> Json:
     return dest if same(kept, dest) else kept
 
 
-def _refuse_nameless(names: Json, shown: Json) -> None:
+def _refuse_nameless(names: _Fields, shown: object) -> None:
     """Raise PatchError for a map with a field whose name is empty.
 
     The reference sets each field that it walks, and its setter takes an empty name for "the node
@@ -211,7 +214,7 @@ def _refuse_nameless(names: Json, shown: Json) -> None:
         raise wrong_kind("ScalarNode", shown)
 
 
-def _keep_fields(dest: Json, known: MergeField | None, skip: Json = ()) -> Json:
+def _keep_fields(dest: _Fields, known: MergeField | None, skip: Container[str] = ()) -> _Fields:
     _refuse_nameless(dest, dest)
     changed = {}
     for name, below in dict.fromkeys(dest).items() if known is None else known.fields.items():
@@ -224,7 +227,7 @@ def _keep_fields(dest: Json, known: MergeField | None, skip: Json = ()) -> Json:
     return {**dest, **changed} if changed else dest
 
 
-def _adopt(origin: Json, known: MergeField | None) -> Json:
+def _adopt(origin: object, known: MergeField | None) -> object:
     if origin is None:
         return ABSENT
     if origin.__class__ is dict:
@@ -240,7 +243,7 @@ def _adopt(origin: Json, known: MergeField | None) -> Json:
     return origin
 
 
-def _settle(value: Json, known: MergeField | None) -> Json:
+def _settle(value: object, known: MergeField | None) -> object:
     if value is None:
         return ABSENT
     if value.__class__ is dict:
@@ -252,16 +255,16 @@ def _settle(value: Json, known: MergeField | None) -> Json:
     return value
 
 
-def _settle_fields(value: Json, known: MergeField | None) -> Json:
+def _settle_fields(value: _Fields, known: MergeField | None) -> object:
     _refuse_nameless(value, value)
     settled = {name: _settle(item, _below(known, name)) for name, item in value.items()}
     return {name: item for name, item in settled.items() if item is not ABSENT}
 
 
-def _settle_elements(value: Json, known: MergeField) -> Json:
+def _settle_elements(value: list[object], known: MergeField) -> object:
     element = known.element
 
-    def join(dest: Json, origin: Json) -> Joined:
+    def join(dest: object, origin: object) -> Joined:
         return Joined(
             ABSENT if dest is ABSENT and origin is ABSENT else _settle(dest, element), True
         )
@@ -269,10 +272,10 @@ def _settle_elements(value: Json, known: MergeField) -> Json:
     return merge_keyed(value, value, known.keys or (), join)
 
 
-def _joiner(known: MergeField) -> Callable[[Json, Json], Joined]:
+def _joiner(known: MergeField) -> Callable[[object, object], Joined]:
     element = known.element
 
-    def join(dest: Json, origin: Json) -> Joined:
+    def join(dest: object, origin: object) -> Joined:
         if origin is ABSENT:
             return Joined(dest if dest is ABSENT else _keep(dest, element), True)
         if dest is ABSENT:
@@ -287,7 +290,7 @@ def _below(known: MergeField | None, name: str) -> MergeField | None:
     return None if known is None else known.fields.get(name, NOTHING_MERGES)
 
 
-def _typed(*sources: Json) -> MergeField | None:
+def _typed(*sources: _Fields) -> MergeField | None:
     """Return the type that the apiVersion and kind of a map without a typed place name."""
     for source in sources:
         version, kind = source.get("apiVersion", ABSENT), source.get("kind", ABSENT)
@@ -312,20 +315,20 @@ class ElementMerges:
 
     __slots__ = ("_begun", "_items", "_key", "_object", "_path", "_stale")
 
-    def __init__(self, obj: Json) -> None:
+    def __init__(self, obj: KubernetesObject) -> None:
         """Begin with an object, which is not changed."""
         self._object = obj
         self._begun = False
         """Whether the whole object went through a merge, which tidies the lists of all of it."""
         self._path: _Path = ()
         self._key = ""
-        self._items: OrderedDict[str, Json] | None = None
+        self._items: OrderedDict[str, object] | None = None
         """The elements of the list at `_path` by their names, in order; None where not known."""
         self._stale = False
         """Whether the list in `_object` is older than the elements."""
 
     @property
-    def result(self) -> Json:
+    def result(self) -> KubernetesObject:
         """The object with all that was merged into it."""
         if self._stale and self._items is not None:
             whole = _with_list(self._object, self._path, [*self._items.values()])
@@ -334,17 +337,17 @@ class ElementMerges:
         return self._object
 
     @property
-    def shown(self) -> Json:
+    def shown(self) -> KubernetesObject:
         """The object, of whose list there may be an earlier state: it names the object."""
         return self._object
 
     def merge(
         self,
         patch: Json,
-        merged: Callable[[Json], Json],
+        merged: Callable[[KubernetesObject], Json],
         spend_whole: Callable[[], None],
-        weigh: Callable[[Json], object],
-    ) -> Json:
+        weigh: Callable[[object], object],
+    ) -> KubernetesObject:
         """Merge a patch by `merged`; return `shown`, the same as before if nothing changed.
 
         `spend_whole` is called before the whole object is merged, `weigh` with a part of it before
@@ -364,7 +367,7 @@ class ElementMerges:
             self._object, self._items = after, None
         return self._object
 
-    def _reduced(self, patch: Json) -> tuple[str, Json, Json] | None:
+    def _reduced(self, patch: object) -> tuple[str, object, KubernetesObject] | None:
         """Return the name of the element that a patch is about, another one, and both alone."""
         found = _only_list(patch)
         if found is None:
@@ -387,7 +390,7 @@ class ElementMerges:
         """Take the elements of a list; return whether it is one that merges by one key."""
         whole = self.result
         known = find_type(text_field(whole, "apiVersion"), text_field(whole, "kind"))
-        found = whole
+        found: Json = whole
         for step in path:
             known = known.fields.get(step) if known else None
             found = found.get(step) if found.__class__ is dict else None
@@ -403,11 +406,13 @@ class ElementMerges:
         self._items = OrderedDict(zip(names, found, strict=True))
         return True
 
-    def _take(self, name: str, other: Json, part: Json, after: Json) -> bool:
+    def _take(
+        self, name: str, other: object, part: KubernetesObject, after: KubernetesObject
+    ) -> bool:
         """Take what became of an object with two elements; False where it is not understood."""
         if after is part:
             return True
-        found = after
+        found: Json = after
         for step in self._path:
             found = found.get(step) if found.__class__ is dict else None
         if self._items is None or found.__class__ is not list or len(found) != 2:
@@ -422,7 +427,7 @@ class ElementMerges:
         return True
 
 
-def _only_list(patch: Json) -> tuple[_Path, list[Json]] | None:
+def _only_list(patch: object) -> tuple[_Path, list[object]] | None:
     """Return the only list of a patch that is below plain keys, and its path; None for others."""
     path: _Path = ()
     while patch.__class__ is dict:
@@ -433,13 +438,13 @@ def _only_list(patch: Json) -> tuple[_Path, list[Json]] | None:
     return (path, patch) if path and patch.__class__ is list else None
 
 
-def _has_list(value: Json) -> bool:
+def _has_list(value: object) -> bool:
     if value.__class__ is dict:
         return any(map(_has_list, value.values()))
     return value.__class__ is list
 
 
-def _name_of(element: Json, key: str) -> str:
+def _name_of(element: _Fields, key: str) -> str:
     """Return the name of the one element that an element of a patch can be about, or ""."""
     if not has_anchors(element):
         return text_field(element, key)
@@ -452,7 +457,6 @@ def _name_of(element: Json, key: str) -> str:
     return str(name)
 
 
-def _with_list(value: Json, path: _Path, items: list[Json]) -> Json:
-    if not path:
-        return items
-    return {**value, path[0]: _with_list(value[path[0]], path[1:], items)}
+def _with_list(value: KubernetesObject, path: _Path, items: list[object]) -> _Fields:
+    first, *rest = path
+    return {**value, first: _with_list(value[first], tuple(rest), items) if rest else items}

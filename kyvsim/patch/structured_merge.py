@@ -2,15 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.kubernetes.quantities import with_whole_numbers
-from kyvsim.patch.merge_types import (
+from kyvsim.patch.nodes import PatchError
+from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,
@@ -21,12 +20,8 @@ from kyvsim.patch.merge_types import (
     NoTypesError,
     Type,
     TypeRef,
-    find_type,
-    metadata_type,
-    read_type,
     resolve,
 )
-from kyvsim.patch.nodes import PatchError
 
 # What expressions put into a patch is a document's value only where it is one of JSON's: a null,
 # a duration or a list inside a list that was written in an expression is something else, which
@@ -46,7 +41,7 @@ class Foreign(NamedTuple):
         return self.shown
 
 
-def go_type(value: Json) -> str:
+def go_type(value: object) -> str:
     """Return the name of a value's type, as `%T` prints it."""
     if isinstance(value, Foreign):
         return value.go_type
@@ -55,7 +50,7 @@ def go_type(value: Json) -> str:
     return names[value.__class__]
 
 
-def literal(value: Json) -> str:
+def literal(value: object) -> str:
     """Return a value as `%#v` prints it."""
     if isinstance(value, Foreign):
         return value.literal
@@ -96,7 +91,7 @@ class NamelessError(ValueError):
     """An element that a list with names cannot have."""
 
 
-def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[TypeMismatch]:
+def misfits(ref: TypeRef, value: object, *, duplicates: bool = False) -> list[TypeMismatch]:
     """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
     kind = resolve(ref)
     found = value.__class__
@@ -109,7 +104,7 @@ def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Type
     return _in_scalar(kind.scalar, value)
 
 
-def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
+def _in_map(kind: MapType, value: object, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not dict:
@@ -124,7 +119,7 @@ def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[TypeMis
             yield one.below(f".{name}")
 
 
-def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
+def _in_list(kind: ListType, value: object, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not list:
@@ -146,7 +141,7 @@ def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[TypeM
             yield one.below(part)
 
 
-def _in_scalar(scalar: str, value: Json) -> list[TypeMismatch]:
+def _in_scalar(scalar: str, value: object) -> list[TypeMismatch]:
     if value is None or value.__class__ in _FITTING[scalar]:
         return []
     return [TypeMismatch("", _WORDING[scalar](value))]
@@ -160,7 +155,7 @@ _FITTING: Mapping[str, frozenset[type]] = MappingProxyType(
         UNTYPED: _SCALARS,
     }
 )
-_WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
+_WORDING: Mapping[str, Callable[[object], str]] = MappingProxyType(
     {
         NUMERIC: lambda value: f"expected numeric (int or float), got {go_type(value)}",
         STRING: lambda value: (
@@ -172,7 +167,7 @@ _WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
 )
 
 
-def element_name(kind: ListType, element: Json) -> Hashable:
+def element_name(kind: ListType, element: object) -> Hashable:
     """Return what identifies an element of a set, or of a list with keys.
 
     Raises NamelessError.
@@ -188,7 +183,7 @@ def element_name(kind: ListType, element: Json) -> Hashable:
     return _identity(element)
 
 
-def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
+def _keys(kind: ListType, element: object) -> list[tuple[str, object]]:
     if element is None:
         raise NamelessError("associative list with keys may not have a null element")
     if element.__class__ is not dict:
@@ -208,21 +203,21 @@ def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
     return found
 
 
-def _shown_name(kind: ListType, element: Json) -> str:
+def _shown_name(kind: ListType, element: object) -> str:
     if not kind.keys:
         return f"[={_key_text(element)}]"
     parts = sorted(_keys(kind, element), key=lambda part: part[0])
     return f"[{','.join(f'{key}={_key_text(one)}' for key, one in parts)}]"
 
 
-def _identity(value: Json) -> Hashable:
+def _identity(value: object) -> Hashable:
     """Return something that is equal for values that are one as names."""
     if value.__class__ in {dict, list} or isinstance(value, Foreign):
         return literal(value)
     return (value.__class__ in _NUMBERS, value.__class__ is bool, value)
 
 
-def _key_text(value: Json) -> str:
+def _key_text(value: object) -> str:
     """Return a value as the names of elements show it."""
     if value is None:
         return "null"
@@ -235,146 +230,6 @@ def _key_text(value: Json) -> str:
     return "{{undefined}}" if isinstance(value, Foreign) else sprint(value)
 
 
-# The types that structured merges see in an OpenAPI schema, written in the short form.
-#
-# Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, smd.go).
-
-_EXTENSION = "x-kubernetes-"
-_HEAD: Mapping[str, Json] = MappingProxyType({"apiVersion": "s", "kind": "s"})
-_UNTYPED_FORMATS_END = frozenset({"", "byte"})
-
-
-class Definitions(NamedTuple):
-    """The targets of references in a document, by name."""
-
-    schema: Callable[[str], Mapping[str, Json]]
-    type: Callable[[str], Json]
-    """Gives the type in the short form."""
-
-
-def type_finder(kinds: KindTable) -> FindType:
-    """Return what finds the types of Kubernetes' kinds, and of custom ones with given schemas."""
-    served = {
-        (group, version): {kind for one, kind in kinds if one == group}
-        for (group, _), facts in kinds.items()
-        for version in facts.schemas
-    }
-
-    @lru_cache(maxsize=256)
-    def find(api_version: str, kind: str) -> Type | None:
-        group, version = split_api_version(api_version)
-        try:
-            return find_type(api_version, kind)
-        except NoTypesError:
-            if (group, version) not in served:
-                raise
-        facts = kinds.get((group, kind))
-        schema = facts.schemas.get(version) if facts else None
-        return None if schema is None else resolve(read_type(_custom(schema.words)))
-
-    return find
-
-
-def _custom(schema: Mapping[str, Json]) -> Json:
-    """Return the type of a whole custom object, which has metadata as every object has."""
-    found = short_type(schema, _NO_DEFINITIONS)
-    if found.__class__ is not dict:
-        return found
-    fields = {**found.get("p", {}), **_HEAD, "metadata": metadata_type()}
-    return {**found, "p": fields}
-
-
-def short_type(
-    schema: Mapping[str, Json], named: Definitions, *, open_fields: bool = False
-) -> Json:
-    """Return the type of a schema.
-
-    `open_fields` says whether a schema around it keeps fields that nobody declares. How types are
-    written: `read_type` of merge_types.py.
-    """
-    name = _reference(schema)
-    if name:
-        return named.type(name)
-    open_fields = open_fields or schema.get(f"{_EXTENSION}preserve-unknown-fields") is True
-    kind = schema.get("type") or ""
-    if kind == "object":
-        return _map(schema, named, open_fields=open_fields)
-    if kind == "array":
-        return _list(schema, named, open_fields=open_fields)
-    if kind in {"integer", "number"}:
-        return "n"
-    if kind == "boolean":
-        return "b"
-    if kind == "string":
-        return "s" if (schema.get("format") or "") in _UNTYPED_FORMATS_END else "u"
-    return "+"
-
-
-def _reference(schema: Mapping[str, Json]) -> str:
-    parts: list[Json] = schema.get("allOf") or []
-    inner = parts[0] if len(parts) == 1 else {}
-    text = schema.get("$ref") or inner.get("$ref") or ""
-    return str(text).rpartition("/")[2]
-
-
-def _map(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
-    properties = schema.get("properties") or {}
-    found: dict[str, Json] = {}
-    if properties:
-        found["p"] = {
-            name: short_type(one, named, open_fields=open_fields)
-            for name, one in sorted(properties.items())
-        }
-    others = schema.get("additionalProperties")
-    if others.__class__ is dict:
-        found["e"] = short_type(others, named, open_fields=open_fields)
-    elif others is True or (others is None and (open_fields or not properties)):
-        found["e"] = "+"
-    if schema.get(f"{_EXTENSION}map-type") == "atomic":
-        found["x"] = 1
-    return found if "e" in found else {"p": {}, **found}
-
-
-def _list(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
-    element: Mapping[str, Json] = schema.get("items") or {}
-    element_type = short_type(element, named, open_fields=open_fields) if element else "*"
-    letter, keys = _relation(schema)
-    found: dict[str, Json] = {letter: element_type}
-    if letter == "m":
-        found["k"] = keys
-        name = _reference(element)
-        fields = (named.schema(name) if name else element).get("properties") or {}
-        defaults = {
-            key: fields[key]["default"]
-            for key in keys
-            if key in fields and fields[key].get("default") is not None
-        }
-        if defaults:
-            found["d"] = defaults
-    return found
-
-
-def _relation(schema: Mapping[str, Json]) -> tuple[str, list[str]]:
-    """Return how a list merges: `a` as a whole, `s` as a set, `m` by keys."""
-    written = schema.get(f"{_EXTENSION}list-type")
-    if written == "map":
-        return "m", list(schema.get(f"{_EXTENSION}list-map-keys") or ())
-    if written is not None:
-        return ("s" if written == "set" else "a"), []
-    strategy = str(schema.get(f"{_EXTENSION}patch-strategy") or "").partition(",")[0]
-    if strategy != "merge":
-        return "a", []
-    key = schema.get(f"{_EXTENSION}patch-merge-key")
-    return ("m", [key]) if key else ("s", [])
-
-
-def _nowhere(name: str) -> Json:
-    raise LookupError(name)
-
-
-_NO_DEFINITIONS = Definitions(_nowhere, _nowhere)
-"""Schemas of custom resources refer to nothing."""
-
 # Structured merges: a patch laid over an object by the types of its fields.
 #
 # Maps merge by field, lists with keys by the elements' names, sets by value; what is atomic is
@@ -385,7 +240,11 @@ _NO_DEFINITIONS = Definitions(_nowhere, _nowhere)
 
 
 def apply_structured_merge(
-    obj: Json, fields: Json, find_type: FindType, *, replaces: bool = False
+    obj: KubernetesObject,
+    fields: Mapping[str, object],
+    find_type: FindType,
+    *,
+    replaces: bool = False,
 ) -> Json:
     """Return `obj` with the fields of a patch merged in; what they do not touch is shared.
 
@@ -420,7 +279,7 @@ def _check(which: str, found: Sequence[TypeMismatch]) -> None:
     raise PatchError(f"failed to convert {which} object to typed object: {text}")
 
 
-def _atomics(ref: TypeRef, value: Json, path: str) -> Iterator[str]:
+def _atomics(ref: TypeRef, value: object, path: str) -> Iterator[str]:
     """Yield the paths of what a value sets that is atomic; maps without fields are not entered."""
     kind = resolve(ref)
     if value.__class__ is dict and kind.mapping is not None:
@@ -436,7 +295,7 @@ def _atomics(ref: TypeRef, value: Json, path: str) -> Iterator[str]:
             yield from _atomics(kind.sequence.element, element, f"{path}[{index}]")
 
 
-def _merged(ref: TypeRef, old: Json, new: Json) -> Json:
+def _merged(ref: TypeRef, old: object, new: object) -> object:
     """Return a value with another laid over it; both fit the type."""
     kind = resolve(ref)
     if new is None:
@@ -460,7 +319,7 @@ def _merged(ref: TypeRef, old: Json, new: Json) -> Json:
     return new
 
 
-def _outlasts_null(kind: Type, old: Json) -> bool:
+def _outlasts_null(kind: Type, old: object) -> bool:
     """Return whether a null leaves a value as it is: a map or list whose elements merge."""
     if kind.mapping is not None:
         return old.__class__ is dict and bool(old) and not kind.mapping.atomic
@@ -469,7 +328,7 @@ def _outlasts_null(kind: Type, old: Json) -> bool:
     return False
 
 
-def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterator[Json]:
+def _merged_elements(kind: ListType, old: list[object], new: list[object]) -> Iterator[object]:
     """Yield the elements of both lists.
 
     Those of the patch keep their order, and so do those that only the object has: each comes
@@ -478,7 +337,7 @@ def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterat
     """
     names = [element_name(kind, one) for one in old]
     theirs = {element_name(kind, one): one for one in new}
-    ours: dict[Hashable, Json] = {}
+    ours: dict[Hashable, object] = {}
     for name, one in zip(names, old, strict=True):
         ours[name] = None if name in ours else one
     shared = deque(name for name in theirs if name in ours)
@@ -497,10 +356,10 @@ def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterat
 
 def _before(
     name: Hashable,
-    waiting: deque[tuple[Hashable, Json]],
+    waiting: deque[tuple[Hashable, object]],
     shared: deque[Hashable],
     placed: Mapping[Hashable, bool],
-) -> Iterator[Json]:
+) -> Iterator[object]:
     """Yield the object's own elements that come before the patch's element of a name.
 
     Shared ones before it are passed over, as they come at their place in the patch; the next

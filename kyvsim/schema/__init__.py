@@ -1,14 +1,12 @@
 """What objects of a kind look like: facts of Kyverno's kinds, and one engine that reads schemas.
 
-`kyverno-VERSION.json` has the facts of Kyverno's kinds, from which everything else about them is
-derived on first use: names, scopes and versions (`kinds.py`), schemas (`facts.py`).
-Schemas are structural ones in Kubernetes' words, of Kyverno, of definitions that users give
-(`kinds.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
-completes objects by them, `findings.py` finds what does not fit, `rules.py` what their CEL rules
-object to. The messages are the callers': `kyvsim/load/structure.py` has ours,
-`kyvsim/simulator/api_server/validation.py` the API server's.
+`kyverno-VERSION.json` has the facts of Kyverno's kinds, from which `kinds.py` derives everything
+else about them on first use. Schemas are structural ones in Kubernetes' words: of Kyverno, of
+definitions that users give (both in `kinds.py`), and of the files that our commands read
+(`kyvsim/load/schemas/`). `node.py` completes objects by them and finds what does not fit, and
+`rules.py` evaluates their CEL rules. The messages are the callers': `kyvsim/load/structure.py` has
+ours, `kyvsim/simulator/api_server/validation.py` the API server's.
 
-Facts of more versions belong here as well: a readable file, and one module that reads it on first
-use. Kubernetes' kinds are in `kyvsim/kubernetes/`, and what merges know of its types is in
-`kyvsim/patch/`: both read tables of their own, and no schemas.
+`merge_types.py` knows the fields of Kubernetes' kinds as structured merges see them, from a table
+of its own. How Kubernetes' kinds are called and served is in `kyvsim/kubernetes/`.
 """

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.schema.node import NamedSchemas, SchemaNode, SchemaRef, schemas_of
+from kyvsim.schema.node import NamedSchemas, SchemaNode, SchemaRef, SchemaWords, schemas_of
 
 # The schema of an object's metadata as users write it. upstream: k8s.io/apimachinery
 # pkg/apis/meta/v1/types.go and pkg/api/validation/objectmeta.go.
@@ -28,13 +28,13 @@ _ANNOTATION_KEY = f"([A-Za-z0-9][-A-Za-z0-9.]*/)?{_LABEL_NAME}"
 _LONGEST_KEY = 317
 """A DNS subdomain, a slash and a name."""
 
-_TEXT: Mapping[str, Json] = MappingProxyType({"type": "string", "nullable": True})
-_TIME: Mapping[str, Json] = MappingProxyType(
+_TEXT: SchemaWords = MappingProxyType({"type": "string", "nullable": True})
+_TIME: SchemaWords = MappingProxyType(
     {**_TEXT, "form": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$"}
 )
-_OPEN: Mapping[str, Json] = MappingProxyType({"x-kubernetes-preserve-unknown-fields": True})
+_OPEN: SchemaWords = MappingProxyType({"x-kubernetes-preserve-unknown-fields": True})
 _OF_OWNERS = ("apiVersion", "kind", "name", "uid")
-_OWNER: Mapping[str, Json] = MappingProxyType(
+_OWNER: SchemaWords = MappingProxyType(
     {
         "type": "object",
         "required": [*_OF_OWNERS],
@@ -47,11 +47,11 @@ _OWNER: Mapping[str, Json] = MappingProxyType(
 )
 
 
-def _keys(form: str) -> Json:
+def _keys(form: str) -> SchemaWords:
     return {"type": "string", "maxLength": _LONGEST_KEY, "form": f"^{form}$"}
 
 
-OBJECT_META: Mapping[str, Json] = MappingProxyType(
+OBJECT_META: SchemaWords = MappingProxyType(
     {
         "type": "object",
         "required": ["name"],
@@ -125,22 +125,22 @@ def _loops_name(block: str) -> str:
     return f"{block} foreach foreach"
 
 
-def _resolved(ref: SchemaRef, table: Mapping[str, Mapping[str, Json]]) -> Mapping[str, Json]:
+def _resolved(ref: SchemaRef, table: Mapping[str, SchemaWords]) -> SchemaWords:
     """Return a schema in words; a name that is none of the table's is a type."""
     return table.get(ref) or {"type": ref} if isinstance(ref, str) else ref
 
 
-def _inside(words: Mapping[str, Json], step: str) -> SchemaRef:
+def _inside(words: SchemaWords, step: str) -> SchemaRef:
     ref: SchemaRef = words["items"] if step == "items" else words["properties"][step]
     return ref
 
 
 def _replaced(
-    words: Mapping[str, Json],
+    words: SchemaWords,
     path: tuple[str, ...],
     ref: SchemaRef,
-    table: Mapping[str, Mapping[str, Json]],
-) -> Mapping[str, Json]:
+    table: Mapping[str, SchemaWords],
+) -> SchemaWords:
     """Return a schema with another one in place of the one that a path leads to."""
     step, *further = path
     inner = _resolved(_inside(words, step), table)
@@ -152,8 +152,13 @@ def _replaced(
 
 def _versions(group: str, kind: str) -> Mapping[str, Json]:
     """Return what is known of each version of a kind, nothing for a kind of others."""
-    facts: Mapping[str, Mapping[str, Json]] = kyverno_facts()["kinds"].get(group, {}).get(kind, {})
+    facts: Mapping[str, SchemaWords] = kyverno_facts()["kinds"].get(group, {}).get(kind, {})
     return facts.get("versions", {})
+
+
+def _facts_of(api_version: str, kind: str) -> Mapping[str, Json] | None:
+    group, version = split_api_version(api_version)
+    return _versions(group, kind).get(version)
 
 
 def is_written(name: str) -> bool:
@@ -166,21 +171,18 @@ def is_written(name: str) -> bool:
 
 def is_deprecated(api_version: str, kind: str) -> bool:
     """Return whether Kyverno requires another version of a kind of its own."""
-    group, version = split_api_version(api_version)
-    return "deprecated" in _versions(group, kind).get(version, ())
+    return "deprecated" in (_facts_of(api_version, kind) or ())
 
 
 def has_status_apart(api_version: str, kind: str) -> bool:
     """Return whether only requests to `status` can change the status of a kind of Kyverno's."""
-    group, version = split_api_version(api_version)
-    return "status" in _versions(group, kind).get(version, ())
+    return "status" in (_facts_of(api_version, kind) or ())
 
 
 @lru_cache(maxsize=64)
 def kyverno_schema(api_version: str, kind: str) -> SchemaNode | None:
     """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
-    group, version = split_api_version(api_version)
-    facts = _versions(group, kind).get(version)
+    facts = _facts_of(api_version, kind)
     return None if facts is None else _named_schemas().node(facts["schema"])
 
 
@@ -196,7 +198,7 @@ def written_schema(name: str) -> SchemaNode:
         raise KeyError(name)
     required = sorted({*schema.words.get("required", ()), "metadata"})
     properties = {**schema.properties, "metadata": OBJECT_META}
-    words: Mapping[str, Json] = {**schema.words, "required": required, "properties": properties}
+    words: SchemaWords = {**schema.words, "required": required, "properties": properties}
     if kind in _WITH_LOOPS and api_version.startswith(f"{RULES_GROUP}/"):
         for block in _LOOPS:
             path = (*_RULE, block, "foreach", "items", "foreach")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json, Path, texts_in
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, texts_in
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
@@ -21,9 +21,11 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex
 # fits; and `propertyNames`, a schema of keys. In place of a schema there may be a name: of another
 # one beside it, or of a plain type.
 
-SchemaRef: TypeAlias = str | Mapping[str, Json]
+SchemaWords: TypeAlias = Mapping[str, Json]
+"""A schema as it is written."""
+SchemaRef: TypeAlias = str | SchemaWords
 """A schema as it is written, or a name for it."""
-NO_DEFINITIONS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+NO_DEFINITIONS: Mapping[str, SchemaWords] = MappingProxyType({})
 _NO_PROPERTIES: Mapping[str, Json] = MappingProxyType({})
 _LISTS = ("anyOf", "oneOf", "allOf")
 _ABOUT_TYPES = frozenset({"type", "nullable", "default", "description"})
@@ -35,7 +37,7 @@ _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 class NamedSchemas:
     """Schemas by name, each made ready once."""
 
-    def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
+    def __init__(self, table: Mapping[str, SchemaWords] = NO_DEFINITIONS) -> None:
         self.table = table
         self._nodes: dict[str, SchemaNode] = {}
         self._naming: dict[tuple[str, ...], set[str]] = {}
@@ -49,7 +51,7 @@ class NamedSchemas:
             found = self._nodes[ref] = SchemaNode(self.table.get(ref) or {"type": ref}, self)
         return found
 
-    def may_have(self, some: tuple[str, ...], words: Mapping[str, Json]) -> bool:
+    def may_have(self, some: tuple[str, ...], words: SchemaWords) -> bool:
         """Return whether a schema, or one inside it, may have one of some words, or its value."""
         found = self._naming.get(some)
         if found is None:
@@ -82,12 +84,12 @@ class SchemaNode:
     Those of fields are made on first use: of most schemas few are used.
     """
 
-    def __init__(self, words: Mapping[str, Json], named: NamedSchemas) -> None:
+    def __init__(self, words: SchemaWords, named: NamedSchemas) -> None:
         self.words = words
         self.named = named
         self.properties: Mapping[str, Json] = words.get("properties") or _NO_PROPERTIES
         self.nullable: bool = bool(words.get("nullable"))
-        self.default: Json = words.get("default")
+        self.default: object = words.get("default")
         self.items = self._inner("items")
         self.further = self._inner("additionalProperties")
         """The schema of fields that are none of the properties."""
@@ -138,13 +140,13 @@ class SchemaNode:
         embedded = words.get("x-kubernetes-embedded-resource") and name in _OBJECT_FIELDS
         return bool(embedded) or words.get("additionalProperties") is True
 
-    def meant_for(self, data: Json) -> "SchemaNode":
+    def meant_for(self, data: object) -> "SchemaNode":
         """Return the schema that counts for a value: of several, that of the fitting type."""
         if not self.choices:
             return self
         return next((one for one in self.choices if one.takes(data)), self)
 
-    def takes(self, data: Json) -> bool:
+    def takes(self, data: object) -> bool:
         """Return whether a value has a type that this schema allows, except for null."""
         if data.__class__ in self.classes:
             return True
@@ -163,7 +165,7 @@ class SchemaNode:
         return {word: tuple(map(self.named.node, some)) for word, some in refs.items()}
 
     @cached_property
-    def defaults(self) -> Mapping[str, Json]:
+    def defaults(self) -> Mapping[str, object]:
         """What fields have that are not given."""
         found = {}
         for name, ref in self.properties.items():
@@ -192,14 +194,14 @@ def _classes(types: tuple[str, ...]) -> frozenset[type]:
 # Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema (pruning, defaulting).
 
 
-def stored(obj: Json, schema: SchemaNode) -> Json:
+def stored(obj: KubernetesObject, schema: SchemaNode) -> dict[str, Json]:
     """Return an object without fields that its schema does not know, and with its defaults."""
     kept = {name: value for name, value in obj.items() if name in _OBJECT_FIELDS}
     rest = {name: value for name, value in obj.items() if name not in _OBJECT_FIELDS}
     return {**kept, **_mapping(schema, rest, prune=True)}
 
 
-def completed(data: Json, schema: SchemaNode) -> Json:
+def completed(data: object, schema: SchemaNode) -> Json:
     """Return data with its defaults (sharing what has none), and without nulls for no value.
 
     A null where none is allowed counts as a missing field. Fields that the schema does not know
@@ -208,10 +210,12 @@ def completed(data: Json, schema: SchemaNode) -> Json:
     return _shaped(schema, data, prune=False)
 
 
-def _shaped(schema: SchemaNode, data: Json, *, prune: bool) -> Json:
+def _shaped(schema: SchemaNode, data: object, *, prune: bool) -> Json:
     if data.__class__ is dict:
         return _mapping(schema.meant_for(data), data, prune=prune)
-    items = schema.meant_for(data).items if data.__class__ is list else None
+    if data.__class__ is not list:
+        return data
+    items = schema.meant_for(data).items
     if items is None:
         return data
     shaped = [
@@ -221,7 +225,7 @@ def _shaped(schema: SchemaNode, data: Json, *, prune: bool) -> Json:
     return data if all(map(is_, shaped, data)) else shaped
 
 
-def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> Json:
+def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> dict[str, Json]:
     if not prune and schema.describes_none:
         return data
     kept = {}
@@ -256,13 +260,13 @@ def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> Json:
 _LARGEST = MappingProxyType({"int32": 1 << 31, "int64": 1 << 63})
 
 
-def has_format(name: str, data: Json) -> bool:
+def has_format(name: str, data: object) -> bool:
     """Return whether a text or number is of a format; unknown formats fit everything.
 
     upstream: k8s.io/kube-openapi pkg/validation/strfmt
     """
     if name in _LARGEST and data.__class__ is int:
-        return bool(-_LARGEST[name] <= data < _LARGEST[name])
+        return -_LARGEST[name] <= data < _LARGEST[name]
     if data.__class__ is not str:
         return True
     if name == "date-time":
@@ -306,7 +310,7 @@ class _SchemaWalk(NamedTuple):
     """Whether fields are walked in the order in which an API server reports them."""
 
 
-def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
+def findings(data: object, schema: SchemaNode) -> list[SchemaFinding]:
     """Return all that does not fit, in the order in which an API server reports it.
 
     Fields that the schema does not know are not among it: they are pruned before.
@@ -316,7 +320,7 @@ def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     return _tried(schema, data, ()) if quick.found else []
 
 
-def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
+def findings_as_written(data: object, schema: SchemaNode) -> list[SchemaFinding]:
     """Return what does not fit in the order of the text, each mapping's own after its parts'.
 
     A value whose type is wrong has no other finding, a text or number only the first bound that
@@ -327,7 +331,7 @@ def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     return walk.found
 
 
-def _visit(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> None:
+def _visit(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> None:
     kind = data.__class__
     if schema.choices:
         schema = schema.meant_for(data)
@@ -340,20 +344,20 @@ def _visit(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> Non
     if combined and not walk.as_written:
         _combine(walk, schema, data, path)
     words = schema.words
-    if kind is str or kind is int or kind is float:
+    if data.__class__ is str or data.__class__ is int or data.__class__ is float:
         broken = _bounds(words, data, path, as_written=walk.as_written)
         walk.found.extend(islice(broken, 1 if walk.as_written else None))
-    elif kind is list:
+    elif data.__class__ is list:
         _visit_list(walk, schema, data, path)
     if "enum" in words and data not in words["enum"]:
         walk.found.append(SchemaFinding("enum", path, data, words["enum"]))
-    if kind is dict:
+    if data.__class__ is dict:
         _visit_mapping(walk, schema, data, path)
     if combined and walk.as_written:
         _combine(walk, schema, data, path)
 
 
-def _combine(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> None:
+def _combine(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> None:
     """Find what `anyOf`, `oneOf`, `allOf` and `not` object to."""
     for word, parts in schema.combined.items():
         tries = [_tried(one, data, path) for one in parts]
@@ -376,7 +380,7 @@ _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
 """Whether a combination is broken, by how many of its schemas fit and how many there are."""
 
 
-def _tried(schema: SchemaNode, data: Json, path: Path) -> list[SchemaFinding]:
+def _tried(schema: SchemaNode, data: object, path: Path) -> list[SchemaFinding]:
     """Return what one schema of a combination objects to; those know only of what they name."""
     walk = _SchemaWalk(as_written=False, found=[])
     _visit(walk, schema, data, path)
@@ -384,9 +388,9 @@ def _tried(schema: SchemaNode, data: Json, path: Path) -> list[SchemaFinding]:
 
 
 def _bounds(
-    words: Mapping[str, Json], data: Json, path: Path, *, as_written: bool
+    words: SchemaWords, data: str | float, path: Path, *, as_written: bool
 ) -> Iterator[SchemaFinding]:
-    if data.__class__ is str:
+    if isinstance(data, str):
         size = len(data)
         if size > words.get("maxLength", size):
             yield SchemaFinding("maxLength", path, data, words["maxLength"])
@@ -405,7 +409,7 @@ def _bounds(
         yield SchemaFinding("format", path, data, words["format"])
 
 
-def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterator[SchemaFinding]:
+def _number_bounds(words: SchemaWords, data: float, path: Path) -> Iterator[SchemaFinding]:
     least, most = words.get("minimum"), words.get("maximum")
     if least is not None:
         if words.get("exclusiveMinimum") and data <= least:
@@ -419,7 +423,7 @@ def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterat
             yield SchemaFinding("maximum", path, data, most)
 
 
-def _visit_list(walk: _SchemaWalk, schema: SchemaNode, data: list[Json], path: Path) -> None:
+def _visit_list(walk: _SchemaWalk, schema: SchemaNode, data: list[object], path: Path) -> None:
     items = schema.items
     if items is not None:
         for index, item in enumerate(data):
@@ -433,13 +437,15 @@ def _visit_list(walk: _SchemaWalk, schema: SchemaNode, data: list[Json], path: P
 
 
 def _visit_mapping(
-    walk: _SchemaWalk, schema: SchemaNode, data: dict[str, Json], path: Path
+    walk: _SchemaWalk, schema: SchemaNode, data: dict[str, object], path: Path
 ) -> None:
     words = schema.words
     if len(data) < words.get("minProperties", 0):
         walk.found.append(SchemaFinding("minProperties", path, data, words["minProperties"]))
-    described = data if walk.as_written or not schema.describes_none else ()
-    for name in _in_order(schema, described) if walk.in_order else described:
+    described: Iterable[str] = data if walk.as_written or not schema.describes_none else ()
+    if walk.in_order:  # of an API server: further fields before properties
+        described = sorted(described, key=lambda name: (name in schema.properties, name))
+    for name in described:
         child = schema.child(name)
         if child is not None:
             if schema.keys is not None and _tried(schema.keys, name, path):
@@ -455,12 +461,7 @@ def _visit_mapping(
             walk.found.append(SchemaFinding("required", path, data, name))
 
 
-def _in_order(schema: SchemaNode, data: Iterable[str]) -> list[str]:
-    """Return the names of fields in the order of an API server, further ones before properties."""
-    return sorted(data, key=lambda name: (name in schema.properties, name))
-
-
-def duplicates(data: Json, schema: SchemaNode, path: Path = ()) -> Iterator[SchemaFinding]:
+def duplicates(data: object, schema: SchemaNode, path: Path = ()) -> Iterator[SchemaFinding]:
     """Yield the items of lists that repeat an earlier one, where that is not allowed."""
     if data.__class__ is dict:
         for name in sorted(data):
@@ -477,9 +478,9 @@ def duplicates(data: Json, schema: SchemaNode, path: Path = ()) -> Iterator[Sche
                 yield from duplicates(item, schema.items, (*path, index))
 
 
-def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json]:
+def _repeated(schema: SchemaNode, data: list[object], sort: str) -> dict[int, object]:
     """Return the keys of the items that repeat an earlier one, by their place."""
-    seen: list[Json] = []
+    seen: list[object] = []
     found = {}
     for index, item in enumerate(data):
         own = _identity(schema, item) if sort == "map" else item
@@ -489,7 +490,7 @@ def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json
     return found
 
 
-def _identity(schema: SchemaNode, item: Json) -> Json:
+def _identity(schema: SchemaNode, item: object) -> object:
     """Return what identifies an item of a keyed list."""
     names = schema.words.get("x-kubernetes-list-map-keys") or ()
     return {name: item[name] for name in names if name in item} if item.__class__ is dict else item

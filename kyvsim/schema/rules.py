@@ -5,7 +5,7 @@ Few commands evaluate them, so that the others start without CEL.
 Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +19,8 @@ from kyvsim.cel import (
 )
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.types import DYN
-from kyvsim.kubernetes.objects import Json, Path, text_field
-from kyvsim.schema.node import SchemaNode
+from kyvsim.kubernetes.objects import Path, text_field
+from kyvsim.schema.node import SchemaNode, SchemaWords
 
 _RULES = "x-kubernetes-validations"
 
@@ -35,7 +35,7 @@ class BrokenRule(NamedTuple):
 
 
 def broken_rules(
-    data: Json, old: Json, schema: SchemaNode, path: Path = ()
+    data: object, old: object, schema: SchemaNode, path: Path = ()
 ) -> Iterator[BrokenRule]:
     """Yield the rules of a schema that do not hold; `old` is None for a new object."""
     if data is None or not schema.reaches(_RULES):
@@ -58,7 +58,7 @@ def broken_rules(
                 yield from broken_rules(item, None, schema.items, (*path, index))
 
 
-def _message(rule: Mapping[str, Json], data: Json, old: Json) -> str:
+def _message(rule: SchemaWords, data: object, old: object) -> str:
     """Return the message of a broken rule, "" where it holds or has nothing to compare with."""
     text, message = text_field(rule, "rule"), text_field(rule, "message")
     if "oldSelf" in text and old is None:

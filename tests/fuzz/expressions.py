@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures
-from kyvsim.jmespath.functions import Function
-from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.functions import Function, functions
 
 Kinds = tuple[str, ...]
 """Types of JMESPath, any of them."""

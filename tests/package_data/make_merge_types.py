@@ -1,17 +1,17 @@
-"""Make kyvsim/patch/merge_types.jsonl: the types of Kubernetes 1.32 as structured merges see them.
+"""Make kyvsim/schema/merge_types.jsonl: the types of Kubernetes 1.32 as structured merges see them.
 
-Usage: make_merge_types.py FOLDER > kyvsim/patch/merge_types.jsonl
+Usage: make_merge_types.py FOLDER > kyvsim/schema/merge_types.jsonl
 
 FOLDER is `pkg/openapiclient/builtins/1.32` of sigs.k8s.io/kubectl-validate: one OpenAPI v3 document
 for each group and version, the schemas by which the reference merges. `read_type` of
-kyvsim/patch/merge_types.py says how a type is written.
+kyvsim/schema/merge_types.py says how a type is written.
 """
 
 import json
 import sys
 from pathlib import Path
 
-from kyvsim.patch.structured_merge import Definitions, short_type
+from kyvsim.schema.merge_types import Definitions, short_type
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"

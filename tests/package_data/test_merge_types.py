@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "kyvsim" / "patch" / "merge_types.jsonl"
+TABLE = ROOT / "kyvsim" / "schema" / "merge_types.jsonl"
 MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
 SCHEMAS = (
     MODULES

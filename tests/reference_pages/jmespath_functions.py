@@ -2,7 +2,7 @@
 
 import json
 
-from kyvsim.jmespath.functions.table import FAMILIES, family, functions
+from kyvsim.jmespath.functions import FAMILIES, family, functions
 
 
 def code(text):

@@ -33,7 +33,6 @@ _LEFT_OUT = frozenset(
 )
 _UNBOUND = ("image", opaque("imagedata.Context"))
 """A variable that is declared and has no value."""
-_NEITHER = "the response neither allows nor denies the request"
 
 
 class PolicyDecision(NamedTuple):
@@ -67,23 +66,22 @@ class AuthorizationMode(NamedTuple):
         }
 
 
-def _http_decision(response: Message) -> PolicyDecision:
-    if "ok" in response.present:
+def _decide(response: Message) -> PolicyDecision:
+    """Return the decision of a response of either mode, whose fields have different names."""
+    if "ok" in response.present or "ok_response" in response.present:
         return PolicyDecision(True, "request allowed")
     if "denied" in response.present:
         return PolicyDecision(False, f"request denied, reason: {response['denied']['reason']}")
-    return PolicyDecision(None, _NEITHER)
-
-
-def _envoy_decision(response: Message) -> PolicyDecision:
-    if response.is_literal:
-        return PolicyDecision(None, "rule result is expected to be *authv3.CheckResponse")
-    if "ok_response" in response.present:
-        return PolicyDecision(True, "request allowed")
     if "denied_response" in response.present:
         code = response["denied_response"]["status"]["code"]
         return PolicyDecision(False, f"request denied with status code {code}")
-    return PolicyDecision(None, _NEITHER)
+    return PolicyDecision(None, "the response neither allows nor denies the request")
+
+
+def _decide_envoy(response: Message) -> PolicyDecision:
+    if response.is_literal:
+        return PolicyDecision(None, "rule result is expected to be *authv3.CheckResponse")
+    return _decide(response)
 
 
 MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(
@@ -94,7 +92,7 @@ MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(
             request=http_requests.REQUEST,
             response=http_requests.RESPONSE,
             read=http_requests.http_request,
-            decide=_http_decision,
+            decide=_decide,
         ),
         PayloadMode.ENVOY: AuthorizationMode(
             library=envoy.ENVOY,
@@ -102,7 +100,7 @@ MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(
             request=envoy.REQUEST,
             response=envoy.RESPONSE,
             read=lambda data: envoy.ENVOY_TYPES.read(envoy.REQUEST.name, data),
-            decide=_envoy_decision,
+            decide=_decide_envoy,
             constants=envoy.STATUS_CODES,
         ),
     }

@@ -6,7 +6,7 @@ import io
 import zlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from kyvsim.cel.environment import Library, function, method
 from kyvsim.cel.errors import CelError
@@ -58,31 +58,30 @@ _NAMES: MappingProxyType[type, str] = MappingProxyType(
 )
 
 
-def native_texts(value: Any) -> list[str]:
+def native_texts(value: object) -> list[str]:
     """Return a list of texts; raises CelError for a value of another type."""
     if isinstance(value, list):
         return [native_text(one) for one in value]
     if value.__class__ is str:
         raise CelError("unsupported native conversion from string to '[]string'")
-    if value.__class__ in {int, UInt}:
-        raise CelError(f"unsupported type conversion from '{type_name(value)}' to []string")
-    raise CelError(f"type conversion error from {_shown_type(value)} to '[]string'")
+    raise _unfit(value, "[]string", quoted="'[]string'")
 
 
-def native_text(value: Any) -> str:
+def native_text(value: object) -> str:
     """Return a text; raises CelError for a value of another type."""
     if value.__class__ is str:
-        return str(value)
+        return value
+    raise _unfit(value, "string", quoted="'string'")
+
+
+def _unfit(value: object, expected: str, *, quoted: str) -> CelError:
     if value.__class__ in {int, UInt}:
-        raise CelError(f"unsupported type conversion from '{type_name(value)}' to string")
-    raise CelError(f"type conversion error from {_shown_type(value)} to 'string'")
+        return CelError(f"unsupported type conversion from '{type_name(value)}' to {expected}")
+    shown = _NAMES.get(value.__class__, f"'{type_name(value)}'")
+    return CelError(f"type conversion error from {shown} to {quoted}")
 
 
-def _shown_type(value: Any) -> str:
-    return _NAMES.get(value.__class__, f"'{type_name(value)}'")
-
-
-def struct_value(value: Any) -> Json:
+def struct_value(value: object) -> Json:
     """Return a value as google.protobuf.Struct holds it; raises CelError for what has none.
 
     Numbers are doubles there; whole numbers that a double cannot hold become texts.
@@ -90,6 +89,8 @@ def struct_value(value: Any) -> Json:
     convert = _CONVERSIONS.get(value.__class__)
     if convert is not None:
         return convert(value)
+    if isinstance(value, LazyVariables):
+        raise CelError(f'disallowed conversion from "{value.cel_type.name}" to ""')
     if isinstance(value, dict):
         return {native_text(key): struct_value(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -99,21 +100,17 @@ def struct_value(value: Any) -> Json:
     raise CelError(f"type conversion error from '{shown}' to '*structpb.Value'")
 
 
-def _present(value: Optional) -> Json:
+def _content(value: Optional) -> object:
     if not value.present:
         raise CelError("optional.none() dereference")
-    return struct_value(value.value)
+    return value.value
 
 
-def _refuse(message: str) -> Callable[[Any], Json]:
-    def convert(_: Any) -> Json:
+def _refuse(message: str) -> Callable[[object], NoReturn]:
+    def convert(_: object) -> NoReturn:
         raise CelError(message)
 
     return convert
-
-
-def _no_variables(value: LazyVariables[Any]) -> Json:
-    raise CelError(f'disallowed conversion from "{value.cel_type.name}" to ""')
 
 
 _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
@@ -126,9 +123,8 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
         bytes: lambda value: base64.b64encode(value).decode(),
         Timestamp: show_timestamp,
         Duration: show_seconds,
-        Optional: _present,
+        Optional: lambda value: struct_value(_content(value)),
         CelType: _refuse("type conversion not supported for 'type'"),
-        LazyVariables: _no_variables,
         ObjectValue: _refuse("an object of a named type inside a list or map is not supported"),
     }
 )
@@ -142,7 +138,7 @@ _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
 # inside a list or map that an expression made is converted first, which maps do not survive; what
 # was given, such as `object`, is written as it is.
 
-_JSON_TYPE = opaque("json.Json")
+_JSON = opaque("json.Json")
 
 
 class JsonCodec(NamedTuple):
@@ -151,125 +147,109 @@ class JsonCodec(NamedTuple):
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
-        return _JSON_TYPE
+        return _JSON
 
 
-def _unmarshal(_: JsonCodec, text: Any) -> Any:
+def _unmarshal(_: JsonCodec, text: object) -> Json:
     try:
         return parse_json(native_text(text))
     except JsonError as error:
         raise CelError(str(error)) from None
 
 
-def show_json(value: Any) -> str:
-    """Return what `json.marshal` makes of a value; raises CelError for what it refuses."""
-    return _written(_marshalled(value))
+def _marshal(_: JsonCodec, value: object) -> str:
+    if value.__class__ is MadeMap:
+        return _written({native_text(key): _converted(one) for key, one in value.items()})
+    if value.__class__ is MadeList:
+        return _written([_converted(one) for one in value])
+    return _written(_bare(value))
 
 
-def readable_json(value: Any) -> str:
+def readable_json(value: object) -> str:
     """Return a value as JSON for people, with nulls and maps wherever they stand."""
     return _written(_value(plain(value)))
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     try:
         return to_json(value)
     except ValueError as error:
         raise CelError(str(error)) from None
 
 
-def _marshalled(value: Any) -> Any:
-    """Return a value as upstream hands it to the writer of JSON."""
-    if value.__class__ is MadeMap:
-        return {native_text(key): _converted(one) for key, one in value.items()}
-    if value.__class__ is MadeList:
-        return [_converted(one) for one in value]
-    return _bare(value)
-
-
-def _converted(value: Any) -> Any:
+def _converted(value: object) -> object:
     """Return a part of what an expression made, converted to a native value.
 
     Maps become such that the writer refuses, wherever they are from.
     """
-    kind = value.__class__
-    if value is None:
-        return 0
     if isinstance(value, dict) and not isinstance(value, ServiceAccount):
         for one in value.values():
             _converted(one)
         raise CelError("json: unsupported type: map[interface {}]interface {}")
-    if kind is MadeList:
+    if value.__class__ is MadeList:
         return [_converted(one) for one in value]
-    if kind is Optional:
-        if not value.present:
-            raise CelError("optional.none() dereference")
-        return _converted(value.value)
-    if kind is CelType:
+    if value.__class__ is Optional:
+        return _converted(_content(value))
+    if value.__class__ is CelType:
         raise CelError("type conversion not supported for 'type'")
-    if kind is NamedFormat:
+    if value.__class__ is NamedFormat:
         raise CelError("type conversion error from 'Format' to 'interface {}'")
     return _bare(value)
 
 
-def _bare(value: Any) -> Any:
-    kind = value.__class__
+def _bare(value: object) -> object:
     if value is None:
         return 0
-    if kind is Optional:
+    if value.__class__ is Optional:
         return _bare(value.value) if value.present else None
-    if kind is JoinedList:
+    if value.__class__ is JoinedList:
         return [_bare(one) for one in value]
-    if kind is MadeList:
-        return [{"Adapter": {}} if _holds_others(one) else _bare(one) for one in value]
-    if kind is MadeMap:
+    if value.__class__ is MadeList:
+        return [
+            {"Adapter": {}}
+            if isinstance(one, (list, dict)) and not isinstance(one, ServiceAccount)
+            else _bare(one)
+            for one in value
+        ]
+    if value.__class__ is MadeMap:
         raise CelError("json: unsupported type: map[ref.Val]ref.Val")
-    if kind is CelType:
-        return value.name
-    if kind is NamedFormat:
+    if value.__class__ is NamedFormat:
         raise CelError("json: unsupported type: func(string) []string")
     return _value(value)
 
 
-def _holds_others(value: Any) -> bool:
-    return isinstance(value, (list, dict)) and not isinstance(value, ServiceAccount)
-
-
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     """Return a value of JSON's types."""
-    kind = value.__class__
     if isinstance(value, ServiceAccount):
         return value.as_json()
     if isinstance(value, dict):
         return {native_text(key): _value(one) for key, one in value.items()}
-    if kind is list or kind is TextList:
+    if value.__class__ is list or value.__class__ is TextList:
         return [_value(one) for one in value]
-    if kind is Optional:
+    if value.__class__ is Optional:
         return _value(value.value) if value.present else None
-    if kind is bytes:
-        return base64.b64encode(value).decode()
-    if kind is Timestamp:
-        return show_timestamp(value)
-    if kind is Duration:
+    if value.__class__ is Duration:
         return value.nanoseconds
-    if kind is UInt:
+    if value.__class__ is UInt:
         return int(value)
-    if kind is CelType:
+    if value.__class__ is CelType:
         return value.name
-    return value if kind in {str, bool, int, float, type(None)} else _own(value)
+    if value.__class__ is bytes or value.__class__ is Timestamp:
+        return _CONVERSIONS[value.__class__](value)
+    return value if value.__class__ in {str, bool, int, float, type(None)} else _own(value)
 
 
 class _InOrder(NamedTuple):
     """A structure whose fields are written in their own order."""
 
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
 
     def __str__(self) -> str:
         pairs = (f"{to_json(key)}:{to_json(value)}" for key, value in self.fields.items())
         return f"{{{','.join(pairs)}}}"
 
 
-def _own(value: Any) -> Any:
+def _own(value: object) -> object:
     if value.__class__ is Url:
         return _InOrder(value.parts.as_json())
     if isinstance(value, tuple) and value.__class__.__str__ is object.__str__:
@@ -280,18 +260,18 @@ def _own(value: Any) -> Any:
 JSON = Library(
     "json",
     (
-        method(f"{_JSON_TYPE.name}.unmarshal(dyn) -> dyn", _unmarshal),
-        method(f"{_JSON_TYPE.name}.marshal(dyn) -> string", lambda _, value: show_json(value)),
+        method(f"{_JSON}.unmarshal(dyn) -> dyn", _unmarshal),
+        method(f"{_JSON}.marshal(dyn) -> string", _marshal),
     ),
-    types=((JsonCodec, _JSON_TYPE),),
-    variables=(("json", _JSON_TYPE),),
+    types=((JsonCodec, _JSON),),
+    variables=(("json", _JSON),),
 )
 
 AUTHORIZATION_JSON = Library(
     "authorization json",
-    (method(f"{_JSON_TYPE.name}.Unmarshal(dyn) -> dyn", _unmarshal),),
-    types=((JsonCodec, _JSON_TYPE),),
-    variables=(("json", _JSON_TYPE),),
+    (method(f"{_JSON}.Unmarshal(dyn) -> dyn", _unmarshal),),
+    types=((JsonCodec, _JSON),),
+    variables=(("json", _JSON),),
 )
 """What policies that decide on requests have in its place. upstream: kyverno-authz"""
 
@@ -300,7 +280,7 @@ AUTHORIZATION_JSON = Library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/yaml: YAML 1.1 by way of JSON, so
 # every number is a double; an empty text is null.
 
-_YAML_TYPE = opaque("yaml.Yaml")
+_YAML = opaque("yaml.Yaml")
 
 
 class YamlCodec(NamedTuple):
@@ -309,10 +289,10 @@ class YamlCodec(NamedTuple):
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
-        return _YAML_TYPE
+        return _YAML
 
 
-def _parse(_: YamlCodec, text: str) -> Any:
+def _parse(_: YamlCodec, text: str) -> Json:
     try:
         return load_one(text, floats=True)
     except YamlError as error:
@@ -321,9 +301,9 @@ def _parse(_: YamlCodec, text: str) -> Any:
 
 YAML = Library(
     "yaml",
-    (method(f"{_YAML_TYPE.name}.parse(string) -> dyn", _parse),),
-    types=((YamlCodec, _YAML_TYPE),),
-    variables=(("yaml", _YAML_TYPE),),
+    (method(f"{_YAML}.parse(string) -> dyn", _parse),),
+    types=((YamlCodec, _YAML),),
+    variables=(("yaml", _YAML),),
 )
 
 # Texts packed and unpacked.
@@ -332,10 +312,6 @@ YAML = Library(
 
 _MOST_BYTES = 16 << 20
 """What a text may become; upstream goes on until memory ends."""
-
-
-def _compress(text: Any) -> bytes:
-    return gzip.compress(native_text(text).encode("utf-8", "replace"), mtime=0)
 
 
 def _decompress(data: bytes) -> str:
@@ -363,7 +339,10 @@ def _decompress(data: bytes) -> str:
 GZIP = Library(
     "gzip",
     (
-        function("gzip.compress(dyn) -> bytes", _compress),
+        function(
+            "gzip.compress(dyn) -> bytes",
+            lambda text: gzip.compress(native_text(text).encode("utf-8", "replace"), mtime=0),
+        ),
         function("gzip.decompress(bytes) -> string", _decompress),
     ),
 )
@@ -387,7 +366,7 @@ _FIELDS = frozenset(
 """What the struct for certificates has."""
 
 
-def _decode(text: str) -> Any:
+def _decode(text: str) -> Json:
     from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 
     try:
@@ -397,8 +376,7 @@ def _decode(text: str) -> Any:
     if found.serial is None:
         return found.fields
     fields = {name: value for name, value in found.fields.items() if name in _FIELDS}
-    number = found.serial
-    bits = number & (1 << 64) - 1
+    bits = found.serial & (1 << 64) - 1
     return {**fields, "SerialNumber": float(bits - (1 << 64) if bits >> 63 else bits)}
 
 

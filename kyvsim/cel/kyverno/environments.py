@@ -13,25 +13,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel import types
 from kyvsim.cel.environment import CALL_LIMIT, Environment, Library, environment
 from kyvsim.cel.kubernetes import typed_fields
-from kyvsim.cel.kyverno import (
-    CERTIFICATES,
-    CLUSTER_GENERATOR,
-    CLUSTER_RESOURCES,
-    EVERYWHERE,
-    NAMESPACED_GENERATOR,
-    NAMESPACED_RESOURCES,
-    USERS,
-)
-from kyvsim.cel.kyverno.functions import (
-    SERVICE_ACCOUNT,
-    SERVICE_ACCOUNT_FIELDS,
-    random_library,
-    time_library,
-)
-from kyvsim.cel.kyverno.images import IMAGES, UNKNOWN
+from kyvsim.cel.kyverno import encodings, functions, images, lookups
 from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
 from kyvsim.cel.libraries.admission import AUTHORIZATION, ESCAPES, OBJECTS
 from kyvsim.cel.libraries.lists import TWO_VARIABLES
@@ -39,6 +23,23 @@ from kyvsim.cel.libraries.standard import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.model.ports import Clock, Entropy
 
+EVERYWHERE: tuple[Library, ...] = (
+    lookups.GLOBAL_CONTEXT,
+    images.IMAGES,
+    images.IMAGE_DATA,
+    functions.HASHES,
+    functions.ROUNDING,
+    encodings.JSON,
+    encodings.YAML,
+    functions.TRANSFORM,
+    encodings.GZIP,
+    lookups.HTTP,
+)
+"""What all policy kinds may use; an environment adds what is its own.
+
+In upstream's order: where several could be meant, the first says what type comes out.
+"""
+_USERS, _CERTIFICATES = functions.USERS, encodings.CERTIFICATES
 VARIABLES = "kyverno.variables"
 VARIABLES_TYPE = struct(VARIABLES)
 _EXCEPTION = "libs.Exception"
@@ -46,7 +47,6 @@ _UNRESOLVED = "compiler.Exception"
 """How upstream names that type where it declares the variable and forgets its fields."""
 _UNLIMITED = 10 * CALL_LIMIT
 """The steps of an expression that upstream lets run as long as it likes."""
-_OF_REQUESTS = frozenset({"oldObject", "request", "namespaceObject", "variables"})
 
 
 class PolicyEnvironment(NamedTuple):
@@ -54,7 +54,7 @@ class PolicyEnvironment(NamedTuple):
 
     stored: bool
     """Whether it stands on the API server's environment."""
-    libraries: tuple[Library, ...] = (USERS, CERTIFICATES)
+    libraries: tuple[Library, ...] = (_USERS, _CERTIFICATES)
     exceptions: str = _EXCEPTION
     """The type of `exceptions`, another one having no fields to name; "" without that variable."""
     mixes_types: bool = False
@@ -72,20 +72,20 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
     {
         "ValidatingPolicy": PolicyEnvironment(stored=True),
         "MutatingPolicy": PolicyEnvironment(
-            stored=True, libraries=(USERS, CERTIFICATES, OBJECTS, ESCAPES)
+            stored=True, libraries=(_USERS, _CERTIFICATES, OBJECTS, ESCAPES)
         ),
         "GeneratingPolicy": PolicyEnvironment(
-            stored=False, libraries=(CERTIFICATES,), mixes_types=True, generates=True
+            stored=False, libraries=(_CERTIFICATES,), mixes_types=True, generates=True
         ),
         "DeletingPolicy": PolicyEnvironment(
             stored=False,
-            libraries=(CERTIFICATES, OBJECTS),
+            libraries=(_CERTIFICATES, OBJECTS),
             exceptions=_UNRESOLVED,
             unbound=frozenset({"request", "oldObject", "exceptions"}),
         ),
         "ImageValidatingPolicy": PolicyEnvironment(
             stored=True,
-            libraries=(USERS, UNKNOWN),
+            libraries=(_USERS, images.UNKNOWN),
             exceptions="",
             variables=(
                 ("images", map_of(STRING, list_of(STRING))),
@@ -109,23 +109,42 @@ def kyverno_environment(
     Its variables are in no order that matters: give values by name, with `ordered`.
     """
     cluster_kind = kind.removeprefix("Namespaced")
-    bare = mode == "JSON" and KINDS[cluster_kind].bare_payloads
-    namespaced = kind != cluster_kind
-    own = KINDS[cluster_kind]
-    found = environment(_libraries(own, namespaced=namespaced, clock=clock, entropy=entropy))
+    own, namespaced = KINDS[cluster_kind], kind != cluster_kind
+    left_out = set() if own.stored else {TWO_VARIABLES.name, AUTHORIZATION.name}
+    if not own.lenient:
+        left_out.add(LENIENT_OR_VALUE.name)
+    generator = lookups.NAMESPACED_GENERATOR if namespaced else lookups.CLUSTER_GENERATOR
+    found = environment(
+        (
+            *(one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out),
+            *EVERYWHERE,
+            functions.random_library(entropy),
+            functions.time_library(clock),
+            lookups.NAMESPACED_RESOURCES if namespaced else lookups.CLUSTER_RESOURCES,
+            *own.libraries,
+            *((generator,) if own.generates else ()),
+        )
+    )
+    variables = [("object", DYN)]
+    if mode != "JSON" or not own.bare_payloads:
+        variables += [
+            ("oldObject", DYN),
+            ("request", struct("kubernetes.AdmissionRequest")),
+            ("namespaceObject", struct("kubernetes.Namespace")),
+            ("variables", VARIABLES_TYPE),
+        ]
+    if own.exceptions:
+        variables.append(("exceptions", struct(own.exceptions)))
     fields = {
         **typed_fields(),
         VARIABLES: {},
-        SERVICE_ACCOUNT: SERVICE_ACCOUNT_FIELDS,
+        functions.SERVICE_ACCOUNT: functions.SERVICE_ACCOUNT_FIELDS,
         _EXCEPTION: {"allowedImages": list_of(STRING), "allowedValues": list_of(STRING)},
     }
     request = "kubernetes.AdmissionRequest"
     fields[request] = {**fields[request], "object": DYN, "oldObject": DYN}
     return found._replace(
-        variables=(
-            *(one for one in _variables(own) if not (bare and one[0] in _OF_REQUESTS)),
-            *found.variables,
-        ),
+        variables=(*variables, *own.variables, *found.variables),
         fields=MappingProxyType(fields),
         limit=CALL_LIMIT if own.stored else _UNLIMITED,
         checks_literals=own.stored,
@@ -142,40 +161,8 @@ def image_reference_environment() -> Environment:
     """
     left_out = {TWO_VARIABLES.name, AUTHORIZATION.name, LENIENT_OR_VALUE.name}
     base = (one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out)
-    found = environment((*base, IMAGES))
+    found = environment((*base, images.IMAGES))
     return found._replace(variables=(("ref", STRING),), checks_literals=False, folds=False)
-
-
-def _libraries(
-    own: PolicyEnvironment, *, namespaced: bool, clock: Clock, entropy: Entropy
-) -> tuple[Library, ...]:
-    bare = {TWO_VARIABLES.name, AUTHORIZATION.name}
-    left_out = set() if own.stored else bare
-    if not own.lenient:
-        left_out.add(LENIENT_OR_VALUE.name)
-    base = (one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out)
-    generator = NAMESPACED_GENERATOR if namespaced else CLUSTER_GENERATOR
-    return (
-        *base,
-        *EVERYWHERE,
-        random_library(entropy),
-        time_library(clock),
-        NAMESPACED_RESOURCES if namespaced else CLUSTER_RESOURCES,
-        *own.libraries,
-        *((generator,) if own.generates else ()),
-    )
-
-
-def _variables(own: PolicyEnvironment) -> tuple[tuple[str, CelType], ...]:
-    return (
-        ("object", types.DYN),
-        ("oldObject", types.DYN),
-        ("request", struct("kubernetes.AdmissionRequest")),
-        ("namespaceObject", struct("kubernetes.Namespace")),
-        ("variables", VARIABLES_TYPE),
-        *((("exceptions", struct(own.exceptions)),) if own.exceptions else ()),
-        *own.variables,
-    )
 
 
 def ordered(env: Environment, values: Mapping[str, Any]) -> list[Any]:

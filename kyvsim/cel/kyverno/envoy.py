@@ -6,7 +6,6 @@ envoy/service/auth/v3, envoy/config/core/v3, envoy/type/v3
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel.environment import FunctionDecl, Library, function, method, read_fields
 from kyvsim.cel.errors import CelError
@@ -71,12 +70,12 @@ ENVOY_TYPES = MessageTypes(
 )
 
 
-def _with(message: Message, field: str, value: Any) -> Message:
+def _with(message: Message, field: str, value: object) -> Message:
     given = {name: message[name] for name in message.present}
     return ENVOY_TYPES.make(message.cel_type.name, {**given, field: value})
 
 
-def _more(field: str) -> Callable[[Message, Any], Message]:
+def _more(field: str) -> Callable[[Message, object], Message]:
     """Return what appends to a list of a message."""
     return lambda message, value: _with(message, field, [*message[field], value])
 
@@ -97,15 +96,8 @@ def _denied(code: int) -> Message:
 
 
 def _response(field: str, code: int) -> Callable[[Message], Message]:
-    def respond(answer: Message) -> Message:
-        status = ENVOY_TYPES.make(_OUTCOME, {"code": code})
-        return ENVOY_TYPES.make(RESPONSE.name, {"status": status, field: answer})
-
-    return respond
-
-
-def _with_message(response: Message, text: str) -> Message:
-    return _with(response, "status", _with(response["status"], "message", text))
+    status = ENVOY_TYPES.make(_OUTCOME, {"code": code})
+    return lambda answer: ENVOY_TYPES.make(RESPONSE.name, {"status": status, field: answer})
 
 
 def _appending(
@@ -137,19 +129,23 @@ ENVOY = Library(
         *_appending(_OK, "WithResponseHeader", "response_headers_to_add", _OPTION, _header),
         *_appending(_OK, "WithQueryParam", "query_parameters_to_set", _PARAMETER, _parameter),
         method(f"{_OK}.WithoutQueryParam(string) -> {_OK}", _more("query_parameters_to_remove")),
-        method(
-            f"{_OPTION}.KeepEmptyValue() -> {_OPTION}",
-            lambda option: _with(option, "keep_empty_value", True),
-        ),
-        method(
-            f"{_OPTION}.KeepEmptyValue(bool) -> {_OPTION}",
-            lambda option, keeps: _with(option, "keep_empty_value", keeps),
+        *(
+            method(
+                f"{_OPTION}.KeepEmptyValue({given}) -> {_OPTION}",
+                lambda option, keeps=True: _with(option, "keep_empty_value", keeps),
+            )
+            for given in ("", "bool")
         ),
         method(f"{_OK}.Response() -> {RESPONSE}", _response("ok_response", 0)),
         method(
             f"{_DENIED}.Response() -> {RESPONSE}", _response("denied_response", _PERMISSION_DENIED)
         ),
-        method(f"{RESPONSE}.WithMessage(string) -> {RESPONSE}", _with_message),
+        method(
+            f"{RESPONSE}.WithMessage(string) -> {RESPONSE}",
+            lambda response, text: _with(
+                response, "status", _with(response["status"], "message", text)
+            ),
+        ),
         method(
             f"{RESPONSE}.WithMetadata(map<string, dyn>) -> {RESPONSE}",
             lambda response, data: _with(response, "dynamic_metadata", struct_value(data)),

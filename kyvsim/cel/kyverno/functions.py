@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Library, function
+from kyvsim.cel.environment import Library, function, read_fields
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.math import round_half_away
-from kyvsim.cel.types import STRING, CelType, struct
+from kyvsim.cel.types import STRING, struct
 from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt, go_type
 from kyvsim.kubernetes.go_random_text import Chance, make_random
 from kyvsim.kubernetes.go_time import Time
@@ -86,7 +86,7 @@ def time_library(clock: Clock) -> Library:
 
 def _to_cron(value: Timestamp) -> str:
     """Return minute, hour, day, month and weekday of a time, in its own zone."""
-    _, month, day, second, weekday = Time(value.nanoseconds, value.offset).civil()
+    _, month, day, second, weekday = Time(*value).civil()
     return f"{second // 60 % 60} {second // 3600} {day} {month} {weekday}"
 
 
@@ -94,9 +94,7 @@ def _truncate(value: Timestamp, step: Duration) -> Timestamp:
     """Return the time cut down to a multiple of `step` since the year 1; as it is for none."""
     if step.nanoseconds <= 0:
         return value
-    return value._replace(
-        nanoseconds=Time(value.nanoseconds, value.offset).truncate(step.nanoseconds).nanoseconds
-    )
+    return value._replace(nanoseconds=Time(*value).truncate(step.nanoseconds).nanoseconds)
 
 
 # Random texts.
@@ -104,13 +102,11 @@ def _truncate(value: Timestamp, step: Duration) -> Timestamp:
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; without a pattern there
 # are eight digits and small letters.
 
-_ANY = "[0-9a-z]{8}"
-
 
 def random_library(entropy: Entropy) -> Library:
     """Return the functions that draw from `entropy`."""
 
-    def random(pattern: str = _ANY) -> str:
+    def random(pattern: str = "[0-9a-z]{8}") -> str:
         try:
             return make_random(pattern, Chance(entropy.below, Meter().spend))
         except RegexError as error:
@@ -118,11 +114,10 @@ def random_library(entropy: Entropy) -> Library:
 
     return Library(
         "random",
-        (
-            function("random(string) -> string", random),
-            function("random() -> string", random),
-            function("random.random(string) -> string", random),
-            function("random.random() -> string", random),
+        tuple(
+            function(f"{name}({given}) -> string", random)
+            for name in ("random", "random.random")
+            for given in ("string", "")
         ),
     )
 
@@ -148,29 +143,27 @@ _NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
 
 
 def _list_to_map(
-    keys: list[Any], values: list[Any], key_field: str, value_field: str
-) -> dict[str, Any]:
+    keys: list[object], values: list[object], key_field: str, value_field: str
+) -> dict[str, object]:
     if len(keys) != len(values):
         raise CelError(
             "listObjToMap must take lists of equal length. "
             f"list1: {len(keys)}, list2: {len(values)}"
         )
-    made: dict[str, Any] = {}
+    made: dict[str, object] = {}
     for key_object, value_object in zip(keys, values, strict=True):
         key = _fields(key_object).get(key_field)
         if key.__class__ is not str:
-            raise CelError(
-                "the passed key name cannot be handled as a string in the key object list"
-            )
+            problem = "the passed key name cannot be handled as a string in the key object list"
+            raise CelError(problem)
         if isinstance(value_object, dict) and any(key.__class__ is not str for key in value_object):
-            raise CelError(
-                "object cannot be handled as a map string to any in the value object list"
-            )
+            problem = "object cannot be handled as a map string to any in the value object list"
+            raise CelError(problem)
         made[key] = _fields(value_object).get(value_field)
     return made
 
 
-def _fields(value: Any) -> Mapping[Any, Any]:
+def _fields(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise CelError(
             f"internal error: interface conversion: interface {{}} is {_native_type(value)}, not "
@@ -182,7 +175,7 @@ def _fields(value: Any) -> Mapping[Any, Any]:
     return value
 
 
-def _native_type(value: Any) -> str:
+def _native_type(value: object) -> str:
     return _NATIVE_TYPES.get(value.__class__) or go_type(value)
 
 
@@ -200,9 +193,7 @@ TRANSFORM = Library(
 
 _PREFIX = "system:serviceaccount:"
 SERVICE_ACCOUNT = "user.ServiceAccount"
-SERVICE_ACCOUNT_FIELDS: MappingProxyType[str, CelType] = MappingProxyType(
-    {"Name": STRING, "Namespace": STRING}
-)
+SERVICE_ACCOUNT_FIELDS = read_fields("Name=string Namespace=string")
 
 
 class ServiceAccount(dict[str, str]):

@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Library, function, method, read_fields
 from kyvsim.cel.errors import CelError
@@ -16,7 +16,7 @@ from kyvsim.cel.kyverno import mcp
 from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
 from kyvsim.cel.types import STRING, struct
 from kyvsim.cel.values import Message
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 
 REQUEST = struct("http.CheckRequest")
 RESPONSE = struct("http.CheckResponse")
@@ -47,7 +47,7 @@ HTTP_TYPES = MessageTypes(
 )
 
 
-def http_request(data: Json) -> Message:
+def http_request(data: object) -> Message:
     """Return the value of `object` for the data of a payload file; raises MessageError."""
     fields = _fields(data, ())
     attributes = _fields(fields.get("attributes"), ("attributes",))
@@ -79,7 +79,7 @@ class RequestFields(NamedTuple):
     """What the data has besides."""
 
 
-def fields_of_request(data: Mapping[str, Json]) -> Iterator[RequestFields]:
+def fields_of_request(data: Mapping[str, object]) -> Iterator[RequestFields]:
     """Yield the fields of a request and of its attributes."""
     yield _sorted_out((), data, ("attributes", "mcp"))
     for key, inner in data.items():
@@ -87,13 +87,13 @@ def fields_of_request(data: Mapping[str, Json]) -> Iterator[RequestFields]:
             yield _sorted_out((key,), inner, tuple(_ATTRIBUTE_FIELDS))
 
 
-def _sorted_out(path: Path, data: Mapping[str, Json], names: tuple[str, ...]) -> RequestFields:
+def _sorted_out(path: Path, data: Mapping[str, object], names: tuple[str, ...]) -> RequestFields:
     right = {name.lower() for name in names}
     known = tuple(key for key in data if key.lower() in right)
     return RequestFields(path, names, known, tuple(key for key in data if key not in known))
 
 
-def _fields(value: Json, path: Path) -> dict[str, Json]:
+def _fields(value: object, path: Path) -> dict[str, object]:
     if value is None:
         return {}
     if value.__class__ is not dict:
@@ -101,26 +101,26 @@ def _fields(value: Json, path: Path) -> dict[str, Json]:
     return {key.lower(): one for key, one in value.items()}
 
 
-def _text(value: Json, path: Path) -> str:
+def _text(value: object, path: Path) -> str:
     if value.__class__ is not str:
         raise MessageError(path, "this must be a string")
-    return str(value)
+    return value
 
 
-def _number(value: Json, path: Path) -> int:
+def _number(value: object, path: Path) -> int:
     if value.__class__ is not float or not value.is_integer():
         raise MessageError(path, "this must be a whole number")
     return int(value)
 
 
-def _bytes(value: Json, path: Path) -> bytes:
+def _bytes(value: object, path: Path) -> bytes:
     try:
         return base64.b64decode(_text(value, path), validate=True)
     except ValueError:  # of which binascii.Error is a kind; other characters end in it, too
         raise MessageError(path, "this must be base64") from None
 
 
-def _lists(value: Json, path: Path) -> dict[str, list[str]]:
+def _lists(value: object, path: Path) -> dict[str, list[str]]:
     if value.__class__ is not dict:
         raise MessageError(path, "this must be a map")
     for key, values in value.items():
@@ -129,7 +129,7 @@ def _lists(value: Json, path: Path) -> dict[str, list[str]]:
     return dict(value)
 
 
-_READERS: Mapping[str, Callable[[Json, Path], Any]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[object, Path], object]] = MappingProxyType(
     {"string": _text, "int": _number, "bytes": _bytes, "map": _lists}
 )
 
@@ -138,10 +138,6 @@ def _header(attributes: Message, name: str) -> list[str]:
     canonical = "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
     headers: Mapping[str, list[str]] = attributes["header"]
     return headers.get(canonical if _TOKEN.fullmatch(name) else name, [])
-
-
-def _response(field: str) -> Callable[[Message], Message]:
-    return lambda answer: HTTP_TYPES.make(RESPONSE.name, {field: answer})
 
 
 HTTP_DECISIONS = Library(
@@ -157,8 +153,14 @@ HTTP_DECISIONS = Library(
             f"{_ATTRIBUTES}.QueryParam(string) -> list<string>",
             lambda attributes, name: attributes["query"].get(name, []),
         ),
-        method(f"{_OK}.Response() -> {RESPONSE}", _response("ok")),
-        method(f"{_DENIED}.Response() -> {RESPONSE}", _response("denied")),
+        method(
+            f"{_OK}.Response() -> {RESPONSE}",
+            lambda ok: HTTP_TYPES.make(RESPONSE.name, {"ok": ok}),
+        ),
+        method(
+            f"{_DENIED}.Response() -> {RESPONSE}",
+            lambda denied: HTTP_TYPES.make(RESPONSE.name, {"denied": denied}),
+        ),
     ),
     types=HTTP_TYPES.classes,
     struct_of=HTTP_TYPES.written,

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, NoReturn
 
 from kyvsim.cel.environment import Library, function, method, succeeds
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
+from kyvsim.kubernetes.objects import Json
 
 # Image references taken apart.
 #
@@ -16,7 +17,7 @@ from kyvsim.kubernetes.go_url import UrlError, parse_url
 # before a name of one part, the tag `latest`; of a reference with tag and digest only the digest
 # counts.
 
-_IMAGES_TYPE = opaque("kyverno.image")
+_IMAGE = opaque("kyverno.image")
 _DOCKER = "index.docker.io"
 _REPOSITORY = re.compile(r"[abcdefghijklmnopqrstuvwxyz0123456789_\-./]{2,255}")
 _TAG = re.compile(r"[0-9A-Za-z_\-.]{1,128}")
@@ -36,7 +37,7 @@ class Image(NamedTuple):
     only_own_kind: bool = True
     go_type: str = "image.Image"
     """Its name in upstream's code, which some messages show."""
-    cel_type: CelType = _IMAGES_TYPE
+    cel_type: CelType = _IMAGE
 
     def __str__(self) -> str:
         return self.text
@@ -50,7 +51,11 @@ class Image(NamedTuple):
 
 def parse_image(text: str) -> Image:
     """Return the parts of a reference; raises CelError."""
-    found = _tagged(text) or _digested(text)
+    found = _tagged(text)
+    base, _, digest = text.partition("@")
+    if found is None and _DIGEST.fullmatch(digest):
+        found = _tagged(base) or _repository(base)
+        found = found and found._replace(tag="", digest=digest)
     if found is None:
         raise CelError(f"could not parse reference: {text}")
     return found._replace(text=text)
@@ -64,31 +69,19 @@ def _tagged(text: str) -> Image | None:
     return found._replace(tag=tag) if found and _TAG.fullmatch(tag) else None
 
 
-def _digested(text: str) -> Image | None:
-    base, _, digest = text.partition("@")
-    if not _DIGEST.fullmatch(digest):
-        return None
-    found = _tagged(base) or _repository(base)
-    return found._replace(tag="", digest=digest) if found else None
-
-
 def _repository(text: str) -> Image | None:
     host, slash, path = text.partition("/")
     if not slash or not (host == "localhost" or "." in host or ":" in host):
         host, path = "", text
-    if not _REPOSITORY.fullmatch(path) or not _is_authority(host):
+    try:
+        is_authority = parse_url(f"//{host}").host == host
+    except UrlError:
+        return None
+    if not _REPOSITORY.fullmatch(path) or not is_authority:
         return None
     return Image(text, _DOCKER if host in {"", "docker.io"} else host, path)
 
 
-def _is_authority(host: str) -> bool:
-    try:
-        return parse_url(f"//{host}").host == host
-    except UrlError:
-        return False
-
-
-_IMAGE = _IMAGES_TYPE.name
 IMAGES = Library(
     "images",
     (
@@ -104,7 +97,7 @@ IMAGES = Library(
         method(f"{_IMAGE}.tag() -> string", lambda image: image.tag),
         method(f"{_IMAGE}.digest() -> string", lambda image: image.digest),
     ),
-    types=((Image, _IMAGES_TYPE),),
+    types=((Image, _IMAGE),),
 )
 
 # Image data of a registry.
@@ -112,33 +105,34 @@ IMAGES = Library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/imagedata; offline the answers are
 # those of a context file.
 
-_IMAGE_DATA_TYPE = opaque("imagedata.Context")
+_IMAGE_DATA = opaque("imagedata.Context")
 
 
 class ImageDataAccess(NamedTuple):
     """The value of the variable `image`."""
 
-    data_of: Callable[[str], Any]
+    data_of: Callable[[str], Json]
     """Takes a reference as it is written; returns None where nothing is known of it."""
-    cel_type: CelType = _IMAGE_DATA_TYPE
+    cel_type: CelType = _IMAGE_DATA
 
 
-def _get(access: ImageDataAccess, reference: str) -> Any:
+def _get(access: ImageDataAccess, reference: str) -> object:
     found = access.data_of(reference)
     if found is None:
-        problem = f"image data for {reference} not found in the context"
-        raise CelError(f"failed to get image data: {problem}")
+        raise CelError(
+            f"failed to get image data: image data for {reference} not found in the context"
+        )
     return found
 
 
 IMAGE_DATA = Library(
     "image data",
     tuple(
-        method(f"{_IMAGE_DATA_TYPE.name}.{name}(string) -> dyn", _get)
+        method(f"{_IMAGE_DATA}.{name}(string) -> dyn", _get)
         for name in ("GetMetadata", "getMetadata")
     ),
-    types=((ImageDataAccess, _IMAGE_DATA_TYPE),),
-    variables=(("image", _IMAGE_DATA_TYPE),),
+    types=((ImageDataAccess, _IMAGE_DATA),),
+    variables=(("image", _IMAGE_DATA),),
 )
 
 # Signatures and attestations of images.
@@ -163,28 +157,28 @@ class ImageFacts(NamedTuple):
     """Tells whether the policy is about an image; raises CelError."""
     attestations: Collection[str]
     """The names of the policy's attestations."""
-    data_of: Callable[[str], Mapping[str, Any] | None]
+    data_of: Callable[[str], Mapping[str, object] | None]
     """Returns what is given of an image, None where nothing is."""
 
-    def data(self, image: str) -> Mapping[str, Any]:
+    def data(self, image: str) -> Mapping[str, object]:
         """Return what is given of an image."""
         found = self.data_of(image)
         if found is None:
             raise CelError(unfetched(image))
         return found
 
-    def signatures(self, image: str, attestors: list[Any]) -> int:
+    def signatures(self, image: str, attestors: list[object]) -> int:
         """Return how many attestors have signed an image."""
         return self._verified(image, attestors) if self.taken(image) else 0
 
-    def attested(self, image: str, attestation: str, attestors: list[Any]) -> int:
+    def attested(self, image: str, attestation: str, attestors: list[object]) -> int:
         """Return how many attestors have signed an attestation."""
         if not self.taken(image):
             return 0
         self._check(attestation)
         return self._verified(image, attestors)
 
-    def payload(self, image: str, attestation: str) -> Any:
+    def payload(self, image: str, attestation: str) -> NoReturn:
         """Return what an attestation says, which only its registry knows."""
         self._check(attestation)
         self.data(image)
@@ -194,7 +188,7 @@ class ImageFacts(NamedTuple):
         if attestation not in self.attestations:
             raise CelError(f"attestation not found in policy: {attestation}")
 
-    def _verified(self, image: str, attestors: list[Any]) -> int:
+    def _verified(self, image: str, attestors: list[object]) -> int:
         self.data(image)
         if attestors:
             raise CelError(f"signatures of `{image}` cannot be verified without its registry")

@@ -1,21 +1,21 @@
 """Lookups: objects of the cluster, global context entries, services; generated objects."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from kyvsim.cel.environment import FunctionDecl, Library, method
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 
 # Objects of the cluster.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/resource. In a namespaced policy
 # the functions take no namespace and look into that of the policy.
 
-_RESOURCES_TYPE = opaque("resource.Context")
+_RESOURCES = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")
-_CLUSTER_T = _RESOURCES_TYPE.name
 _NOT_OFFLINE = "internal error: not implemented"
 
 
@@ -30,9 +30,9 @@ class GroupVersionResource(NamedTuple):
 class ResourceAccess(NamedTuple):
     """The value of the variable `resource`."""
 
-    get: Callable[[str, str, str, str], Any]
+    get: Callable[[str, str, str, str], KubernetesObject | None]
     """Takes apiVersion, plural, namespace and name; returns None where nothing is there."""
-    list: Callable[[str, str, str, Mapping[str, str]], Sequence[Any]]
+    list: Callable[[str, str, str, Mapping[str, str]], Sequence[KubernetesObject]]
     """Takes apiVersion, plural, namespace and labels; both raise LookupError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
@@ -41,10 +41,12 @@ class ResourceAccess(NamedTuple):
 
     None where there is no cluster: upstream's stand-in for one panics then (fake_context.go).
     """
-    cel_type: CelType = _RESOURCES_TYPE
+    cel_type: CelType = _RESOURCES
 
 
-def _resources_get(access: ResourceAccess, api_version: str, resource: str, *place: str) -> Any:
+def _resources_get(
+    access: ResourceAccess, api_version: str, resource: str, *place: str
+) -> KubernetesObject | None:
     within = place[0] if len(place) > 1 else access.namespace
     try:
         return access.get(api_version, resource, within, place[-1])
@@ -52,7 +54,7 @@ def _resources_get(access: ResourceAccess, api_version: str, resource: str, *pla
         raise CelError(f"failed to get resource: {error}") from None
 
 
-def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) -> Any:
+def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) -> object:
     labels = place[-1] if place and isinstance(place[-1], dict) else {}
     namespace = place[0] if place and place[0] is not labels else access.namespace
     try:
@@ -61,11 +63,11 @@ def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) 
         raise CelError(f"failed to list resource: {error}") from None
 
 
-def _cluster_post(*_: Any) -> Any:
+def _cluster_post(*_: object) -> NoReturn:
     raise CelError(_NOT_OFFLINE)
 
 
-def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> Any:
+def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> GroupVersionResource:
     if access.plural_of is None:
         raise CelError(_NOT_OFFLINE)
     try:
@@ -74,46 +76,46 @@ def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> Any:
         raise CelError(f"failed to map kind to resource: {error}") from None
 
 
-_LABELS = "map<string, string>"
+_TEXTS = "map<string, string>"
 _OBJECT = "map<string, any>"
 
 
-def _by_kind(run: Callable[..., Any]) -> Callable[..., Any]:
+def _by_kind(run: Callable[..., object]) -> Callable[..., object]:
     return lambda access, kind, *rest: run(access, kind.api_version, kind.resource, *rest)
 
 
-def _in_both_spellings(signature: str, run: Callable[..., Any]) -> Iterator[FunctionDecl]:
+def _in_both_spellings(signature: str, run: Callable[..., object]) -> Iterator[FunctionDecl]:
     """Yield a method whose name begins with a capital letter, and the same with a small one."""
     receiver, _, rest = signature.partition(".Context.")
     for spelled in (rest, f"{rest[0].lower()}{rest[1:]}"):
         yield method(f"{receiver}.Context.{spelled}", run)
 
 
-def _resource_functions(place: str) -> Iterator[FunctionDecl]:
-    """Yield the functions; `place` is the argument for a namespace, or ""."""
-    name, kind = f"string, string{place}", f"{_RESOURCE.name}{place}"
-    for signature, run in (
+def _resources_library(place: str) -> Library:
+    """Return the functions on resources; `place` is the argument for a namespace, or ""."""
+    name, kind = f"string, string{place}", f"{_RESOURCE}{place}"
+    declared: tuple[tuple[str, Callable[..., object]], ...] = (
         (f"Get({name}, string) -> {_OBJECT}", _resources_get),
         (f"Get({kind}, string) -> {_OBJECT}", _by_kind(_resources_get)),
         (f"List({name}) -> {_OBJECT}", _list),
-        (f"List({name}, {_LABELS}) -> {_OBJECT}", _list),
+        (f"List({name}, {_TEXTS}) -> {_OBJECT}", _list),
         (f"List({kind}) -> {_OBJECT}", _by_kind(_list)),
-        (f"List({kind}, {_LABELS}) -> {_OBJECT}", _by_kind(_list)),
+        (f"List({kind}, {_TEXTS}) -> {_OBJECT}", _by_kind(_list)),
         *(
             (f"Post(string, string{within}, {_OBJECT}) -> {_OBJECT}", _cluster_post)
             for within in dict.fromkeys((place, ""))
         ),
-        (f"ToGVR(string, string) -> {_RESOURCE.name}", _to_resource),
-    ):
-        yield from _in_both_spellings(f"{_CLUSTER_T}.{signature}", run)
-
-
-def _resources_library(place: str) -> Library:
+        (f"ToGVR(string, string) -> {_RESOURCE}", _to_resource),
+    )
     return Library(
         "resources",
-        tuple(_resource_functions(place)),
-        types=((ResourceAccess, _RESOURCES_TYPE), (GroupVersionResource, _RESOURCE)),
-        variables=(("resource", _RESOURCES_TYPE),),
+        tuple(
+            one
+            for signature, run in declared
+            for one in _in_both_spellings(f"{_RESOURCES}.{signature}", run)
+        ),
+        types=((ResourceAccess, _RESOURCES), (GroupVersionResource, _RESOURCE)),
+        variables=(("resource", _RESOURCES),),
     )
 
 
@@ -124,20 +126,19 @@ NAMESPACED_RESOURCES = _resources_library("")
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/globalcontext.
 
-_GLOBAL_CONTEXT_TYPE = opaque("globalcontext.Context")
-_GLOBAL_CONTEXT = _GLOBAL_CONTEXT_TYPE.name
+_GLOBAL_CONTEXT = opaque("globalcontext.Context")
 
 
 class GlobalContextAccess(NamedTuple):
     """The value of the variable `globalContext`."""
 
-    data_of: Callable[[str, str], Any]
+    data_of: Callable[[str, str], Json]
     """Takes the name of an entry and of a projection, "" for none; raises LookupError with the
     reason where a known entry cannot answer; of an unknown one nothing is known (None)."""
-    cel_type: CelType = _GLOBAL_CONTEXT_TYPE
+    cel_type: CelType = _GLOBAL_CONTEXT
 
 
-def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> Any:
+def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> object:
     try:
         return access.data_of(name, projection)
     except LookupError as error:
@@ -146,12 +147,13 @@ def _global_context_get(access: GlobalContextAccess, name: str, projection: str 
 
 GLOBAL_CONTEXT = Library(
     "global context",
-    (
-        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string) -> dyn", _global_context_get),
-        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string, string) -> dyn", _global_context_get),
+    tuple(
+        one
+        for given in ("string", "string, string")
+        for one in _in_both_spellings(f"{_GLOBAL_CONTEXT}.Get({given}) -> dyn", _global_context_get)
     ),
-    types=((GlobalContextAccess, _GLOBAL_CONTEXT_TYPE),),
-    variables=(("globalContext", _GLOBAL_CONTEXT_TYPE),),
+    types=((GlobalContextAccess, _GLOBAL_CONTEXT),),
+    variables=(("globalContext", _GLOBAL_CONTEXT),),
 )
 
 # Objects that a policy makes.
@@ -159,20 +161,22 @@ GLOBAL_CONTEXT = Library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/generator. In a namespaced policy
 # the function takes no namespace.
 
-_GENERATOR_TYPE = opaque("generator.Context")
+_GENERATOR = opaque("generator.Context")
 
 
 class Generator(NamedTuple):
     """The value of the variable `generator`."""
 
-    apply: Callable[[str, list[Any]], None]
+    apply: Callable[[str, list[Json]], None]
     """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
-    cel_type: CelType = _GENERATOR_TYPE
+    cel_type: CelType = _GENERATOR
 
 
-def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument: int = 2) -> bool:
+def _apply(
+    generator: Generator, namespace: str, objects: list[object], *, argument: int = 2
+) -> bool:
     try:
         made = struct_value(objects)
     except CelError as error:
@@ -185,12 +189,12 @@ def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument
 
 
 def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
-    signature = f"{_GENERATOR_TYPE.name}.Apply({arguments}list<map<string, any>>) -> bool"
+    signature = f"{_GENERATOR}.Apply({arguments}list<map<string, any>>) -> bool"
     return Library(
         "generator",
         tuple(_in_both_spellings(signature, run)),
-        types=((Generator, _GENERATOR_TYPE),),
-        variables=(("generator", _GENERATOR_TYPE),),
+        types=((Generator, _GENERATOR),),
+        variables=(("generator", _GENERATOR),),
     )
 
 
@@ -204,35 +208,27 @@ NAMESPACED_GENERATOR = _generator_library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/http. kyvsim never calls: answers
 # are given, or the call is an error.
 
-_TYPE = opaque("http.Context")
-_HTTP_T = _TYPE.name
+_HTTP = opaque("http.Context")
 
 
 class HttpAccess(NamedTuple):
     """The value of the variable `http`."""
 
-    answer_of: Callable[[str, str], Any]
+    answer_of: Callable[[str, str], Json]
     """Takes method and URL; raises LookupError with the reason where no answer is given."""
-    cel_type: CelType = _TYPE
+    cel_type: CelType = _HTTP
 
 
-def _answer(access: HttpAccess, method: str, url: str) -> Any:
-    try:
-        return access.answer_of(method, url)
-    except LookupError as error:
-        raise CelError(f"request failed: {error}") from None
+def _answers(method: str) -> Callable[..., object]:
+    """Return the function of a method; answers are given by that and by URL, not by headers."""
 
+    def answer(access: HttpAccess, url: str, *_: object) -> object:
+        try:
+            return access.answer_of(method, url)
+        except LookupError as error:
+            raise CelError(f"request failed: {error}") from None
 
-def _get(access: HttpAccess, url: str, headers: Mapping[str, str] | None = None) -> Any:
-    del headers  # answers are given by method and URL
-    return _answer(access, "GET", url)
-
-
-def _http_post(
-    access: HttpAccess, url: str, body: Any, headers: Mapping[str, str] | None = None
-) -> Any:
-    del body, headers
-    return _answer(access, "POST", url)
+    return answer
 
 
 def _client(access: HttpAccess, bundle: str) -> HttpAccess:
@@ -247,14 +243,14 @@ HTTP = Library(
     tuple(
         one
         for signature, run in (
-            ("Get(string) -> any", _get),
-            ("Get(string, map<string, string>) -> any", _get),
-            ("Post(string, any) -> any", _http_post),
-            ("Post(string, any, map<string, string>) -> any", _http_post),
-            (f"Client(string) -> {_HTTP_T}", _client),
+            ("Get(string) -> any", _answers("GET")),
+            (f"Get(string, {_TEXTS}) -> any", _answers("GET")),
+            ("Post(string, any) -> any", _answers("POST")),
+            (f"Post(string, any, {_TEXTS}) -> any", _answers("POST")),
+            (f"Client(string) -> {_HTTP}", _client),
         )
-        for one in _in_both_spellings(f"{_HTTP_T}.{signature}", run)
+        for one in _in_both_spellings(f"{_HTTP}.{signature}", run)
     ),
-    types=((HttpAccess, _TYPE),),
-    variables=(("http", _TYPE),),
+    types=((HttpAccess, _HTTP),),
+    variables=(("http", _HTTP),),
 )

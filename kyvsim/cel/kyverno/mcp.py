@@ -6,7 +6,7 @@ upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.conversion import text_to_bool
@@ -16,7 +16,6 @@ from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.go_text import JsonError, json_kind, parse_json, to_json
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_float, parse_int, to_int64
 
 _TYPE = types.opaque("mcp.MCP")
@@ -121,7 +120,7 @@ def parse_request(text: str) -> Message:
     return _request(given, {field: parameters})
 
 
-def read_request(data: Json) -> Message:
+def read_request(data: object) -> Message:
     """Return the request that is written out as its fields; raises CelError."""
     fields = _fields(data, "Go struct field MCPCheckData.mcp.request", REQUEST.name)
     method = _text(fields.get("method"), "MCPRequest.mcp.request.Method")
@@ -133,7 +132,9 @@ def read_request(data: Json) -> Message:
     return _request({"Method": method}, parameters)
 
 
-def _request(given: dict[str, Any], parameters: Mapping[str, Mapping[str, Json]]) -> Message:
+def _request(
+    given: Mapping[str, object], parameters: Mapping[str, Mapping[str, object]]
+) -> Message:
     parts = {field: _parameters(_PLACES[field], data) for field, data in parameters.items()}
     found = MCP_TYPES.make(REQUEST.name, {**given, **parts})
     arguments = (
@@ -144,9 +145,9 @@ def _request(given: dict[str, Any], parameters: Mapping[str, Mapping[str, Json]]
     return found
 
 
-def _parameters(name: str, data: Mapping[str, Json], within: str = "params") -> Message:
+def _parameters(name: str, data: Mapping[str, object], within: str = "params") -> Message:
     """Return what JSON says of a type's fields, which stand `within` so many others."""
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for field, kind in _PARAMETERS[name].items():
         value = data.get(field.lower())
         spelled = _SPELLED.get(field, f"{field[:1].lower()}{field[1:]}")
@@ -164,47 +165,45 @@ def _parameters(name: str, data: Mapping[str, Json], within: str = "params") -> 
     return MCP_TYPES.make(name, given)
 
 
-def _fields(data: Json, place: str, name: str) -> dict[str, Json]:
+def _fields(data: object, place: str, name: str) -> dict[str, object]:
     """Return the fields of a map by their names in small letters, as Go finds them."""
     return {key.lower(): value for key, value in _named(data, place, name).items()}
 
 
-def _named(data: Json, place: str, name: str) -> dict[str, Json]:
-    if data is None:
-        return {}
-    if data.__class__ is not dict:
-        raise CelError(f"json: cannot unmarshal {json_kind(data)} into {place} of type {name}")
-    return dict(data)
+def _named(data: object, place: str, name: str) -> dict[str, object]:
+    if data is None or data.__class__ is dict:
+        return data or {}
+    raise CelError(f"json: cannot unmarshal {json_kind(data)} into {place} of type {name}")
 
 
-def _text(value: Json, place: str, name: str = "string") -> str:
+def _text(value: object, place: str, name: str = "string") -> str:
     if value is None:
         return ""
-    if value.__class__ is not str:
-        where = f"Go struct field {place}"
-        raise CelError(f"json: cannot unmarshal {json_kind(value)} into {where} of type {name}")
-    return str(value)
+    if value.__class__ is str:
+        return value
+    where = f"Go struct field {place}"
+    raise CelError(f"json: cannot unmarshal {json_kind(value)} into {where} of type {name}")
 
 
-def _arguments_of(request: Message) -> Mapping[str, Json]:
-    return request.hidden or {}
+_Reader = Callable[[object], object]
+"""Returns an argument as a type, or None where it is of another one."""
 
 
-def _argument(of: Callable[[Json], Any]) -> Callable[[Message, str, Any], Any]:
+def _argument(of: _Reader) -> Callable[[Message, str, object], object]:
     """Return what gives an argument as one type, or a default."""
 
-    def get(request: Message, key: str, default: Any) -> Any:
-        found = of(_arguments_of(request).get(key))
+    def get(request: Message, key: str, default: object) -> object:
+        found = of(request.hidden.get(key))
         return default if found is None else found
 
     return get
 
 
-def _arguments(of: Callable[[Json], Any]) -> Callable[[Message, str, Any], Any]:
+def _arguments(of: _Reader) -> Callable[[Message, str, object], object]:
     """Return what gives those parts of a list argument that are of one type."""
 
-    def get(request: Message, key: str, default: Any) -> Any:
-        values = _arguments_of(request).get(key)
+    def get(request: Message, key: str, default: object) -> object:
+        values = request.hidden.get(key)
         if values.__class__ is not list:
             return default
         return [found for found in map(of, values) if found is not None]
@@ -212,23 +211,19 @@ def _arguments(of: Callable[[Json], Any]) -> Callable[[Message, str, Any], Any]:
     return get
 
 
-def _as_text(value: Json) -> str | None:
-    return value if value.__class__ is str else None
-
-
-def _as_int(value: Json) -> int | None:
+def _as_int(value: object) -> int | None:
     if value.__class__ is float:
         return to_int64(value)
     return parse_int(value) if value.__class__ is str else None
 
 
-def _as_double(value: Json) -> float | None:
+def _as_double(value: object) -> float | None:
     if value.__class__ is float:
-        return float(value)
+        return value
     return parse_float(value) if value.__class__ is str else None
 
 
-def _as_bool(value: Json) -> bool | None:
+def _as_bool(value: object) -> bool | None:
     if value.__class__ is bool or value.__class__ is float:
         return bool(value)
     with suppress(CelError):
@@ -245,7 +240,7 @@ MCP = Library(
         *(
             method(f"{REQUEST}.Get{name}{many}Argument(string, {result}) -> {result}", made(of))
             for name, kind, of in (
-                ("String", "string", _as_text),
+                ("String", "string", lambda value: value if value.__class__ is str else None),
                 ("Int", "int", _as_int),
                 ("Float", "double", _as_double),
                 ("Bool", "bool", _as_bool),

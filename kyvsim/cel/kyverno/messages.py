@@ -6,11 +6,10 @@ upstream: cel-go common/types/pb, ext/native.go; google.golang.org/protobuf/enco
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.conversion import text_to_timestamp
@@ -18,18 +17,7 @@ from kyvsim.cel.environment import StructType
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import Message, Timestamp, UInt
-from kyvsim.kubernetes.objects import Json, Path
-
-_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "string": "",
-        "int": 0,
-        "uint": UInt(0),
-        "bool": False,
-        "bytes": b"",
-        "timestamp": Timestamp(0),
-    }
-)
+from kyvsim.kubernetes.objects import Path
 
 
 class MessageError(ValueError):
@@ -50,7 +38,7 @@ class MessageTypes(NamedTuple):
     enums: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
     """The names that the numbers of a type's field have in JSON."""
 
-    def make(self, name: str, given: Mapping[str, Any]) -> Message:
+    def make(self, name: str, given: Mapping[str, object]) -> Message:
         """Return a value of the type `name` with some of its fields set."""
         fields = {
             field: given[field] if field in given else self._default(kind)
@@ -63,12 +51,14 @@ class MessageTypes(NamedTuple):
         found.is_native = self.native
         return found
 
-    def _default(self, kind: CelType) -> Any:
+    def _default(self, kind: CelType) -> object:
         if kind.kind == "struct":
             return self.make(kind.name, {})
         if kind.kind == "list":
             return []
-        return {} if kind.kind == "map" else _DEFAULTS.get(kind.kind)
+        if kind.kind == "map":
+            return {}
+        return _SCALARS[kind.kind].default if kind.kind in _SCALARS else None
 
     @property
     def classes(self) -> tuple[tuple[type, CelType], ...]:
@@ -84,12 +74,12 @@ class MessageTypes(NamedTuple):
             lambda field: fields.get(field, types.ERROR), lambda given: self._literal(name, given)
         )
 
-    def _literal(self, name: str, given: Mapping[str, Any]) -> Message:
+    def _literal(self, name: str, given: Mapping[str, object]) -> Message:
         found = self.make(name, given)
         found.is_literal = True
         return found
 
-    def read(self, name: str, data: Json, path: Path = ()) -> Message:
+    def read(self, name: str, data: object, path: Path = ()) -> Message:
         """Return the value that JSON holds; raises MessageError.
 
         Names are those of the fields, or the same in camelCase.
@@ -98,7 +88,7 @@ class MessageTypes(NamedTuple):
             raise MessageError(path, "this must be a map")
         fields = self.fields[name]
         spelled = {_camel(field): field for field in fields}
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for key, value in data.items():
             field = key if key in fields else spelled.get(key)
             if field is None:
@@ -108,7 +98,9 @@ class MessageTypes(NamedTuple):
                 given[field] = self._read(fields[field], value, (*path, key), names)
         return self.make(name, given)
 
-    def _read(self, kind: CelType, value: Json, path: Path, names: tuple[str, ...] = ()) -> Any:
+    def _read(
+        self, kind: CelType, value: object, path: Path, names: tuple[str, ...] = ()
+    ) -> object:
         if names and value in names:
             return names.index(value)
         if kind.kind == "struct":
@@ -126,13 +118,13 @@ class MessageTypes(NamedTuple):
             if inner == types.DYN:
                 return dict(value)
             return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
-        reader = _READERS.get(kind.kind)
-        if reader is None:
+        scalar = _SCALARS.get(kind.kind)
+        if scalar is None:
             raise MessageError(path, "values of this type are not supported")
         try:
-            return reader(value)
-        except (ValueError, TypeError, binascii.Error, CelError):
-            raise MessageError(path, f"this must be {_SHOWN[kind.kind]}") from None
+            return scalar.read(value)
+        except (ValueError, TypeError, CelError):
+            raise MessageError(path, f"this must be {scalar.shown}") from None
 
 
 def _camel(name: str) -> str:
@@ -140,61 +132,63 @@ def _camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def _text(value: Json) -> str:
+def _text(value: object) -> str:
     if value.__class__ is not str:
         raise TypeError
-    return str(value)
+    return value
 
 
-def _flag(value: Json) -> bool:
+def _flag(value: object) -> bool:
     if value.__class__ is not bool:
         raise TypeError
-    return bool(value)
+    return value
 
 
-def _whole(value: Json) -> int:
-    if value.__class__ is str and re.fullmatch(r"-?\d{1,19}", value):
-        return _ranged(int(value), 64)
-    if value.__class__ is int or (value.__class__ is float and value.is_integer()):
-        return _ranged(int(value), 64)
-    raise TypeError
+def _whole(value: object) -> int:
+    found: int | None = None
+    if value.__class__ is str:
+        found = int(value) if re.fullmatch(r"-?\d{1,19}", value) else None
+    elif value.__class__ is int:
+        found = value
+    elif value.__class__ is float and value.is_integer():
+        found = int(value)
+    if found is None:
+        raise TypeError
+    if not -(1 << 63) <= found < 1 << 63:
+        raise ValueError
+    return found
 
 
-def _unsigned(value: Json) -> UInt:
+def _unsigned(value: object) -> UInt:
     found = _whole(value)
     if not 0 <= found < 1 << 32:
         raise ValueError
     return UInt(found)
 
 
-def _ranged(value: int, bits: int) -> int:
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ValueError
-    return value
-
-
-def _octets(value: Json) -> bytes:
+def _octets(value: object) -> bytes:
     text = _text(value).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
 
 
-_READERS: Mapping[str, Callable[[Json], Any]] = MappingProxyType(
+class _Scalar(NamedTuple):
+    default: object
+    read: Callable[[object], object]
+    shown: str
+    """What messages call a value."""
+
+
+_SCALARS: Mapping[str, _Scalar] = MappingProxyType(
     {
-        "string": _text,
-        "int": _whole,
-        "uint": _unsigned,
-        "bool": _flag,
-        "bytes": _octets,
-        "timestamp": lambda value: text_to_timestamp(_text(value)),
-    }
-)
-_SHOWN: Mapping[str, str] = MappingProxyType(
-    {
-        "string": "a string",
-        "int": "a whole number",
-        "uint": "a whole number from 0 to 4294967295",
-        "bool": "true or false",
-        "bytes": "base64",
-        "timestamp": "a time such as 2026-01-31T12:00:00Z",
+        "string": _Scalar("", _text, "a string"),
+        "int": _Scalar(0, _whole, "a whole number"),
+        "uint": _Scalar(UInt(0), _unsigned, "a whole number from 0 to 4294967295"),
+        "bool": _Scalar(False, _flag, "true or false"),
+        "bytes": _Scalar(b"", _octets, "base64"),
+        "timestamp": _Scalar(
+            Timestamp(0),
+            lambda value: text_to_timestamp(_text(value)),
+            "a time such as 2026-01-31T12:00:00Z",
+        ),
     }
 )

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from kyvsim.cel.environment import Library, function
 from kyvsim.cel.errors import CelError
@@ -107,24 +107,22 @@ def token_library(clock: Clock) -> Library:
     )
 
 
-def _not_fetched(url: str) -> KeySet:
+def _not_fetched(url: str) -> NoReturn:
     raise CelError(
         f"jwk.Fetch: request failed: GET {url}: kyvsim is offline, and key sets cannot be given: "
         'test with a shared secret, as in jwt.Decode(token, "secret")'
     )
 
 
-def _unknown_keys(_: str, keys: KeySet) -> Message:
+def _unknown_keys(_: str, keys: KeySet) -> NoReturn:
     raise CelError(f"{_PARSE}no keys are known of {keys}")
 
 
 def _claims(text: str, secret: str) -> dict[str, Json]:
     """Return what a token claims that is signed with a secret; raises CelError."""
     if not secret:
-        message = (
-            "failed to initialize *jwk.symmetricKey from []uint8: non-empty []byte key required"
-        )
-        raise CelError(message)
+        reason = "non-empty []byte key required"
+        raise CelError(f"failed to initialize *jwk.symmetricKey from []uint8: {reason}")
     payload = _verified(text.strip(), secret.encode())
     try:
         claims = parse_json(payload.decode("utf-8", "replace"))
@@ -155,7 +153,7 @@ def _verified(text: str, secret: bytes) -> bytes:
     raise CelError(f"{_UNVERIFIED}{reason}\n{tried}")
 
 
-def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
+def _algorithms(header: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of the hashes that may have signed; raises CelError where none may."""
     name, key = header.get("alg"), header.get("kid")
     for field, value in header.items():
@@ -177,7 +175,7 @@ def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
     return (str(name),) if name is not None else tuple(_HASHES)
 
 
-def _header(part: str) -> dict[str, Json]:
+def _header(part: str) -> dict[str, object]:
     text = _decoded(part, "protected headers").decode("utf-8", "replace").strip()
     try:
         found = parse_json(text)
@@ -207,7 +205,7 @@ def _decoded(part: str, what: str) -> bytes:
         ) from None
 
 
-def _claim(key: str, value: Json) -> Json:
+def _claim(key: str, value: object) -> Json:
     """Return the value of a claim as google.protobuf.Struct holds it; raises CelError."""
     if value is None:
         reason = "source value is invalid (<nil>): invalid value (probably an untyped nil)"
@@ -222,11 +220,11 @@ def _claim(key: str, value: Json) -> Json:
     return value
 
 
-def _no_text(value: Json) -> str:
+def _no_text(value: object) -> str:
     return f"json: cannot unmarshal {json_kind(value)} into Go value of type string"
 
 
-def _audience(value: Json, where: str) -> str:
+def _audience(value: object, where: str) -> str:
     """Return why no Struct holds who a token is for: it is no list of texts, or it is one."""
     if value.__class__ is not list and value.__class__ is not str:
         return f"{where}invalid type: {_GO_TYPES[value.__class__]}"
@@ -236,7 +234,7 @@ def _audience(value: Json, where: str) -> str:
     return "proto:\N{NO-BREAK SPACE}invalid type: []string"
 
 
-def _seconds(value: Json, where: str) -> float:
+def _seconds(value: object, where: str) -> float:
     """Return a time claim in whole seconds since 1970."""
     where = f"{where}invalid value for NumericDate: "
     if value.__class__ is not str and value.__class__ is not float:

@@ -30,16 +30,12 @@ Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]
 """Answers whether a user of some groups may do what attributes say; None if unknown."""
 
 
-def _nobody(user: str, groups: tuple[str, ...], attributes: Mapping[str, str]) -> None:
-    del user, groups, attributes
-
-
 class AccessQuery(NamedTuple):
     """Whose access is in question, and what decides it."""
 
     user: str = ""
     groups: tuple[str, ...] = ()
-    ask: Ask = _nobody
+    ask: Ask = lambda *_: None
 
 
 class Authorizer(NamedTuple):
@@ -106,10 +102,7 @@ def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
 
 
 def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
-    def narrow(check: ResourceCheck, value: str) -> ResourceCheck:
-        return check._replace(attributes={**check.attributes, field: value})
-
-    return narrow
+    return lambda check, value: check._replace(attributes={**check.attributes, field: value})
 
 
 def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
@@ -121,35 +114,31 @@ def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
     return AccessDecision(allowed=allowed, reason=reason)
 
 
-_AUTHORIZER, _PATH, _GROUP, _RESOURCE, _DECISION = (
-    kind.name for kind in (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
-)
-
 AUTHORIZATION = Library(
     "authorizer",
     (
-        method(f"{_AUTHORIZER}.path(string) -> {_PATH}", _path),
+        method(f"{AUTHORIZER}.path(string) -> {PATH_CHECK}", _path),
         method(
-            f"{_AUTHORIZER}.group(string) -> {_GROUP}",
+            f"{AUTHORIZER}.group(string) -> {GROUP_CHECK}",
             lambda authorizer, group: GroupCheck(authorizer.query, group),
         ),
-        method(f"{_AUTHORIZER}.serviceAccount(string, string) -> {_AUTHORIZER}", _service_account),
-        method(f"{_GROUP}.resource(string) -> {_RESOURCE}", _resource),
+        method(f"{AUTHORIZER}.serviceAccount(string, string) -> {AUTHORIZER}", _service_account),
+        method(f"{GROUP_CHECK}.resource(string) -> {RESOURCE_CHECK}", _resource),
         *(
-            method(f"{_RESOURCE}.{name}(string) -> {_RESOURCE}", _narrowed(name))
+            method(f"{RESOURCE_CHECK}.{name}(string) -> {RESOURCE_CHECK}", _narrowed(name))
             for name in ("subresource", "namespace", "name")
         ),
         # RBAC knows no selectors: what may be listed at all may be listed with them.
         *(
-            method(f"{_RESOURCE}.{name}(string) -> {_RESOURCE}", lambda check, _: check)
+            method(f"{RESOURCE_CHECK}.{name}(string) -> {RESOURCE_CHECK}", lambda check, _: check)
             for name in ("fieldSelector", "labelSelector")
         ),
-        method(f"{_PATH}.check(string) -> {_DECISION}", _decide, _CHECK_COST),
-        method(f"{_RESOURCE}.check(string) -> {_DECISION}", _decide, _CHECK_COST),
-        method(f"{_DECISION}.errored() -> bool", lambda decision: bool(decision.error)),
-        method(f"{_DECISION}.error() -> string", lambda decision: decision.error),
-        method(f"{_DECISION}.allowed() -> bool", lambda decision: decision.allowed),
-        method(f"{_DECISION}.reason() -> string", lambda decision: decision.reason),
+        method(f"{PATH_CHECK}.check(string) -> {DECISION}", _decide, _CHECK_COST),
+        method(f"{RESOURCE_CHECK}.check(string) -> {DECISION}", _decide, _CHECK_COST),
+        method(f"{DECISION}.errored() -> bool", lambda decision: bool(decision.error)),
+        method(f"{DECISION}.error() -> string", lambda decision: decision.error),
+        method(f"{DECISION}.allowed() -> bool", lambda decision: decision.allowed),
+        method(f"{DECISION}.reason() -> string", lambda decision: decision.reason),
     ),
     types=(
         (Authorizer, AUTHORIZER),
@@ -171,15 +160,18 @@ OBJECT = struct("Object")
 JSON_PATCH = struct("JSONPatch")
 _NO_TYPE = CelType("none", "")
 _TEXTS = ("op", "path", "from")
+_PATCH_FIELDS: Mapping[str, CelType] = MappingProxyType(
+    {**dict.fromkeys(_TEXTS, STRING), "value": DYN}
+)
 _GO_TYPES: Mapping[type, str] = MappingProxyType(
     {bool: "bool", int: "int64", UInt: "uint64", float: "float64", bytes: "[]uint8"}
 )
 
 
-class ObjectValue(dict[str, Any]):
+class ObjectValue(dict[str, object]):
     """An object as a value of expressions: its fields, and the name of its type."""
 
-    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+    def __init__(self, type_name: str, fields: dict[str, object]) -> None:
         super().__init__(fields)
         self.type_name = type_name
 
@@ -195,7 +187,7 @@ class JsonPatchOperation(dict[str, Any]):
     cel_type = JSON_PATCH
 
 
-def type_mismatches(value: Any, expected: str) -> Iterator[str]:
+def type_mismatches(value: object, expected: str) -> Iterator[str]:
     """Yield what is wrong with the names of types inside a value below the type `expected`.
 
     Lists and maps between two objects have no part in its name.
@@ -216,29 +208,25 @@ def type_mismatches(value: Any, expected: str) -> Iterator[str]:
             yield from type_mismatches(one, expected)
 
 
-def _object_type(name: str) -> StructType | None:
-    if name == "Object" or name.startswith("Object."):
-        return StructType(lambda _: DYN, lambda fields: ObjectValue(name, fields))
-    return _PATCH_TYPE if name == "JSONPatch" else None
-
-
-def _patch_field(name: str) -> CelType:
-    if name in _TEXTS:
-        return STRING
-    return DYN if name == "value" else _NO_TYPE
-
-
-def _patch(fields: dict[str, Any]) -> JsonPatchOperation:
+def _patch(fields: dict[str, object]) -> JsonPatchOperation:
     for name, value in fields.items():
         if name in _TEXTS and value.__class__ is not str:
             found = _GO_TYPES.get(value.__class__, value.__class__.__name__)
             raise CelError(f"unexpected type {found} for JSONPatchType '{name}' field")
-        if name not in _TEXTS and name != "value":
+        if name not in _PATCH_FIELDS:
             raise CelError(f"unexpected JSONPatchType field: {name}")
     return JsonPatchOperation({**dict.fromkeys(_TEXTS, ""), **fields})
 
 
-_PATCH_TYPE = StructType(_patch_field, _patch)
+def _object_type(name: str) -> StructType | None:
+    if name == "Object" or name.startswith("Object."):
+        return StructType(lambda _: DYN, lambda fields: ObjectValue(name, fields))
+    return (
+        StructType(lambda field: _PATCH_FIELDS.get(field, _NO_TYPE), _patch)
+        if name == "JSONPatch"
+        else None
+    )
+
 
 OBJECTS = Library("objects", (), struct_of=_object_type)
 """The types that can be written."""

@@ -22,8 +22,7 @@ from kyvsim.kubernetes.semver import Version, read_version
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 
-_QUANTITIES_TYPE = struct("kubernetes.Quantity")
-_Q = _QUANTITIES_TYPE.name
+_QUANTITY = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1
 
 
@@ -34,7 +33,7 @@ class CelQuantity(NamedTuple):
     computed: bool = False
     """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
     only_own_kind: bool = True
-    cel_type: CelType = _QUANTITIES_TYPE
+    cel_type: CelType = _QUANTITY
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CelQuantity) and self.amount == other.amount
@@ -78,7 +77,7 @@ def _as_integer(value: CelQuantity) -> int:
     return found
 
 
-def _quantities_compare(left: CelQuantity, right: CelQuantity) -> int:
+def _order(left: CelQuantity, right: CelQuantity) -> int:
     order = left.amount.compare(right.amount)
     return (order > 0) - (order < 0)
 
@@ -86,12 +85,10 @@ def _quantities_compare(left: CelQuantity, right: CelQuantity) -> int:
 def _computed(
     compute: Callable[[quantities.Quantity], quantities.Quantity], other: CelQuantity | int
 ) -> CelQuantity:
-    if isinstance(other, CelQuantity):
-        amount = other.amount
-    else:
-        amount = quantities.Quantity(other, 0, quantities.DECIMAL_EXPONENT)
+    if isinstance(other, int):
+        other = CelQuantity(quantities.Quantity(other, 0, quantities.DECIMAL_EXPONENT))
     try:
-        return CelQuantity(compute(amount), computed=True)
+        return CelQuantity(compute(other.amount), computed=True)
     except OverflowError as error:
         raise CelError(str(error)) from None
 
@@ -99,29 +96,37 @@ def _computed(
 QUANTITIES = Library(
     "quantity",
     (
-        function(f"quantity(string) -> {_Q}", _quantity),
+        function(f"quantity(string) -> {_QUANTITY}", _quantity),
         function("isQuantity(string) -> bool", lambda text: parse_quantity(text) is not None),
-        method(f"{_Q}.isInteger() -> bool", lambda value: _whole(value) is not None),
-        method(f"{_Q}.asInteger() -> int", _as_integer),
-        method(f"{_Q}.asApproximateFloat() -> double", lambda value: value.amount.approximate()),
-        function(f"sign({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
-        method(f"{_Q}.isLessThan({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0),
-        method(f"{_Q}.isGreaterThan({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0),
-        method(f"{_Q}.compareTo({_Q}) -> int", _quantities_compare),
-        method(f"{_Q}.add({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
-        method(f"{_Q}.add(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
-        method(f"{_Q}.sub({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
-        method(f"{_Q}.sub(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
+        method(f"{_QUANTITY}.isInteger() -> bool", lambda value: _whole(value) is not None),
+        method(f"{_QUANTITY}.asInteger() -> int", _as_integer),
+        method(
+            f"{_QUANTITY}.asApproximateFloat() -> double", lambda value: value.amount.approximate()
+        ),
+        function(
+            f"sign({_QUANTITY}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)
+        ),
+        method(f"{_QUANTITY}.isLessThan({_QUANTITY}) -> bool", lambda a, b: _order(a, b) < 0),
+        method(f"{_QUANTITY}.isGreaterThan({_QUANTITY}) -> bool", lambda a, b: _order(a, b) > 0),
+        method(f"{_QUANTITY}.compareTo({_QUANTITY}) -> int", _order),
+        method(
+            f"{_QUANTITY}.add({_QUANTITY}) -> {_QUANTITY}", lambda a, b: _computed(a.amount.plus, b)
+        ),
+        method(f"{_QUANTITY}.add(int) -> {_QUANTITY}", lambda a, b: _computed(a.amount.plus, b)),
+        method(
+            f"{_QUANTITY}.sub({_QUANTITY}) -> {_QUANTITY}",
+            lambda a, b: _computed(a.amount.minus, b),
+        ),
+        method(f"{_QUANTITY}.sub(int) -> {_QUANTITY}", lambda a, b: _computed(a.amount.minus, b)),
     ),
-    types=((CelQuantity, _QUANTITIES_TYPE),),
+    types=((CelQuantity, _QUANTITY),),
 )
 
 # Semantic versions.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/semverlib.go, version 1.
 
-_SEMVERS_TYPE = struct("kubernetes.Semver")
-_S = _SEMVERS_TYPE.name
+_SEMVER = struct("kubernetes.Semver")
 
 
 class Semver(NamedTuple):
@@ -130,7 +135,7 @@ class Semver(NamedTuple):
     version: Version
     text: str
     only_own_kind: bool = True
-    cel_type: CelType = _SEMVERS_TYPE
+    cel_type: CelType = _SEMVER
 
     def __str__(self) -> str:
         return self.text
@@ -144,21 +149,16 @@ class Semver(NamedTuple):
 
 
 def _semver(text: str, normalize: bool = False) -> Semver:
+    """Return the version; `normalize` drops a leading `v` and zeros, and adds missing numbers."""
+    if normalize:
+        parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+        if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
+            raise CelError("short version cannot contain PreRelease/Build meta data")
+        text = ".".join([*parts, *["0"] * (3 - len(parts))])
     try:
-        whole = _normalized(text) if normalize else text
-        return Semver(read_version(whole), whole)
+        return Semver(read_version(text), text)
     except ValueError as error:
         raise CelError(str(error)) from None
-
-
-def _normalized(text: str) -> str:
-    """Return the version without a leading `v` and zeros, and with all three numbers."""
-    parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
-    if len(parts) < 3:
-        if "+" in parts[-1] or "-" in parts[-1]:
-            raise ValueError("short version cannot contain PreRelease/Build meta data")
-        parts += ["0"] * (3 - len(parts))
-    return ".".join(parts)
 
 
 def _without_zeros(part: str) -> str:
@@ -168,33 +168,31 @@ def _without_zeros(part: str) -> str:
     return rest if rest and rest[0] in "0123456789" else f"0{rest}"
 
 
-def _semvers_compare(left: Semver, right: Semver) -> int:
-    return (left.version > right.version) - (left.version < right.version)
-
-
 SEMVERS = Library(
     "semver",
     (
-        function(f"semver(string) -> {_S}", _semver),
-        function(f"semver(string, bool) -> {_S}", _semver),
+        function(f"semver(string) -> {_SEMVER}", _semver),
+        function(f"semver(string, bool) -> {_SEMVER}", _semver),
         function("isSemver(string) -> bool", succeeds(_semver)),
         function("isSemver(string, bool) -> bool", succeeds(_semver)),
-        method(f"{_S}.major() -> int", lambda value: value.version.major),
-        method(f"{_S}.minor() -> int", lambda value: value.version.minor),
-        method(f"{_S}.patch() -> int", lambda value: value.version.patch),
-        method(f"{_S}.isLessThan({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0),
-        method(f"{_S}.isGreaterThan({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0),
-        method(f"{_S}.compareTo({_S}) -> int", _semvers_compare),
+        method(f"{_SEMVER}.major() -> int", lambda value: value.version.major),
+        method(f"{_SEMVER}.minor() -> int", lambda value: value.version.minor),
+        method(f"{_SEMVER}.patch() -> int", lambda value: value.version.patch),
+        method(f"{_SEMVER}.isLessThan({_SEMVER}) -> bool", lambda a, b: a.version < b.version),
+        method(f"{_SEMVER}.isGreaterThan({_SEMVER}) -> bool", lambda a, b: a.version > b.version),
+        method(
+            f"{_SEMVER}.compareTo({_SEMVER}) -> int",
+            lambda a, b: (a.version > b.version) - (a.version < b.version),
+        ),
     ),
-    types=((Semver, _SEMVERS_TYPE),),
+    types=((Semver, _SEMVER),),
 )
 
 # URLs.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/urls.go, over Go's net/url.
 
-_URLS_TYPE = struct("kubernetes.URL")
-_U = _URLS_TYPE.name
+_URL = struct("kubernetes.URL")
 
 
 class Url(NamedTuple):
@@ -202,7 +200,7 @@ class Url(NamedTuple):
 
     parts: GoUrl
     only_own_kind: bool = True
-    cel_type: CelType = _URLS_TYPE
+    cel_type: CelType = _URL
 
 
 def _url(text: str) -> Url:
@@ -216,26 +214,26 @@ def _url(text: str) -> Url:
 URLS = Library(
     "url",
     (
-        function(f"url(string) -> {_U}", _url),
+        function(f"url(string) -> {_URL}", _url),
         function("isURL(string) -> bool", lambda text: not _uri(text)),
-        method(f"{_U}.getScheme() -> string", lambda url: url.parts.scheme),
-        method(f"{_U}.getHost() -> string", lambda url: url.parts.host),
-        method(f"{_U}.getHostname() -> string", lambda url: url.parts.hostname),
-        method(f"{_U}.getPort() -> string", lambda url: url.parts.port),
-        method(f"{_U}.getEscapedPath() -> string", lambda url: url.parts.escaped_path),
+        method(f"{_URL}.getScheme() -> string", lambda url: url.parts.scheme),
+        method(f"{_URL}.getHost() -> string", lambda url: url.parts.host),
+        method(f"{_URL}.getHostname() -> string", lambda url: url.parts.hostname),
+        method(f"{_URL}.getPort() -> string", lambda url: url.parts.port),
+        method(f"{_URL}.getEscapedPath() -> string", lambda url: url.parts.escaped_path),
         method(
-            f"{_U}.getQuery() -> map<string, list<string>>",
+            f"{_URL}.getQuery() -> map<string, list<string>>",
             lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
         ),
     ),
-    types=((Url, _URLS_TYPE),),
+    types=((Url, _URL),),
 )
 
 # Named formats of texts, such as DNS labels, as values of expressions.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go.
 
-_FORMATS_TYPE = struct("kubernetes.NamedFormat")
+_FORMAT = struct("kubernetes.NamedFormat")
 
 
 class NamedFormat(NamedTuple):
@@ -243,7 +241,7 @@ class NamedFormat(NamedTuple):
 
     name: str
     only_own_kind: bool = True
-    cel_type: CelType = _FORMATS_TYPE
+    cel_type: CelType = _FORMAT
 
     @property
     def pattern_size(self) -> int:
@@ -278,13 +276,9 @@ def _is_datetime(text: str) -> bool:
         return False
     date, _, clock = text.lower().partition("t")
     found = re.fullmatch(_CLOCK, clock)
-    return (
-        found is not None
-        and _is_date(date)
-        and int(found[1]) <= 23
-        and int(found[2]) <= 59
-        and int(found[3]) <= 59
-    )
+    if found is None or not _is_date(date):
+        return False
+    return int(found[1]) <= 23 and int(found[2]) <= 59 and int(found[3]) <= 59
 
 
 def _unless(holds: Callable[[str], object], problem: str) -> Check:
@@ -317,10 +311,6 @@ _PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
 )
 
 
-def _named(name: str) -> Optional:
-    return Optional(present=True, value=NamedFormat(name)) if name in _CHECKS else NONE
-
-
 def _validate(named: NamedFormat, text: str) -> Optional:
     found = _CHECKS[named.name](text)
     return Optional(present=True, value=found) if found else NONE
@@ -330,11 +320,14 @@ FORMATS = Library(
     "format",
     (
         *(
-            function(f"format.{name}() -> {_FORMATS_TYPE.name}", partial(NamedFormat, name))
+            function(f"format.{name}() -> {_FORMAT}", partial(NamedFormat, name))
             for name in _CHECKS
         ),
-        function(f"format.named(string) -> optional<{_FORMATS_TYPE.name}>", _named),
-        method(f"{_FORMATS_TYPE.name}.validate(string) -> optional<list<string>>", _validate),
+        function(
+            f"format.named(string) -> optional<{_FORMAT}>",
+            lambda name: Optional(True, NamedFormat(name)) if name in _CHECKS else NONE,
+        ),
+        method(f"{_FORMAT}.validate(string) -> optional<list<string>>", _validate),
     ),
-    types=((NamedFormat, _FORMATS_TYPE),),
+    types=((NamedFormat, _FORMAT),),
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cmp_to_key
-from typing import Any
 
 from kyvsim.cel.costs import MAX_RANGE, check_size
 from kyvsim.cel.environment import FunctionDecl, Library, function, method
@@ -19,7 +18,7 @@ _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", 
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})
 
 
-def _slice(values: list[Any], start: int, end: int) -> list[Any]:
+def _slice(values: list[object], start: int, end: int) -> list[object]:
     problem = ""
     if start < 0 or end < 0:
         problem = "negative indexes not supported"
@@ -32,7 +31,7 @@ def _slice(values: list[Any], start: int, end: int) -> list[Any]:
     return MadeList(values[start:end])
 
 
-def _flatten(values: Any, *levels: Any) -> list[Any]:
+def _flatten(values: object, *levels: int) -> list[object]:
     if not isinstance(values, list) or any(one.__class__ is not int for one in levels):
         given = ", ".join(map(type_name, levels))
         kind = "map(dyn, dyn)" if type_name(values) == "map" else type_name(values)
@@ -40,7 +39,7 @@ def _flatten(values: Any, *levels: Any) -> list[Any]:
     return _flattened(values, *levels)
 
 
-def _flattened(values: list[Any], depth: int = 1) -> list[Any]:
+def _flattened(values: list[object], depth: int = 1) -> list[object]:
     if depth < 0:
         raise CelError("level must be non-negative")
     made = MadeList()
@@ -52,7 +51,7 @@ def _flattened(values: list[Any], depth: int = 1) -> list[Any]:
     return made
 
 
-def _range(count: int) -> list[int]:
+def _range(count: int) -> MadeList:
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
     if count > MAX_RANGE:
@@ -60,7 +59,7 @@ def _range(count: int) -> list[int]:
     return MadeList(range(count))
 
 
-def _distinct(values: Any) -> list[Any]:
+def _distinct(values: object) -> list[object]:
     if not isinstance(values, list):  # upstream looks at no types here, and dies on others
         lacking = "Contains" if values.__class__ in _ADDABLE else "Add"
         shown = go_type(MadeMap() if isinstance(values, dict) else values)
@@ -78,13 +77,13 @@ def _distinct(values: Any) -> list[Any]:
     return made
 
 
-def _sort(values: Any) -> list[Any]:
+def _sort(values: object) -> list[object]:
     if not isinstance(values, list):
         raise no_such_overload() if values.__class__ is str else CelError("no such overload: sort")
     return _sort_by(values, values)
 
 
-def _sort_by(values: Any, keys: Any) -> list[Any]:
+def _sort_by(values: object, keys: object) -> list[object]:
     if not isinstance(values, list) or not isinstance(keys, list):
         raise CelError("no such overload: @sortByAssociatedKeys")
     if not values:
@@ -102,7 +101,7 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
     return MadeList([values[place] for place in order])
 
 
-def _is_sorted(values: list[Any]) -> bool:
+def _is_sorted(values: list[object]) -> bool:
     for place, one in enumerate(values):
         _check_order(one)
         if place and _order(values[place - 1], one) > 0:
@@ -110,8 +109,8 @@ def _is_sorted(values: list[Any]) -> bool:
     return True
 
 
-def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
-    def total(values: list[Any]) -> Any:
+def _sum_from(zero: object) -> Callable[[list[object]], object]:
+    def total(values: list[object]) -> object:
         found = zero
         for one in values:
             found = add(found, one)
@@ -120,12 +119,12 @@ def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
     return total
 
 
-def _check_order(value: Any) -> None:
+def _check_order(value: object) -> None:
     if value.__class__ not in COMPARABLE:
         raise no_such_overload()
 
 
-def _order(left: Any, right: Any) -> int:
+def _order(left: object, right: object) -> int:
     """Return the order of two values; those of different types are taken as they come."""
     try:
         return compare(left, right)
@@ -133,8 +132,8 @@ def _order(left: Any, right: Any) -> int:
         return 0
 
 
-def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
-    def extreme(values: list[Any]) -> Any:
+def _extreme(name: str, sign: int) -> Callable[[list[object]], object]:
+    def extreme(values: list[object]) -> object:
         if not values:
             raise CelError(f"{name} called on empty list")
         found = values[0]
@@ -147,17 +146,17 @@ def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
     return extreme
 
 
-def _index_of(values: list[Any], item: Any) -> int:
+def _index_of(values: list[object], item: object) -> int:
     return next((place for place, one in enumerate(values) if equals(one, item)), -1)
 
 
-def _last_index_of(values: list[Any], item: Any) -> int:
-    places = range(len(values) - 1, -1, -1)
+def _last_index_of(values: list[object], item: object) -> int:
+    places = reversed(range(len(values)))
     return next((place for place in places if equals(values[place], item)), -1)
 
 
 def _for_ordered(
-    name: str, result: str, run: Callable[[list[Any]], Any]
+    name: str, result: str, run: Callable[[list[object]], object]
 ) -> tuple[FunctionDecl, ...]:
     return tuple(
         method(f"list<{kind}>.{name}() -> {result.format(kind)}", run) for kind in _ORDERED
@@ -207,7 +206,7 @@ TWO_VARIABLES = Library("two-variable comprehensions", (), macros="two_variables
 # Source of the rules: upstream cel-go ext/sets.go.
 
 
-def _contains(values: list[Any], part: list[Any]) -> bool:
+def _contains(values: list[object], part: list[object]) -> bool:
     return all(contains(one, values) for one in part)
 
 

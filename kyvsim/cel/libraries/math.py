@@ -5,8 +5,8 @@ macros for `math.@max` and `math.@min`.
 """
 
 import math
+import operator
 from collections.abc import Callable
-from typing import Any
 
 from kyvsim.cel.environment import FunctionDecl, Library, function
 from kyvsim.cel.errors import CelError
@@ -18,20 +18,20 @@ _WORD = 1 << 64
 _MAX_INT = (1 << 63) - 1
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
 def _extreme(name: str, sign: int) -> tuple[FunctionDecl, ...]:
     """Return the function for one number, two, or a list; a draw is won by the first."""
 
-    def of_pair(left: Any, right: Any) -> Any:
+    def of_pair(left: object, right: object) -> object:
         try:
             return right if compare(left, right) * sign < 0 else left
         except CelError as error:
             raise CelError(f"{error}: {name}") from None
 
-    def of_list(values: list[Any]) -> Any:
+    def of_list(values: list[object]) -> object:
         if not values:
             raise CelError(f"{name}(list) argument must not be empty")
         found = values[0]
@@ -69,16 +69,6 @@ round_half_away = _whole(_nearest)
 """Rounds to a whole number, a half away from zero."""
 
 
-def _sign_of_double(number: float) -> float:
-    if math.isnan(number):
-        return number
-    return float((number > 0) - (number < 0))
-
-
-def _square_root(number: float) -> float:
-    return math.sqrt(number) if number >= 0 else math.nan
-
-
 def _signed(number: int) -> int:
     bits = number % _WORD
     return bits - _WORD if bits > _MAX_INT else bits
@@ -89,22 +79,24 @@ def _unsigned(number: int) -> UInt:
 
 
 def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> tuple[FunctionDecl, ...]:
-    return function(
-        f"math.{name}(int, int) -> int", lambda left, right: _signed(run(left, right))
-    ), function(f"math.{name}(uint, uint) -> uint", lambda left, right: _unsigned(run(left, right)))
+    return (
+        function(f"math.{name}(int, int) -> int", lambda a, b: _signed(run(a, b))),
+        function(f"math.{name}(uint, uint) -> uint", lambda a, b: _unsigned(run(a, b))),
+    )
 
 
 def _shift(name: str, run: Callable[[int, int], int]) -> tuple[FunctionDecl, ...]:
-    def shifted(make: Callable[[int], Any]) -> Callable[[int, int], Any]:
-        def shift(number: int, places: int) -> Any:
+    def shifted(make: Callable[[int], object]) -> Callable[[int, int], object]:
+        def shift(number: int, places: int) -> object:
             if places < 0:
                 raise CelError(f"math.{name}() negative offset: {places}")
             return make(run(number % _WORD, places) if places < 64 else 0)
 
         return shift
 
-    return function(f"math.{name}(int, int) -> int", shifted(_signed)), function(
-        f"math.{name}(uint, int) -> uint", shifted(_unsigned)
+    return (
+        function(f"math.{name}(int, int) -> int", shifted(_signed)),
+        function(f"math.{name}(uint, int) -> uint", shifted(_unsigned)),
     )
 
 
@@ -123,17 +115,26 @@ MATH = Library(
         function("math.abs(double) -> double", abs),
         function("math.abs(int) -> int", lambda number: checked_int(abs(number))),
         function("math.abs(uint) -> uint", _same),
-        function("math.sign(double) -> double", _sign_of_double),
+        function(
+            "math.sign(double) -> double",
+            lambda number: number if math.isnan(number) else float((number > 0) - (number < 0)),
+        ),
         function("math.sign(int) -> int", lambda number: (number > 0) - (number < 0)),
         function("math.sign(uint) -> uint", lambda number: UInt(number > 0)),
-        *(function(f"math.sqrt({kind}) -> double", _square_root) for kind in _NUMERIC),
-        *_bits_of_pair("bitAnd", lambda left, right: left & right),
-        *_bits_of_pair("bitOr", lambda left, right: left | right),
-        *_bits_of_pair("bitXor", lambda left, right: left ^ right),
+        *(
+            function(
+                f"math.sqrt({kind}) -> double",
+                lambda number: math.sqrt(number) if number >= 0 else math.nan,
+            )
+            for kind in _NUMERIC
+        ),
+        *_bits_of_pair("bitAnd", operator.and_),
+        *_bits_of_pair("bitOr", operator.or_),
+        *_bits_of_pair("bitXor", operator.xor),
         function("math.bitNot(int) -> int", lambda number: ~number),
         function("math.bitNot(uint) -> uint", lambda number: _unsigned(~number)),
-        *_shift("bitShiftLeft", lambda number, places: number << places),
-        *_shift("bitShiftRight", lambda number, places: number >> places),
+        *_shift("bitShiftLeft", operator.lshift),
+        *_shift("bitShiftRight", operator.rshift),
     ),
     macros="math",
 )

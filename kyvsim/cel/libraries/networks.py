@@ -13,8 +13,8 @@ from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_text import quote
 
 _Address: TypeAlias = IPv4Address | IPv6Address
-_IP_TYPE = opaque("net.IP")
-_CIDR_TYPE = opaque("net.CIDR")
+_IP = opaque("net.IP")
+_NET = opaque("net.CIDR")
 _HEX_DIGITS = "0123456789abcdefABCDEF"
 _LAST_FIELD = 3
 _GROUPS = 8
@@ -28,7 +28,7 @@ class Ip(NamedTuple):
 
     address: _Address
     only_own_kind: bool = True
-    cel_type: CelType = _IP_TYPE
+    cel_type: CelType = _IP
 
     def __str__(self) -> str:
         return str(self.address)
@@ -40,7 +40,7 @@ class Cidr(NamedTuple):
     address: _Address
     bits: int
     only_own_kind: bool = True
-    cel_type: CelType = _CIDR_TYPE
+    cel_type: CelType = _NET
 
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
@@ -194,25 +194,22 @@ def _masked(cidr: Cidr) -> Cidr:
     return Cidr(cidr.address.__class__(number), cidr.bits)
 
 
-def _holds(cidr: Cidr, address: _Address) -> bool:
+def _holds(cidr: Cidr, given: Ip | Cidr | str) -> bool:
+    """Return whether an address, or a network, is in a network; a text is that of an address."""
+    if isinstance(given, str):
+        try:
+            address = _address(given)
+        except CelError:
+            raise no_such_overload() from None
+    else:
+        address = given.address
     if cidr.address.version != address.version:
+        return False
+    if isinstance(given, Cidr) and cidr.bits > given.bits:
         return False
     hidden = cidr.address.max_prefixlen - cidr.bits
     return int(cidr.address) >> hidden == int(address) >> hidden
 
-
-def _holds_text(cidr: Cidr, text: str) -> bool:
-    try:
-        return _holds(cidr, _address(text))
-    except CelError:
-        raise no_such_overload() from None
-
-
-def _holds_network(cidr: Cidr, other: Cidr) -> bool:
-    return cidr.bits <= other.bits and _holds(cidr, other.address)
-
-
-_IP, _NET = _IP_TYPE.name, _CIDR_TYPE.name
 
 NETWORKS = Library(
     "net",
@@ -228,18 +225,15 @@ NETWORKS = Library(
         function("isIP(string) -> bool", succeeds(_address)),
         function(f"string({_IP}) -> string", str),
         function(f"cidr(string) -> {_NET}", _cidr),
-        method(f"{_NET}.containsIP(string) -> bool", _holds_text),
-        method(f"{_NET}.containsIP({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
-        method(
-            f"{_NET}.containsCIDR(string) -> bool",
-            lambda net, text: _holds_network(net, _cidr(text)),
-        ),
-        method(f"{_NET}.containsCIDR({_NET}) -> bool", _holds_network),
+        method(f"{_NET}.containsIP(string) -> bool", _holds),
+        method(f"{_NET}.containsIP({_IP}) -> bool", _holds),
+        method(f"{_NET}.containsCIDR(string) -> bool", lambda net, text: _holds(net, _cidr(text))),
+        method(f"{_NET}.containsCIDR({_NET}) -> bool", _holds),
         method(f"{_NET}.ip() -> {_IP}", lambda net: Ip(net.address)),
         method(f"{_NET}.prefixLength() -> int", lambda net: net.bits),
         method(f"{_NET}.masked() -> {_NET}", _masked),
         function("isCIDR(string) -> bool", succeeds(_cidr)),
         function(f"string({_NET}) -> string", str),
     ),
-    types=((Ip, _IP_TYPE), (Cidr, _CIDR_TYPE)),
+    types=((Ip, _IP), (Cidr, _NET)),
 )

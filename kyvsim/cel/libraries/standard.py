@@ -4,13 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from kyvsim.cel import conversion as to
 from kyvsim.cel import operators
-from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import FunctionDecl, Library, function, method
+from kyvsim.cel.environment import Frame, FunctionDecl, Library, Run, function, method
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.operators import index_if_present
@@ -45,27 +43,27 @@ PROTOS = Library("protos", (), macros="protos")
 _NUMBERS = ("int", "uint", "double")
 
 
-def _operator(name: str, run: Callable[..., Any], *signatures: str) -> FunctionDecl:
+def _operator(name: str, run: Callable[..., object], *signatures: str) -> FunctionDecl:
     declared = (function(f"{name}{signature}", run) for signature in signatures)
     return FunctionDecl(name, tuple(one.overloads[0] for one in declared), guarded=False)
 
 
-def _each_alike(kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _alike(*kinds: str) -> tuple[str, ...]:
     return tuple(f"({kind}, {kind}) -> {kind}" for kind in kinds)
 
 
-def _ordered(name: str, run: Callable[..., Any]) -> FunctionDecl:
+def _ordered(name: str, run: Callable[..., object]) -> FunctionDecl:
     plain = ("bool", *_NUMBERS, "string", "bytes", "timestamp", "duration")
     pairs = [(kind, kind) for kind in plain]
     pairs += [(one, other) for one in _NUMBERS for other in _NUMBERS if one != other]
     return _operator(name, run, *(f"({one}, {other}) -> bool" for one, other in pairs))
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
-def _never(*_: Any) -> Any:  # pragma: no cover — closures take these
+def _never(*_: object) -> object:  # pragma: no cover — closures take these
     raise AssertionError
 
 
@@ -81,26 +79,20 @@ OPERATORS = Library(
         _operator(
             "_+_",
             operators.add,
-            "(bytes, bytes) -> bytes",
-            "(double, double) -> double",
-            "(duration, duration) -> duration",
+            *_alike("bytes", "double", "duration"),
             "(duration, timestamp) -> timestamp",
             "(timestamp, duration) -> timestamp",
             "(int, int) -> int",
-            "(list<A>, list<A>) -> list<A>",
-            "(string, string) -> string",
-            "(uint, uint) -> uint",
+            *_alike("list<A>", "string", "uint"),
         ),
-        _operator("_/_", operators.divide, *_each_alike(("double", "int", "uint"))),
-        _operator("_%_", operators.modulo, *_each_alike(("int", "uint"))),
-        _operator("_*_", operators.multiply, *_each_alike(("double", "int", "uint"))),
+        _operator("_/_", operators.divide, *_alike("double", "int", "uint")),
+        _operator("_%_", operators.modulo, *_alike("int", "uint")),
+        _operator("_*_", operators.multiply, *_alike("double", "int", "uint")),
         _operator("-_", operators.negate, "(double) -> double", "(int) -> int"),
         _operator(
             "_-_",
             operators.subtract,
-            "(double, double) -> double",
-            "(duration, duration) -> duration",
-            "(int, int) -> int",
+            *_alike("double", "duration", "int"),
             "(timestamp, duration) -> timestamp",
             "(timestamp, timestamp) -> duration",
             "(uint, uint) -> uint",
@@ -126,18 +118,17 @@ OPERATORS = Library(
 # Source of the rules: upstream cel-go common/stdlib/standard.go.
 
 
-def _size(value: Any) -> int:
-    kind = value.__class__
-    if kind in {str, bytes} or isinstance(value, list):
+def _size(value: object) -> int:
+    if isinstance(value, (str, bytes, list)):
         return len(value)
     if isinstance(value, dict) and not getattr(value, "only_own_kind", False):
         return len(value)
-    if kind in {Duration, Timestamp}:
+    if value.__class__ in {Duration, Timestamp}:
         raise no_such_overload()
     raise CelError("no such overload: size")
 
 
-def _matches(text: Any, pattern: Any) -> bool:
+def _matches(text: object, pattern: object) -> bool:
     if text.__class__ is not str or pattern.__class__ is not str:
         known = text.__class__ in {str, Duration, Timestamp}
         raise no_such_overload() if known else CelError("no such overload: matches")
@@ -147,10 +138,10 @@ def _matches(text: Any, pattern: Any) -> bool:
         raise CelError(str(error)) from None
 
 
-def _matches_constant(text: Run, pattern: Any) -> Run:
+def _matches_constant(text: Run, pattern: object) -> Run:
     compiled = compile_regex(pattern)
 
-    def run(frame: list[Any]) -> bool:
+    def run(frame: Frame) -> bool:
         found = text(frame)
         if found.__class__ is CelType:
             # The Go value of a type is its name, and this is all that upstream looks at here.
@@ -162,7 +153,7 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
     return run
 
 
-def _type(value: Any) -> CelType:
+def _type(value: object) -> CelType:
     found = runtime_type(value)
     if getattr(value, "hides_type", False):
         raise CelError(f"type conversion error from '{found}' to 'type'")
@@ -218,10 +209,10 @@ STANDARD = Library(
             )
         ),
         *(
-            one._replace(guarded=False)
-            for one in (
-                function("matches(string, string) -> bool", _matches, optimize=_matches_constant),
-                method("string.matches(string) -> bool", _matches, optimize=_matches_constant),
+            declare(signature, _matches, optimize=_matches_constant)._replace(guarded=False)
+            for declare, signature in (
+                (function, "matches(string, string) -> bool"),
+                (method, "string.matches(string) -> bool"),
             )
         ),
     ),
@@ -235,16 +226,19 @@ _SECOND = 1_000_000_000
 _FIRST, _LAST = -62_135_510_400, 253_402_214_400
 """A day after the first second of the year 1, and a day before the last one of the year 9999."""
 _NUMBER = re.compile(r"[+-]?[0-9]+")
-_Part = Callable[[Time], int]
 
 
 def _in_zone(value: Timestamp, zone: str) -> Time:
-    if ":" not in zone:
-        return Time(value.nanoseconds, _named_offset(zone, value.nanoseconds // _SECOND))
-    hours, _, minutes = zone.partition(":")
-    hour, minute = _whole(hours), _whole(minutes)
-    offset = hour * 60 - minute if zone[0] == "-" else hour * 60 + minute
-    return Time(value.nanoseconds, offset * 60)
+    if zone in {"", "UTC"}:
+        return Time(value.nanoseconds)
+    if ":" in zone:
+        hour, minute = map(_whole, zone.split(":", 1))
+        offset = hour * 60 - minute if zone[0] == "-" else hour * 60 + minute
+        return Time(value.nanoseconds, offset * 60)
+    # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.
+    second = min(max(value.nanoseconds // _SECOND, _FIRST), _LAST)
+    shift = datetime.fromtimestamp(second, UTC).astimezone(_zone(zone)).utcoffset()
+    return Time(value.nanoseconds, int(shift.total_seconds()) if shift is not None else 0)
 
 
 def _whole(text: str) -> int:
@@ -254,22 +248,11 @@ def _whole(text: str) -> int:
 
 
 @lru_cache(maxsize=64)
-def _zone(name: str) -> Any:
+def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):
         raise CelError(f"unknown time zone {name}") from None
-
-
-def _named_offset(name: str, seconds: int) -> int:
-    if name in {"", "UTC"}:
-        return 0
-
-    zone = _zone(name)
-    # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.
-    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
-    offset = moment.astimezone(zone).utcoffset()
-    return int(offset.total_seconds()) if offset is not None else 0
 
 
 def _day_of_year(time: Time) -> int:
@@ -279,7 +262,7 @@ def _day_of_year(time: Time) -> int:
 
 
 def _getter(
-    name: str, part: _Part, of_duration: Callable[[Duration], int] | None = None
+    name: str, part: Callable[[Time], int], of_duration: Callable[[Duration], int] | None = None
 ) -> Iterator[FunctionDecl]:
     yield method(f"timestamp.{name}() -> int", lambda value: part(Time(value.nanoseconds)))
     yield method(
@@ -322,42 +305,41 @@ TIMES = Library(
 # Source of the rules: upstream cel-go cel/library.go, common/types/optional.go.
 
 
-def _of(value: Any) -> Optional:
+def _of(value: object) -> Optional:
     return Optional(present=True, value=value)
 
 
-def _of_non_zero(value: Any) -> Optional:
-    return NONE if _is_zero(value) else _of(value)
-
-
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: object) -> bool:
     if value.__class__ is Optional:
         return not value.present
     if value.__class__ is Duration:
         return not value.nanoseconds
-    if value.__class__ is Timestamp:
-        return False
-    return not value
+    return value.__class__ is not Timestamp and not value
 
 
-def _value(found: Optional) -> Any:
+def _value(found: Optional) -> object:
     if not found.present:
         raise CelError("optional.none() dereference")
     return found.value
 
 
-def _unwrap(values: list[Any]) -> list[Any]:
+def _unwrap(values: list[object]) -> MadeList:
+    made = MadeList()
     for one in values:
         if one.__class__ is not Optional:
             raise CelError(f"value {show_value(one)} is not optional")
-    return MadeList([one.value for one in values if one.present])
+        if one.present:
+            made.append(one.value)
+    return made
 
 
 OPTIONALS = Library(
     "optionals",
     (
         function("optional.of(V) -> optional<V>", _of),
-        function("optional.ofNonZeroValue(V) -> optional<V>", _of_non_zero),
+        function(
+            "optional.ofNonZeroValue(V) -> optional<V>", lambda v: NONE if _is_zero(v) else _of(v)
+        ),
         function("optional.none() -> optional<V>", lambda: NONE),
         method("optional<V>.value() -> V", _value),
         method("optional<V>.hasValue() -> bool", lambda found: found.present),

@@ -2,12 +2,12 @@
 
 import base64
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import Library, function, method
+from kyvsim.cel.environment import Library, Run, function, method
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import NONE, Optional, TextList, show_value
@@ -34,12 +34,6 @@ def _out_of_range(place: int) -> CelError:
     return CelError(f"index out of range: {place}")
 
 
-def _char_at(text: str, place: int) -> str:
-    if not 0 <= place <= len(text):
-        raise _out_of_range(place)
-    return text[place : place + 1]
-
-
 def _index_of(text: str, part: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
@@ -48,18 +42,14 @@ def _index_of(text: str, part: str, start: int = 0) -> int:
     return text.find(part, start)
 
 
-def _last_index_of(text: str, part: str) -> int:
-    return len(text) if not part else text.rfind(part)
-
-
-def _last_index_of_up_to(text: str, part: str, start: int) -> int:
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if start is None:
+        return text.rfind(part)
     if start < 0:
         raise _out_of_range(start)
     if not part:
         return min(start, len(text))
-    if start >= len(text):
-        return -1
-    return text.rfind(part, 0, start + len(part))
+    return -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
 
 
 def _split(text: str, separator: str, count: int = -1) -> TextList:
@@ -72,22 +62,16 @@ def _split(text: str, separator: str, count: int = -1) -> TextList:
     return TextList((*text[: count - 1], text[count - 1 :]))
 
 
-def _substring(text: str, start: int) -> str:
-    if not 0 <= start <= len(text):
-        raise _out_of_range(start)
-    return text[start:]
-
-
-def _substring_between(text: str, start: int, end: int) -> str:
-    if start > end:
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    if end is not None and start > end:
         raise CelError(f"invalid substring range. start: {start}, end: {end}")
-    for place in (start, end):
+    for place in (start,) if end is None else (start, end):
         if not 0 <= place <= len(text):
             raise _out_of_range(place)
     return text[start:end]
 
 
-def _join(texts: list[Any], separator: str = "") -> str:
+def _join(texts: list[str], separator: str = "") -> str:
     for one in texts:
         if one.__class__ is not str:
             raise CelError(f"join: invalid input: {show_value(one)}")
@@ -97,11 +81,11 @@ def _join(texts: list[Any], separator: str = "") -> str:
 STRINGS = Library(
     "strings",
     (
-        method("string.charAt(int) -> string", _char_at),
+        method("string.charAt(int) -> string", lambda text, place: _substring(text, place)[:1]),
         method("string.indexOf(string) -> int", _index_of),
         method("string.indexOf(string, int) -> int", _index_of),
         method("string.lastIndexOf(string) -> int", _last_index_of),
-        method("string.lastIndexOf(string, int) -> int", _last_index_of_up_to),
+        method("string.lastIndexOf(string, int) -> int", _last_index_of),
         method("string.lowerAscii() -> string", lambda text: text.translate(_LOWER)),
         method("string.upperAscii() -> string", lambda text: text.translate(_UPPER)),
         method("string.replace(string, string) -> string", str.replace),
@@ -112,7 +96,7 @@ STRINGS = Library(
         method("string.split(string) -> list<string>", _split),
         method("string.split(string, int) -> list<string>", _split),
         method("string.substring(int) -> string", _substring),
-        method("string.substring(int, int) -> string", _substring_between),
+        method("string.substring(int, int) -> string", _substring),
         method("string.trim() -> string", lambda text: text.strip(_GO_SPACE)),
         method("string.format(list<dyn>) -> string", format_text),
         function("strings.quote(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"'),
@@ -137,10 +121,8 @@ LATEST_STRINGS = Library(
 
 
 def _decode(text: str) -> bytes:
-    try:
+    with suppress(Base64Error):
         return decode_base64(text)
-    except Base64Error:
-        pass
     try:
         return decode_base64(text, padded=False)
     except Base64Error as error:
@@ -167,12 +149,8 @@ def _regex_compile(pattern: str, prefix: str = "") -> Any:
         raise CelError(f"{prefix}{error}") from None
 
 
-def _first(pattern: Any, text: str) -> str:
-    return next(_regex_texts(pattern, text), "")
-
-
 def _find(text: str, pattern: str) -> str:
-    return _first(_regex_compile(pattern, "Illegal regex: "), text)
+    return next(_regex_texts(_regex_compile(pattern, "Illegal regex: "), text), "")
 
 
 def _find_all(text: str, pattern: str, count: int = -1) -> TextList:
@@ -187,23 +165,23 @@ def _regex_texts(pattern: Any, text: str) -> Iterator[str]:
     return (match[0].decode("utf-8", "replace") for match in each_match(pattern, as_bytes(text)))
 
 
-def _find_constant(text: Run, pattern: Any) -> Run:
+def _find_constant(text: Run, pattern: object) -> Run:
     compiled = compile_regex(pattern)
-    return lambda frame: _first(compiled, _text(text(frame)))
+    return lambda frame: next(_regex_texts(compiled, _text(text(frame))), "")
 
 
-def _find_all_constant(text: Run, pattern: Any, count: Run = lambda _: -1) -> Run:
+def _find_all_constant(text: Run, pattern: object, count: Run = lambda _: -1) -> Run:
     compiled = compile_regex(pattern)
     return lambda frame: _all(compiled, _text(text(frame)), _number(count(frame)))
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     if value.__class__ is int:
         return int(value)
     raise no_such_overload()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value.__class__ is str:
         return str(value)
     raise no_such_overload()
@@ -213,9 +191,9 @@ REGEX = Library(
     "regex",
     (
         method("string.find(string) -> string", _find, optimize=_find_constant),
-        method("string.findAll(string) -> list<string>", _find_all, optimize=_find_all_constant),
-        method(
-            "string.findAll(string, int) -> list<string>", _find_all, optimize=_find_all_constant
+        *(
+            method(f"string.findAll({given}) -> list<string>", _find_all, 1, _find_all_constant)
+            for given in ("string", "string, int")
         ),
     ),
 )

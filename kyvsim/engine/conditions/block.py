@@ -10,10 +10,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions.operators import Operator, operators
 from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
-from kyvsim.jmespath.access_path import FieldStep, path_of_text
 from kyvsim.jmespath.closures import MissingValue, Run
 from kyvsim.jmespath.query import NodeHook
-from kyvsim.jmespath.variables import Variable
+from kyvsim.jmespath.variables import FieldStep, Variable, path_of_text
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter

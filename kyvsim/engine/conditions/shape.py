@@ -17,8 +17,15 @@ from kyvsim.engine.prefilter import (
     is_scalar,
     together,
 )
-from kyvsim.jmespath.access_path import AccessPath, FieldStep, Lists, Spread, path_of, path_of_text
-from kyvsim.jmespath.variables import is_plain
+from kyvsim.jmespath.variables import (
+    AccessPath,
+    FieldStep,
+    Lists,
+    Spread,
+    is_plain,
+    path_of,
+    path_of_text,
+)
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.ports import FEW

@@ -8,10 +8,8 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (
     SECOND,
     Quantity,
@@ -26,9 +24,9 @@ _Operand: TypeAlias = float | Quantity | int
 """A float is a number, an int the nanoseconds of a duration."""
 
 
-def _operand(name: str, value: Json) -> _Operand:
+def _operand(name: str, value: object) -> _Operand:
     if value.__class__ is float:
-        return float(value)
+        return value
     if value.__class__ is str:
         quantity = parse_quantity(value)
         if quantity is not None:
@@ -78,44 +76,39 @@ def _duration_text(seconds: float) -> str:
     return format_duration(to_int64(seconds * 1e9))
 
 
-def _plus(name: str, left: _Operand, right: _Operand) -> Json:
-    if left.__class__ is not right.__class__:
-        raise _mismatch(name)
-    if isinstance(left, Quantity) and isinstance(right, Quantity):
-        return _text(name, left.plus, right)
-    if isinstance(left, int) and isinstance(right, int):
-        return format_duration(wrap_int64(left + right))
-    return left + right  # type: ignore[operator] # both are floats
+def _combined(name: str, one: _Operand, other: _Operand) -> str | float:
+    """Return the sum, or for `subtract` the difference, of two operands of one type."""
+    subtracts = name == "subtract"
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return _text(name, one.minus if subtracts else one.plus, other)
+    if isinstance(one, int) and isinstance(other, int):
+        return format_duration(wrap_int64(one - other if subtracts else one + other))
+    if isinstance(one, float) and isinstance(other, float):
+        return one - other if subtracts else one + other
+    raise _mismatch(name)
 
 
-def add(left: Json, right: Json) -> Json:
+def add(left: object, right: object) -> str | float:
     """Return the sum of two operands of one type."""
-    return _plus("add", _operand("add", left), _operand("add", right))
+    return _combined("add", _operand("add", left), _operand("add", right))
 
 
-def total(items: list[Json]) -> Json:
+def total(items: list[object]) -> object:
     """Return the sum of a list; one element is returned as it is, whatever it is."""
     if not items:
         raise _problem("sum", "at least one element in the array is required")
     result, *rest = items
     for item in rest:
-        result = _plus("sum", _operand("sum", result), _operand("sum", item))
+        result = _combined("sum", _operand("sum", result), _operand("sum", item))
     return result
 
 
-def subtract(left: Json, right: Json) -> Json:
+def subtract(left: object, right: object) -> str | float:
     """Return the difference of two operands of one type."""
-    one, other = _operand("subtract", left), _operand("subtract", right)
-    if one.__class__ is not other.__class__:
-        raise _mismatch("subtract")
-    if isinstance(one, Quantity) and isinstance(other, Quantity):
-        return _text("subtract", one.minus, other)
-    if isinstance(one, int) and isinstance(other, int):
-        return format_duration(wrap_int64(one - other))
-    return one - other  # type: ignore[operator] # both are floats
+    return _combined("subtract", _operand("subtract", left), _operand("subtract", right))
 
 
-def multiply(left: Json, right: Json) -> Json:
+def multiply(left: object, right: object) -> str | float:
     """Return a product in which at least one factor is a number."""
     one, other = _operand("multiply", left), _operand("multiply", right)
     if not isinstance(other, float):
@@ -129,7 +122,7 @@ def multiply(left: Json, right: Json) -> Json:
     return one * other
 
 
-def divide(left: Json, right: Json) -> Json:
+def divide(left: object, right: object) -> str | float:
     """Return a quotient: a number for operands of one type, else the dividend's type."""
     one, other = _operand("divide", left), _operand("divide", right)
     if isinstance(other, float):
@@ -152,17 +145,17 @@ def divide(left: Json, right: Json) -> Json:
     raise _mismatch("divide")
 
 
-def modulo(left: Json, right: Json) -> Json:
+def modulo(left: object, right: object) -> str | float:
     """Return the rest of a division of whole operands of one type; it has the dividend's sign."""
     one, other = _operand("modulo", left), _operand("modulo", right)
-    if one.__class__ is not other.__class__:
-        raise _mismatch("modulo")
     if isinstance(one, Quantity) and isinstance(other, Quantity):
         rest = _rest(_whole(one.approximate()), _whole(other.approximate()))
         return str(Quantity(rest, 0, one.format))
     if isinstance(one, int) and isinstance(other, int):
         return format_duration(_rest(one, other))
-    return float(_rest(_whole(float(one)), _whole(float(other))))  # type: ignore[arg-type]
+    if isinstance(one, float) and isinstance(other, float):
+        return float(_rest(_whole(one), _whole(other)))
+    raise _mismatch("modulo")
 
 
 def _whole(number: float) -> int:
@@ -183,10 +176,8 @@ def round_half_away(number: float, digits: float) -> float:
     """Return `number` rounded to that many decimal places, halves away from zero."""
     if not digits.is_integer():
         raise _problem("round", "Non-integer argument(s) passed for round off")
-    if digits < 0:
-        # upstream: the format lacks its numbers, and Go says so
-        missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
-        raise _problem("round", missing)
+    if digits < 0:  # upstream: the format lacks its numbers, and Go says so
+        raise _problem("round", "%!d(MISSING) argument is out of bounds (%!d(MISSING))")
     shift = _power_of_ten(int(digits)) if digits <= 308 else math.inf
     shifted = number * shift
     if not math.isfinite(shifted):

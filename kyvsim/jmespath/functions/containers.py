@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from operator import gt, lt
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_text import format_float
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import deep_equal
 
 # Functions on lists and maps.
@@ -18,42 +16,41 @@ from kyvsim.kubernetes.quantities import deep_equal
 _INT_RANGE = float(1 << 63)
 
 
-def lookup(container: Json, key: str | float) -> Json:
+def lookup(container: dict[str, object] | list[object], key: str | float) -> object:
     """Return the value at a key or index, None where there is none."""
-    if container.__class__ is dict:
-        if key.__class__ is not str:
-            raise QueryError("JMESPath function 'lookup': argument #2 is not of type String")
+    argument = "JMESPath function 'lookup': argument #2"
+    if isinstance(container, dict):
+        if not isinstance(key, str):
+            raise QueryError(f"{argument} is not of type String")
         return container.get(key)
     if not isinstance(key, float):
-        raise QueryError("JMESPath function 'lookup': argument #2 is not of type Number")
+        raise QueryError(f"{argument} is not of type Number")
     shown = format_float(key, "g")
     if not key.is_integer():
-        raise _bad_index(f"expected an integer number but got: {shown}")
+        raise QueryError(f"{argument}: expected an integer number but got: {shown}")
     if abs(key) >= _INT_RANGE:
-        raise _bad_index(f"number is outside the range of integer numbers: {shown}")
+        raise QueryError(f"{argument}: number is outside the range of integer numbers: {shown}")
     return container[int(key)] if 0 <= key < len(container) else None
 
 
-def _bad_index(problem: str) -> QueryError:
-    return QueryError(f"JMESPath function 'lookup': argument #2: {problem}")
-
-
-def items(container: Json, key_name: str, value_name: str) -> list[dict[str, Json]]:
+def items(
+    container: dict[str, object] | list[object], key_name: str, value_name: str
+) -> list[dict[str, object]]:
     """Return one object for each element; maps in the order of their keys."""
-    if container.__class__ is dict:
+    if isinstance(container, dict):
         return [{key_name: key, value_name: container[key]} for key in sorted(container)]
     return [{key_name: float(at), value_name: value} for at, value in enumerate(container)]
 
 
-def object_from_lists(keys: list[Json], values: list[Json]) -> dict[str, Json]:
+def object_from_lists(keys: list[object], values: list[object]) -> dict[str, object]:
     """Return a map of keys to values; values that lack are None, those over are dropped."""
     padding = [None] * (len(keys) - len(values))
     return dict(zip(map(_key, keys), [*values, *padding], strict=False))
 
 
-def _key(value: Json) -> str:
+def _key(value: object) -> str:
     if value.__class__ is str:
-        return str(value)
+        return value
     if value.__class__ is float:
         return format_float(value, "f", bits=32)
     if value.__class__ is bool:
@@ -62,7 +59,7 @@ def _key(value: Json) -> str:
     raise QueryError(f"JMESPath function 'object_from_lists': {problem}")
 
 
-def label_match(expected: dict[str, Json], labels: dict[str, Json]) -> bool:
+def label_match(expected: dict[str, object], labels: dict[str, object]) -> bool:
     """Tell whether `labels` has everything that `expected` has."""
     return all(key in labels and deep_equal(labels[key], value) for key, value in expected.items())
 
@@ -101,10 +98,17 @@ CONTAINERS = (
 # upstream: kyverno/go-jmespath `functions.go`.
 
 
-def _extreme(better: Callable[[Json, Json], bool]) -> Callable[[list[Json]], Json]:
+_Ordered: TypeAlias = float | str
+_Reference: TypeAlias = Callable[[object], Any]
+"""An expression for an item; its values should be numbers or texts."""
+_Better: TypeAlias = Callable[[Any, Any], bool]
+"""Compares two numbers or two texts."""
+
+
+def _extreme(better: _Better) -> Callable[[list[_Ordered]], _Ordered | None]:
     """Return `max` or `min` of a list of numbers or texts; null of an empty one."""
 
-    def find(items: list[Json]) -> Json:
+    def find(items: list[_Ordered]) -> _Ordered | None:
         best = items[0] if items else None
         for item in items[1:]:
             if better(item, best):
@@ -114,10 +118,10 @@ def _extreme(better: Callable[[Json, Json], bool]) -> Callable[[list[Json]], Jso
     return find
 
 
-def _extreme_by(better: Callable[[Json, Json], bool]) -> Callable[..., Json]:
+def _extreme_by(better: _Better) -> Callable[[list[object], _Reference], object]:
     """Return `max_by` or `min_by`; a list of one item is not looked at."""
 
-    def find(items: list[Json], reference: Callable[[Json], Json]) -> Json:
+    def find(items: list[object], reference: _Reference) -> object:
         if len(items) < 2:
             return items[0] if items else None
         best, value = items[0], reference(items[0])
@@ -134,14 +138,14 @@ def _extreme_by(better: Callable[[Json, Json], bool]) -> Callable[..., Json]:
     return find
 
 
-def _key_kind(value: Json) -> type:
+def _key_kind(value: object) -> type:
     kind = value.__class__
     if kind is not float and kind is not str:
         raise QueryError("invalid type, must be number of string")
     return kind
 
 
-def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]:
+def _sort_by(items: list[object], reference: _Reference) -> list[object]:
     if len(items) < 2:
         return items
     keys = [reference(item) for item in items]

@@ -6,8 +6,7 @@ upstream: pkg/engine/jmespath/functions.go.
 import ipaddress
 from functools import lru_cache
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.semver import ZERO, Range, parse_range, parse_version
@@ -46,31 +45,23 @@ def is_external_url(url: str) -> bool:
     Names are not resolved, other than upstream: names that only exist inside (one word, or an
     ending such as `.svc` or `.internal`) are internal, every other name is external.
     """
-    host = host_of(url)
+    try:
+        host = parse_url(url).hostname
+    except UrlError as error:
+        raise QueryError(str(error)) from None
     try:
         address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
     except ValueError:
-        return _is_outside_name(host.lower().removesuffix("."))
+        name = host.lower().removesuffix(".")
+        *_, last = labels = name.split(".")
+        if not name or last[:1].isdigit():
+            # no name ends in a number; some resolvers take such texts for addresses, Go's does not
+            raise QueryError(f"lookup {name}: no such host") from None
+        return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or address
     networks = map(ipaddress.ip_network, _PRIVATE)
     return not any(address in network for network in networks)
-
-
-def _is_outside_name(name: str) -> bool:
-    labels = name.split(".")
-    if not name or labels[-1][:1].isdigit():
-        # no name ends in a number; some resolvers take such texts for addresses, Go's does not
-        raise QueryError(f"lookup {name}: no such host")
-    return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
-
-
-def host_of(url: str) -> str:
-    """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
-    try:
-        return parse_url(url).hostname
-    except UrlError as error:
-        raise QueryError(str(error)) from None
 
 
 FUNCTIONS = (

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes import go_text
 from kyvsim.kubernetes.go_random_text import Chance, make_random
 from kyvsim.kubernetes.go_text import (
@@ -18,7 +17,6 @@ from kyvsim.kubernetes.go_text import (
     decode_base64,
     format_float,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import to_int64
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kubernetes.wildcard import matches
@@ -38,14 +36,10 @@ def lower(text: str) -> str:
 
 def upper(text: str) -> str:
     """Return `text` in upper case; a character whose upper case is several stays as it is."""
-    return text.upper() if text.isascii() else "".join(map(_upper_char, text))
-
-
-def _upper_char(char: str) -> str:
-    for shown in (char.upper(), char.title()):
-        if len(shown) == 1:
-            return shown
-    return char
+    if text.isascii():
+        return text.upper()
+    cases = ((char.upper(), char.title(), char) for char in text)
+    return "".join(next(one for one in shown if len(one) == 1) for shown in cases)
 
 
 def equal_fold(left: str, right: str) -> bool:
@@ -82,8 +76,7 @@ def _count(system: System, text: str, old: str, new: str) -> None:
         system.meter.spend_text(added)
 
 
-def to_boolean(text: str) -> bool:
-    """Return the boolean that `text` names in any case."""
+def _to_boolean(text: str) -> bool:
     word = lower(text)
     if word not in ("true", "false"):
         problem = f"lowercase argument must be 'true' or 'false' (provided: '{text}')"
@@ -152,7 +145,7 @@ FUNCTIONS = (
     function(
         "to_boolean(string) boolean",
         "true or false from its name, ignoring case; other strings are an error",
-        to_boolean,
+        _to_boolean,
         ("to_boolean('True')", True),
     ),
     function(
@@ -178,11 +171,15 @@ def as_text(value: str | float) -> str:
 
 
 def regex_match(pattern: str, source: str | float) -> bool:
-    """Tell whether a place in `source` fits the pattern."""
+    """Return whether a place in `source` fits the pattern."""
+    return is_found(_compiled(pattern), as_text(source))
+
+
+def _compiled(pattern: str, where: str = "") -> Any:
     try:
-        return is_found(compile_regex(pattern), as_text(source))
+        return compile_regex(pattern)
     except RegexError as error:
-        raise QueryError(str(error)) from None
+        raise QueryError(f"{where}{error}") from None
 
 
 def regex_replace_all(
@@ -190,7 +187,7 @@ def regex_replace_all(
 ) -> str:
     """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
     parts = _template(as_text(replacement))
-    compiled = _compiled_for("regex_replace_all", pattern)
+    compiled = _compiled(pattern, "JMESPath function 'regex_replace_all': ")
 
     def expand(match: Any) -> bytes:
         found = []
@@ -207,16 +204,9 @@ def regex_replace_all_literal(
     system: System, pattern: str, source: str | float, replacement: str | float
 ) -> str:
     """Return `source` with each match replaced by the text as it stands."""
-    compiled = _compiled_for("regex_replace_all_literal", pattern)
+    compiled = _compiled(pattern, "JMESPath function 'regex_replace_all_literal': ")
     text = as_bytes(as_text(replacement))
     return _replaced(system, compiled, as_text(source), lambda _: text)
-
-
-def _compiled_for(name: str, pattern: str) -> Any:
-    try:
-        return compile_regex(pattern)
-    except RegexError as error:
-        raise QueryError(f"JMESPath function '{name}': {error}") from None
 
 
 def _replaced(system: System, compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
@@ -306,7 +296,7 @@ def base64_decode(text: str) -> str:
     return _LONE.sub("\ufffd", decoded)
 
 
-def parse_json(text: str) -> Json:
+def parse_json(text: str) -> object:
     """Return the data that a JSON text holds; every number is a float."""
     try:
         return go_text.parse_json(text)
@@ -314,7 +304,7 @@ def parse_json(text: str) -> Json:
         raise QueryError(str(error)) from None
 
 
-def parse_yaml(text: str) -> Json:
+def parse_yaml(text: str) -> object:
     """Return the data of the first YAML document; every number is a float."""
     try:
         return load_one(text, floats=True)
@@ -413,7 +403,7 @@ RANDOMNESS = (
 # upstream: pkg/engine/jmespath/functions.go (jpX509Decode).
 
 
-def x509_decode(text: str) -> Json:
+def x509_decode(text: str) -> object:
     """Return the fields of the certificate or request in the first PEM block; its key is RSA."""
     from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 

@@ -5,8 +5,7 @@ upstream: pkg/engine/jmespath/time.go.
 
 from datetime import datetime
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
 from kyvsim.kubernetes.quantities import (

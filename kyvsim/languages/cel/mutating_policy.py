@@ -32,9 +32,9 @@ from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
-from kyvsim.patch.structured_merge import type_finder
 from kyvsim.policy.cel_autogen import mutation_variants
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints
+from kyvsim.schema.merge_types import type_finder
 
 # The existing objects that a MutatingPolicy changes on behalf of a trigger.
 #

@@ -36,9 +36,9 @@ from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.patch.merge_types import DEDUCED, resolve
 from kyvsim.patch.nodes import same
 from kyvsim.policy.cel_policy import CelPolicyNode
+from kyvsim.schema.merge_types import DEDUCED, resolve
 
 _NOBODY = "system:kyverno:background-scan"
 

@@ -41,7 +41,6 @@ from kyvsim.languages.mutations import (
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
-from kyvsim.patch.structured_merge import type_finder
 from kyvsim.policy.cel import ParamKind, ParamRef
 from kyvsim.policy.cel_policy import (
     CelPolicyNode,
@@ -50,6 +49,7 @@ from kyvsim.policy.cel_policy import (
     read_cel_policy,
 )
 from kyvsim.schema.kinds import native_schemas
+from kyvsim.schema.merge_types import type_finder
 from kyvsim.simulator.admission.classic import RequestNote
 from kyvsim.simulator.admission.review import admission_request
 from kyvsim.simulator.api_server import (

@@ -9,7 +9,7 @@ from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.objects import KindName
 from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.request import Operation
-from kyvsim.patch.merge_types import find_type
+from kyvsim.schema.merge_types import find_type
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

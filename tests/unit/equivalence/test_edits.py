@@ -6,7 +6,7 @@ from kyvsim.equivalence.edits import edits, keys_meant, samples, wildcards
 from kyvsim.equivalence.field_rules import of_one_shape
 from kyvsim.kubernetes.wildcard import compile_text_pattern, matches
 from kyvsim.model.field_reference import Segment
-from kyvsim.patch.merge_types import find_type
+from kyvsim.schema.merge_types import find_type
 
 POD = {
     "apiVersion": "v1",

@@ -11,7 +11,7 @@ from kyvsim.equivalence.objects import (
     wrapped,
 )
 from kyvsim.kubernetes.objects import found_at, replaced
-from kyvsim.patch.merge_types import find_type
+from kyvsim.schema.merge_types import find_type
 
 POD = smallest(KindName("", "v1", "Pod"))
 KINDS = [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.jmespath import NotFoundError, QueryError, System, compile_query
-from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.functions import functions
 from kyvsim.jmespath.parse import parse
 from kyvsim.model.ports import Meter
 

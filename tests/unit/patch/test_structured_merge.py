@@ -6,7 +6,8 @@ import pytest
 
 from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.patch.nodes import PatchError
-from kyvsim.patch.structured_merge import Foreign, apply_structured_merge, literal, type_finder
+from kyvsim.patch.structured_merge import Foreign, apply_structured_merge, literal
+from kyvsim.schema.merge_types import type_finder
 
 # Structured merges by the types of Kubernetes, of custom resources, and without types.
 

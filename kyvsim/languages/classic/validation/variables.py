@@ -11,8 +11,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kyvsim.engine.match.criteria import criteria_of
-from kyvsim.jmespath.errors import QuerySyntaxError
-from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint

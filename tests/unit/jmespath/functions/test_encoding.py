@@ -1,8 +1,7 @@
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError, function_named
 from kyvsim.jmespath.functions.strings import base64_decode, parse_json, parse_yaml
-from kyvsim.jmespath.functions.table import function_named
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.functions.strings import random as random_text
 from kyvsim.model.ports import BudgetError, Meter, System
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.jmespath import QueryError, System, compile_query
-from kyvsim.jmespath.functions.table import FAMILIES, family, functions
+from kyvsim.jmespath.functions import FAMILIES, family, functions
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.ports import Meter
 

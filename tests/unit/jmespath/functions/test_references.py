@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.functions.references import image_normalize, is_external_url, semver_compare
 
 

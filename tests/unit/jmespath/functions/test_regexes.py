@@ -2,13 +2,12 @@ import time
 
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError, function_named
 from kyvsim.jmespath.functions.strings import (
     regex_match,
     regex_replace_all,
     regex_replace_all_literal,
 )
-from kyvsim.jmespath.functions.table import function_named
 from kyvsim.model.ports import Meter, System
 
 SYSTEM = System(None, None, Meter())

@@ -2,8 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.table import function_named
+from kyvsim.jmespath.functions import QueryError, function_named
 from kyvsim.model.ports import Meter, System
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.functions.strings import x509_decode
 
 ROWS = Path(__file__).parents[3] / "differential" / "jp_functions.jsonl"

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from kyvsim.jmespath import QueryError, compile_query
-from kyvsim.jmespath.functions.standard import STANDARD
+from kyvsim.jmespath.functions import STANDARD
 
 
 @pytest.mark.parametrize("record", STANDARD, ids=lambda record: record.name)
