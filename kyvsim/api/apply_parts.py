@@ -15,8 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from kyvsim.api.apply import Compiled, counted_responses, explaining, responses_of
-from kyvsim.api.baseline import failure_marker
+from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.processes import process_pool
 from kyvsim.api.refused_objects import RefusedObjects

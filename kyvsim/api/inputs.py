@@ -8,15 +8,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
-from kyvsim.load.baseline import KIND as BASELINE_KIND
-from kyvsim.load.baseline import load_baseline
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -25,10 +23,15 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking, check_patterns
-from kyvsim.load.policy import is_exception, is_shared_data, load_bindings, load_policies
+from kyvsim.load.policy import (
+    is_exception,
+    is_shared_data,
+    load_bindings,
+    load_exceptions,
+    load_policies,
+)
 from kyvsim.load.recognise import misplaced_inputs, without_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
@@ -39,18 +42,22 @@ from kyvsim.load.resources import (
     partition_by_kind,
     read_payloads,
 )
-from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
+from kyvsim.load.values import (
+    BASELINE_KIND,
+    load_baseline,
+    load_userinfo,
+    load_values,
+    parse_settings,
+    read_context_file,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely, without_left_out
-from kyvsim.model.policy import Binding, Exceptions, Policy
+from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ClusterView, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
+from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.report.results import title
-
-if TYPE_CHECKING:
-    from kyvsim.model.baseline import Baseline
-    from kyvsim.model.exceptions import CelException, PolicyException
 
 # Codes: KV037 an old object or a namespace that concerns no resource, KV038 resources without an
 # old object, KV039 an ignored exception that does not exist.
@@ -170,7 +177,7 @@ def supposed_exceptions(
             text = f"`--without-exception {pattern}`: no policy exception matches"
             diagnostics.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
-    def counts(exception: "PolicyException | CelException") -> bool:
+    def counts(exception: PolicyException | CelException) -> bool:
         return not any(
             matches(pattern, name)
             for pattern in patterns
@@ -258,7 +265,7 @@ class ReadInputs(NamedTuple):
     before_resources: int = 0
     """Number of diagnostics before those about resources."""
     old_objects: OldObjects = MappingProxyType({})
-    baseline: "Baseline | None" = None
+    baseline: Baseline | None = None
 
 
 def read_inputs(
@@ -396,7 +403,7 @@ def read_strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], "Baseline | None"]
+_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], Baseline | None]
 
 
 def _read_terms(

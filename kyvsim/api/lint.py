@@ -19,10 +19,9 @@ from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
 from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics

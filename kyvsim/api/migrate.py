@@ -15,18 +15,16 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_policies
+from kyvsim.load.policy import is_exception, load_exceptions, load_policies
 from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.comparison import Answer, Evidence, Limit
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.report.migrate import document_yaml, policy_yaml
 from kyvsim.report.object_text import to_yaml
 

@@ -19,10 +19,9 @@ from kyvsim.kubernetes.discovery import KindTable, crd_kinds, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, partition_by_kind, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
@@ -34,8 +33,7 @@ from kyvsim.load.scenario import (
 from kyvsim.load.structure import json_schema
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
-from kyvsim.model.exceptions import CelException, PolicyException
-from kyvsim.model.policy import Policy, PolicyReaders
+from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.simulation import HELM, Scenario, ScenarioSettings, ScenarioStep, Simulation, Verb
 from kyvsim.model.source import Document, Location

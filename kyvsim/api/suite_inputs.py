@@ -17,10 +17,9 @@ from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import load_bindings, load_policies
+from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
     POLICIES,
@@ -39,11 +38,11 @@ from kyvsim.load.values import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode
+from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Fingerprint, Manifest
 from kyvsim.model.tracing import CoverageSink
-from kyvsim.model.values import Values
+from kyvsim.model.values import NO_MOCKS, Mocks, Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, missing_namespaces, without_duplicates
 

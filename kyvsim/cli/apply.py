@@ -10,9 +10,8 @@ from typing import Any, Final
 import click
 
 from kyvsim.api import ApplyInputs, Source, open_application
-from kyvsim.api.baseline import known_by_now
+from kyvsim.api.apply import known_by_now
 from kyvsim.api.system import processors
-from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -61,7 +60,7 @@ from kyvsim.cli.run_output import (
     streams,
     summary_style,
 )
-from kyvsim.cli.streams import is_terminal, print_stderr, waiting, with_progress
+from kyvsim.cli.streams import SummaryStyle, is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.report.baseline import baseline_text

@@ -12,10 +12,15 @@ import click
 from kyvsim.api import ApplyInputs
 from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
-from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.output_files import Chosen
 from kyvsim.cli.run_output import View, show_run
-from kyvsim.cli.streams import is_terminal, shown_width, shows_colours, with_growing_progress
+from kyvsim.cli.streams import (
+    SummaryStyle,
+    is_terminal,
+    shown_width,
+    shows_colours,
+    with_growing_progress,
+)
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.engines import Engine, dask, here, processes
 from kyvsim.fleet.reports import Reports, reports_in

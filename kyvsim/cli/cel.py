@@ -18,12 +18,11 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
-from kyvsim.cli.closing import FAILED, OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Group
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option
-from kyvsim.cli.streams import print_stderr, write_out
+from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_diagnostics, print_stderr, write_out
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
 from kyvsim.report.log_commands import JSON, log_safe

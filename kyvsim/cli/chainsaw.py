@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
     colour_option,
@@ -16,7 +15,7 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
-from kyvsim.cli.streams import shows_colours, write_out
+from kyvsim.cli.streams import close, print_diagnostics, shows_colours, write_out
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_text import SuiteOptions

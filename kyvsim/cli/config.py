@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import (
+    Command,
+    command_contexts,
+    configuration_files,
+    read_values,
+    use_settings,
+    words_of,
+)
 from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.parameters import (
     OUTPUT,
@@ -21,14 +27,7 @@ from kyvsim.cli.parameters import (
     settable,
     takes_several,
 )
-from kyvsim.cli.settings import (
-    command_contexts,
-    configuration_files,
-    read_values,
-    use_settings,
-    words_of,
-)
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
 from kyvsim.load.structure import DIALECT
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.report.log_commands import JSON

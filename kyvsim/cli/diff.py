@@ -8,7 +8,6 @@ import click
 
 from kyvsim.api.diff import open_comparison
 from kyvsim.api.inputs import AS_GIVEN, ApplyInputs
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import (
@@ -20,7 +19,14 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import OUTPUT, safe_option
-from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
+from kyvsim.cli.streams import (
+    close,
+    is_terminal,
+    print_diagnostics,
+    shows_colours,
+    waiting,
+    write_out,
+)
 from kyvsim.report.diff import RunComparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS

@@ -9,7 +9,6 @@ import click
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import (
@@ -33,7 +32,7 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.streams import is_terminal, stdin_of, waiting, write_out
+from kyvsim.cli.streams import close, is_terminal, print_diagnostics, stdin_of, waiting, write_out
 from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 

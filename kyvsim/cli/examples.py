@@ -9,7 +9,6 @@ import click
 from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.suite_files import Creation, create_test
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import (
@@ -21,7 +20,15 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import OUTPUT, Effect, PathType, argument, option
-from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, waiting, write_out
+from kyvsim.cli.streams import (
+    close,
+    is_terminal,
+    print_diagnostics,
+    print_stderr,
+    stdin_of,
+    waiting,
+    write_out,
+)
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML

@@ -15,7 +15,6 @@ from kyvsim.api.explain import (
     open_explanation,
 )
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -28,7 +27,15 @@ from kyvsim.cli.options import colour_option, print_ignored, refused_options
 from kyvsim.cli.output_files import Chosen, chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.run_output import View, is_for_people, show_run, shown_pieces
-from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
+from kyvsim.cli.streams import (
+    OK,
+    UNUSABLE,
+    is_terminal,
+    print_diagnostics,
+    shows_colours,
+    waiting,
+    write_out,
+)
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse

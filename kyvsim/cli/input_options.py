@@ -9,6 +9,7 @@ import click
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.inputs import AS_GIVEN, WhatIf
+from kyvsim.cli.command import configuration_files
 from kyvsim.cli.options import (
     budget_of,
     budget_option,
@@ -36,7 +37,6 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import print_stderr, stdin_of
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE

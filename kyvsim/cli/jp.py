@@ -11,11 +11,10 @@ from typing import Any, Final
 import click
 
 from kyvsim.api.system import own_system
-from kyvsim.cli.closing import FAILED, OK, UNUSABLE
 from kyvsim.cli.command import Group
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import INPUT, OUTPUT, argument, offering, safe_option
-from kyvsim.cli.streams import print_stderr, read_stdin, write_out
+from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.jmespath.show_tree import show_tree

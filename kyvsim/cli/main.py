@@ -9,10 +9,17 @@ from typing import NoReturn
 
 import click
 
-from kyvsim.cli.closing import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.commands import kyvsim
 from kyvsim.cli.parameters import origin_of, settings_outside_line
-from kyvsim.cli.streams import abandon_stdout, print_stderr
+from kyvsim.cli.streams import (
+    INTERRUPTED,
+    OK,
+    TERMINATED,
+    UNUSABLE,
+    Interrupted,
+    abandon_stdout,
+    print_stderr,
+)
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000

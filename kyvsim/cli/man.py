@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import click
 
 from kyvsim import __version__
-from kyvsim.cli.closing import OK
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import Command, command_contexts
 from kyvsim.cli.commands import PURPOSE, kyvsim
-from kyvsim.cli.settings import command_contexts
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import OK, write_out
 
 _STATUSES = (
     ("0", "Nothing failed."),

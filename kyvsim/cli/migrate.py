@@ -9,7 +9,6 @@ import click
 
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
 from kyvsim.api.suite_files import FileText
-from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import (
@@ -43,6 +42,7 @@ from kyvsim.cli.parameters import (
 from kyvsim.cli.streams import (
     OutputError,
     is_terminal,
+    print_diagnostics,
     print_stderr,
     stdin_of,
     waiting,

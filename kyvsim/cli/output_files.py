@@ -12,8 +12,8 @@ from typing import IO, Any, NamedTuple, Self
 
 import click
 
+from kyvsim.cli.command import configuration_files
 from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
-from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import OutputError, print_stderr, writing_to
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.load.files import may_find

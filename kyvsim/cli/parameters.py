@@ -25,7 +25,7 @@ class Effect(Enum):
     """What an option affects.
 
     A discovered configuration belongs to whoever wrote the folder. It may choose what is read and
-    how results are shown; not where to write, what to run or where to connect (`settings.py`).
+    how results are shown; not where to write, what to run or where to connect (`command.py`).
     """
 
     NONE = "none"

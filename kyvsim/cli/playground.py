@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import click
 
-from kyvsim.cli.closing import OK, TERMINATED, Interrupted
 from kyvsim.cli.command import Command, of_extra
 from kyvsim.cli.parameters import safe_option
-from kyvsim.cli.streams import print_stderr
+from kyvsim.cli.streams import OK, TERMINATED, Interrupted, print_stderr
 
 _HELP = """Start a local web playground.
 

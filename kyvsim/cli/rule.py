@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
 from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
-from kyvsim.cli.streams import shown_width, shows_colours, write_out
+from kyvsim.cli.streams import OK, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.diagnostic_codes import (
     DiagnosticCode,

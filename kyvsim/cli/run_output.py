@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.api.apply import render_run
-from kyvsim.cli.closing import SummaryStyle, close, print_diagnostics
 from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
-from kyvsim.cli.streams import print_stderr, shown_width, shows_colours, write_out
+from kyvsim.cli.streams import (
+    SummaryStyle,
+    close,
+    print_diagnostics,
+    print_stderr,
+    shown_width,
+    shows_colours,
+    write_out,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS

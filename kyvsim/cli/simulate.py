@@ -10,7 +10,6 @@ import click
 
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import SimulateInputs, Watched, scenario_json_schema, simulate
-from kyvsim.cli.closing import OK, close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
     budget_of,
@@ -39,7 +38,10 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import (
+    OK,
+    close,
     is_terminal,
+    print_diagnostics,
     shows_colours,
     stdin_of,
     with_growing_progress,

@@ -13,7 +13,6 @@ import click
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Outcomes, Reading, Round, SuiteRun, run_tests, watch_tests
 from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
-from kyvsim.cli.closing import OK, UNUSABLE, Interrupted, close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files, write_updates
 from kyvsim.cli.options import (
@@ -58,7 +57,12 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import (
+    OK,
+    UNUSABLE,
+    Interrupted,
+    close,
     is_terminal,
+    print_diagnostics,
     print_stderr,
     shown_width,
     shows_colours,

@@ -1,21 +1,32 @@
-"""Values files, `--set` options, users and contexts."""
+"""Values files, `--set` options, users, contexts and baselines."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import advice_for, description_of
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.mocks import Attestation, CallAnswer, GlobalData, ImageData, Signature
 from kyvsim.model.ports import ContextData
-from kyvsim.model.request import Mocks, UserInfo
+from kyvsim.model.request import UserInfo
+from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
 from kyvsim.model.source import Document
-from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
+from kyvsim.model.values import (
+    Attestation,
+    CallAnswer,
+    GlobalData,
+    ImageData,
+    KindKey,
+    Mocks,
+    Signature,
+    Subresource,
+    Values,
+    ValuesEntry,
+)
 from kyvsim.schema.node import SchemaNode
 
 
@@ -341,3 +352,59 @@ def read_context_file(
         resources += spec.get("resources") or ()
         images |= {text_field(image, "image"): image for image in spec.get("images") or ()}
     return ContextData(tuple(resources), images), tuple(reported)
+
+
+# Baseline files: the known failures of a run.
+# Codes: KV091 no baseline, or one of another version, KV092 a failure that a baseline has twice.
+
+BASELINE_VERSION = "kyvsim/v1"
+BASELINE_KIND = "Baseline"
+
+
+@cache
+def baseline_schema() -> SchemaNode:
+    """Return the schema of baseline files; read on first use."""
+    schemas: Mapping[str, SchemaNode] = load_schemas("baseline.json")
+    return schemas[f"{BASELINE_VERSION}/{BASELINE_KIND}"]
+
+
+def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic, ...]]:
+    """Return the baseline of a file, or None and an error."""
+    other = _version_error(document)
+    if other:
+        return None, (Diagnostic("KV091", Severity.ERROR, other, document.locate(())),)
+    data, problems = check(baseline_schema(), document.data)
+    if problems:
+        # One mistake is often made in every entry, and none of them counts then.
+        return None, diagnostics(document, problems[:1])
+    entries: dict[KnownFailure, BaselineEntry] = {}
+    for index, entry in enumerate(data["failures"]):
+        names = ("apiVersion", "kind", "namespace", "name")
+        path, place = text_field(entry, "path"), document.locate(("failures", index))
+        failure = KnownFailure(
+            policy=entry["policy"],
+            rule=text_field(entry, "rule"),
+            object=ObjectKey(*(text_field(entry["resource"], name) for name in names)),
+            result=entry["result"],
+            path=path,
+            message="" if path else text_field(entry, "message"),
+        )
+        if failure in entries:
+            line = entries[failure].place.line
+            text = f"duplicate of the entry in line {line}: use one entry with a `count`"
+            return None, (Diagnostic("KV092", Severity.ERROR, text, place),)
+        entries[failure] = BaselineEntry(int(entry.get("count", 1)), place)
+    return Baseline(document.file, MappingProxyType(entries)), ()
+
+
+def _version_error(document: Document) -> str:
+    """Return why a document is not a baseline of this version, "" if it is."""
+    data = document.data
+    if text_field(data, "kind") != BASELINE_KIND:
+        return f"expected a baseline, found {description_of(document)}"
+    version = text_field(data, "apiVersion")
+    if version == BASELINE_VERSION:
+        return ""
+    named = f"version `{version}`" if version else "no version"
+    advice = "`kyvsim apply --write-baseline FILE` rewrites it"
+    return f"this baseline has {named}, but kyvsim reads `{BASELINE_VERSION}`: {advice}"

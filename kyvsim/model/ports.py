@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, Json, KubernetesObject, held_by, labels
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.request import NO_MOCKS, Mocks, UserInfo
+from kyvsim.model.request import UserInfo
+from kyvsim.model.values import NO_MOCKS, Mocks
 
 # How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
 #
