@@ -27,8 +27,14 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 from kyvsim.yaml.document import Keys, YamlError, read_first
-from kyvsim.yaml.list_items import cut_list, read_text
-from kyvsim.yaml.text import DocumentText, TextRange, find_position, split_chunks
+from kyvsim.yaml.text import (
+    DocumentText,
+    TextRange,
+    cut_list,
+    find_position,
+    read_text,
+    split_chunks,
+)
 
 # Codes: KV097 an unusable AdmissionReview, KV098 one that contradicts its object.
 

@@ -10,17 +10,17 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.yaml.lines import NeedsFullParser, read_fast
-from kyvsim.yaml.list_items import (
+from kyvsim.yaml.text import (
     ANY_JSON,
     LineStart,
     ListItem,
+    is_separator,
     json_item,
     line_start,
     pieces_between,
     read_json,
     yaml_items,
 )
-from kyvsim.yaml.text import is_separator
 
 # The list around the items of a large one, found at its two ends without reading the middle.
 #

@@ -14,14 +14,16 @@ from operator import length_hint
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, MAX_DEPTH, Json
-from kyvsim.yaml.document import Keys, YamlError, read_first
-from kyvsim.yaml.scalars import (
+from kyvsim.yaml.document import (
     MEANINGS,
     NUMBER_ENDS,
+    Keys,
     ScalarError,
+    YamlError,
     plain_float_value,
     plain_key,
     plain_value,
+    read_first,
 )
 
 
