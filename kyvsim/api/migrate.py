@@ -228,7 +228,14 @@ def _each_evidence(
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     for pair in pairs:
         is_compared = pair[0].is_whole and pair[1]
-        compared = _compared(pair, pairs)
+        exception = pair[0].policy
+        if isinstance(exception, Policy):
+            compared = _Compared((pair,))
+        else:
+            named = {exception.policy for exception in exception.exceptions}
+            compared = _Compared(
+                tuple(other for other in pairs if other[0].policy.key in named), (pair,)
+            )
         yield _evidence(compared, resources, seconds, cases) if is_compared else None
 
 
@@ -240,15 +247,6 @@ class _Compared(NamedTuple):
 
     policies: tuple[_Pair, ...]
     exceptions: tuple[_Pair, ...] = ()
-
-
-def _compared(pair: _Pair, pairs: Sequence[_Pair]) -> _Compared:
-    """Return what is compared for a pair; for an exception, with the policies that it names."""
-    exception = pair[0].policy
-    if isinstance(exception, Policy):
-        return _Compared((pair,))
-    named = {exception.policy for exception in exception.exceptions}
-    return _Compared(tuple(other for other in pairs if other[0].policy.key in named), (pair,))
 
 
 def _evidence(

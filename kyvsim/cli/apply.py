@@ -62,7 +62,7 @@ from kyvsim.cli.run_output import (
 )
 from kyvsim.cli.streams import SummaryStyle, is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
-from kyvsim.model.result import EngineResponse, RunVerdict
+from kyvsim.model.result import RunVerdict
 from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
@@ -208,10 +208,25 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @refused_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
-    """Run `kyvsim apply` and return its exit status."""
+    """Run `kyvsim apply` and return its exit status.
+
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
+    """
     wider = ("detailed_results", "show_ignored")
     options = extent_of(with_manifests_named(options), ctx, wider)
-    _check(ctx, options)
+    check_inputs(ctx, options)
+    if options["warn_no_pass"] and not options["warn_exit_code"]:
+        text = "--warn-no-pass has no effect without --warn-exit-code N: add it"
+        raise click.UsageError(text, ctx)
+    if "-" in {options["baseline"], options["write_baseline"]}:
+        raise click.UsageError("a baseline must be a file, not standard input or output (-)", ctx)
+    if options["output"] in _FORMAT_NAMES:
+        name = options["output"]
+        raise click.UsageError(
+            f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
+            f"--output-format (for a folder of that name: -o ./{name})",
+            ctx,
+        )
     chosen = chosen_by(options, ctx)
     if is_distributed(options):
         from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — for such runs only
@@ -232,7 +247,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
 
         return apply_fleet(inputs, stdin, options, chosen)
-    files = _object_files(options, chosen, ctx)
+    if not options["output"]:
+        files = None
+    else:
+        reads = reader_of(options, ctx)
+        written = {os.path.realpath(path) for _, path in chosen.files}
+        files = ObjectFiles(
+            options["output"], lambda path: os.path.realpath(path) in written or reads(path)
+        )
     try:
         with (
             report_files(chosen, FORMATS) as reports,
@@ -242,18 +264,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     finally:
         if files:
             files.discard()
-
-
-def _object_files(
-    options: Mapping[str, Any], chosen: Chosen, ctx: click.Context
-) -> ObjectFiles | None:
-    if not options["output"]:
-        return None
-    reads = reader_of(options, ctx)
-    written = {os.path.realpath(path) for _, path in chosen.files}
-    return ObjectFiles(
-        options["output"], lambda path: os.path.realpath(path) in written or reads(path)
-    )
 
 
 def _apply(
@@ -270,7 +280,10 @@ def _apply(
             run = open_application(*given)
 
     def pieces(current: Run) -> Iterator[str]:
-        responses = _watched(current, chosen)
+        if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
+            responses = with_progress(current.responses, current.resource_count, "applying")
+        else:
+            responses = current.responses
         saved = current._replace(responses=files.saving(responses) if files else responses)
         return shown_pieces(saved, chosen, options, reports)
 
@@ -279,7 +292,16 @@ def _apply(
         if files:
             print_stderr(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            _write_baseline(current, options["write_baseline"], baseline)
+            # Nothing is written if some input could not be used.
+            path = options["write_baseline"]
+            if run_ending(current).verdict is RunVerdict.INCOMPLETE:
+                print_stderr(safe_line(f"{path} not written: some input could not be used"))
+            else:
+                known = known_by_now(current)
+                baseline.fill((baseline_text(known),))
+                print_stderr(
+                    safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}")
+                )
 
     render_options = summary_style(chosen, options)
     view = View(
@@ -288,46 +310,6 @@ def _apply(
         FORMATS[chosen.shown].media,
     )
     return show_run(run, options, pieces, view, finish=finish)
-
-
-def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for arguments that contradict each other.
-
-    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
-    """
-    check_inputs(ctx, options)
-    if options["warn_no_pass"] and not options["warn_exit_code"]:
-        text = "--warn-no-pass has no effect without --warn-exit-code N: add it"
-        raise click.UsageError(text, ctx)
-    if "-" in {options["baseline"], options["write_baseline"]}:
-        raise click.UsageError("a baseline must be a file, not standard input or output (-)", ctx)
-    if options["output"] in _FORMAT_NAMES:
-        name = options["output"]
-        raise click.UsageError(
-            f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
-            f"--output-format (for a folder of that name: -o ./{name})",
-            ctx,
-        )
-
-
-def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
-    """Return the responses, with a progress bar if it does not disturb the output."""
-    if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
-        return with_progress(run.responses, run.resource_count, "applying")
-    return run.responses
-
-
-def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
-    """Write the known failures after a run to its path, the only one of `files`.
-
-    Nothing is written if some input could not be used.
-    """
-    if run_ending(run).verdict is RunVerdict.INCOMPLETE:
-        print_stderr(safe_line(f"{path} not written: some input could not be used"))
-        return
-    known = known_by_now(run)
-    files.fill((baseline_text(known),))
-    print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))
 
 
 _LARGE: Final = 2_000_000
@@ -367,10 +349,13 @@ def run_in_blocks(
             if jobs > 1:
                 note("this system cannot fork processes")
 
-    def with_progress_bar(items: Iterator[Any], total: int) -> Iterator[Any]:
-        return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
-
-    options = StreamOptions(processes, documents, with_progress_bar, note)
+    is_shown = is_terminal(sys.stderr)
+    options = StreamOptions(
+        processes,
+        documents,
+        lambda items, total: with_progress(items, total, "applying") if is_shown else items,
+        note,
+    )
     return open_streamed(inputs, stdin, options)
 
 

@@ -83,14 +83,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no test given: pass folders of tests", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
+    names = ("paths", "jobs", "timeline", "configuration", "install")
     run = ChainsawRun(
-        paths=options["paths"],
         file_name=options["test_file"],
-        jobs=options["jobs"],
-        timeline=options["timeline"],
-        configuration=options["configuration"],
         walking=walking_of(options, ctx),
-        install=options["install"],
+        **{name: options[name] for name in names},
     )
     report = run_chainsaw(run)
     print_diagnostics(report.diagnostics)

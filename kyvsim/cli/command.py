@@ -88,26 +88,21 @@ def check_discovered(
 
     `path` leads to the key and its value.
     """
-    values = value if isinstance(value, list) else [value]
-    for number, item in enumerate(values):
-        place = (*path, number) if isinstance(value, list) else path
-        result = _checked(parameter, _Given(str(path[-1]), item, configuration, place))
-        if result is not None:
-            yield result
-
-
-def _checked(parameter: Settable, given: _Given) -> Output | Diagnostic | None:
-    value, effect = given.value, parameter.effect
-    if is_flag(parameter):
-        return given.refused(effect.value) if value is True and effect in _FLAG_EFFECTS else None
-    if effect in {Effect.RUNS, Effect.CONNECTS, Effect.OVERWRITES}:
-        return given.refused(effect.value)
-    if not isinstance(parameter.type, PathType):
-        return None
-    _, path = parameter.type.split(str(value))
-    if "://" in path:
-        return given.refused("connects to an address")
-    return None if effect is Effect.NONE or not path else _output(effect, path, given)
+    is_list, effect = isinstance(value, list), parameter.effect
+    for number, item in enumerate(value if is_list else [value]):
+        place = (*path, number) if is_list else path
+        given = _Given(str(path[-1]), item, configuration, place)
+        if is_flag(parameter):
+            if item is True and effect in _FLAG_EFFECTS:
+                yield given.refused(effect.value)
+        elif effect in {Effect.RUNS, Effect.CONNECTS, Effect.OVERWRITES}:
+            yield given.refused(effect.value)
+        elif isinstance(parameter.type, PathType):
+            _, file = parameter.type.split(str(item))
+            if "://" in file:
+                yield given.refused("connects to an address")
+            elif effect is not Effect.NONE and file:
+                yield _output(effect, file, given)
 
 
 def _output(effect: Effect, path: str, given: _Given) -> Output | Diagnostic:
@@ -117,7 +112,9 @@ def _output(effect: Effect, path: str, given: _Given) -> Output | Diagnostic:
         place = os.path.realpath(os.path.join(folder, path))
     except (OSError, ValueError) as error:
         return given.refused(f"writes to a path that cannot be resolved ({error})")
-    inside = _inside(folder, place)
+    prefix = os.path.join(folder, "")
+    whole = os.path.normcase(place)
+    inside = place[len(prefix) :] if whole.startswith(os.path.normcase(prefix)) else None
     if inside is None:
         return given.refused(f"writes outside of the folder of this file, to {place}")
     if _OF_VERSION_CONTROL.intersection(inside.lower().split(os.sep)):
@@ -135,13 +132,6 @@ def _output(effect: Effect, path: str, given: _Given) -> Output | Diagnostic:
                 place_of = given.configuration.locate(given.path)
                 return Diagnostic("KV057", Severity.ERROR, text, place_of)
     return output
-
-
-def _inside(folder: str, place: str) -> str | None:
-    """Return a real path relative to a folder, None if it is outside."""
-    prefix = os.path.join(folder, "")
-    whole = os.path.normcase(place)
-    return place[len(prefix) :] if whole.startswith(os.path.normcase(prefix)) else None
 
 
 def _written_files(output: Output) -> Iterator[str]:
@@ -192,32 +182,29 @@ def record_outputs(outputs: Iterable[Output]) -> None:
     folders: dict[str, list[Output]] = {}
     for output in outputs:
         folders.setdefault(output.folder, []).append(output)
-    for folder, own in folders.items():
+    for parent, own in folders.items():
         digests = {
-            _key(folder, file): digest
+            _key(parent, file): digest
             for output in own
             for file in _written_files(output)
             if (digest := _digest(file))
         }
-        known = _recorded(folder)
-        kept = {key: digest for key, digest in known.items() if os.path.lexists(f"{folder}/{key}")}
-        if digests and kept | digests != known:
-            _write_record(os.path.join(folder, RECORD_FOLDER), kept | digests)
-
-
-def _write_record(folder: str, digests: Mapping[str, str]) -> None:
-    text = json.dumps(digests, indent=2, sort_keys=True)
-    texts = {".gitignore": "*\n", _RECORD: f"{text}\n"}
-    with suppress(OSError, UnicodeError), closing(ScratchFiles()) as scratch:
-        os.makedirs(folder, exist_ok=True)
-        if os.path.islink(folder):
-            return
-        for name, content in texts.items():
-            place = os.path.join(folder, name)
-            temporary = scratch.file_for(place)
-            with open(temporary, "x", encoding="utf-8") as stream:
-                stream.write(content)
-            os.replace(temporary, place)
+        known = _recorded(parent)
+        kept = {key: digest for key, digest in known.items() if os.path.lexists(f"{parent}/{key}")}
+        if not digests or kept | digests == known:
+            continue
+        folder = os.path.join(parent, RECORD_FOLDER)
+        text = json.dumps(kept | digests, indent=2, sort_keys=True)
+        with suppress(OSError, UnicodeError), closing(ScratchFiles()) as scratch:
+            os.makedirs(folder, exist_ok=True)
+            if os.path.islink(folder):
+                continue
+            for name, content in ((".gitignore", "*\n"), (_RECORD, f"{text}\n")):
+                place = os.path.join(folder, name)
+                temporary = scratch.file_for(place)
+                with open(temporary, "x", encoding="utf-8") as stream:
+                    stream.write(content)
+                os.replace(temporary, place)
 
 
 # The command line counts first, then `KYVSIM_COMMAND_OPTION`, `KYVSIM_OPTION`, the command's part
@@ -435,12 +422,14 @@ def _refuse_key(
     settings: Settings,
 ) -> None:
     """Report an unknown key; at the top it may be an option of another command."""
-    key = path[-1]
-    why = ""
+    key, why = path[-1], ""
     if not level.parent:
-        others = (context.command for context in command_contexts(level))
         known |= {
-            key for context in others for p in settable(context) if p.shared for key in p.keys
+            key
+            for context in command_contexts(level)
+            for parameter in settable(context.command)
+            if parameter.shared
+            for key in parameter.keys
         }
         if key in known:
             return

@@ -44,7 +44,6 @@ option; a discovered file may not start programs or write outside of its folder.
     kyvsim config
     kyvsim config apply --all
 """
-_DEFAULT = "default"
 
 
 class _Setting(NamedTuple):
@@ -92,32 +91,25 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         return OK
     entries: list[_Setting] = []
     remarks: dict[Diagnostic, None] = {}
-    for context in _chosen(options["words"], ctx):
-        settings = use_settings(context)
-        remarks |= dict.fromkeys((*settings.remarks, *read_values(context)))
-        entries += _settings_of(context, every=options["every"])
-    print_diagnostics(remarks)
-    files = configuration_files(ctx).paths
-    if options["output_format"] == "json":
-        data = {
-            "configuration": list(files),
-            "settings": [setting._asdict() for setting in entries],
-        }
-        write_out([json.dumps(data, indent=2), "\n"], JSON)
-    else:
-        write_out(_text(files, entries))
-    return UNUSABLE if any(diagnostic.severity is Severity.ERROR for diagnostic in remarks) else OK
-
-
-def _chosen(words: tuple[str, ...], ctx: click.Context) -> list[click.Context]:
-    """Return the contexts of commands whose names begin with some words; raises UsageError."""
+    words = options["words"]
     known = {words_of(context): context for context in command_contexts(ctx)}
     contexts = [digest for path, digest in known.items() if path[: len(words)] == words]
     if not contexts:
         name = " ".join(words)
         hint = likely(name, (" ".join(path) for path in known))
         raise click.UsageError(f"unknown command `{name}`{hint}", ctx)
-    return contexts
+    for context in contexts:
+        settings = use_settings(context)
+        remarks |= dict.fromkeys((*settings.remarks, *read_values(context)))
+        entries += _settings_of(context, every=options["every"])
+    print_diagnostics(remarks)
+    files = configuration_files(ctx).paths
+    if options["output_format"] == "json":
+        data = {"configuration": list(files), "settings": [one._asdict() for one in entries]}
+        write_out([json.dumps(data, indent=2), "\n"], JSON)
+    else:
+        write_out(_text(files, entries))
+    return UNUSABLE if any(diagnostic.severity is Severity.ERROR for diagnostic in remarks) else OK
 
 
 def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:
@@ -131,7 +123,7 @@ def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:
             yield _Setting(name, parameter.keys[0], _words(value), str(origin))
         elif every:
             default = parameter.to_info_dict()["default"]
-            yield _Setting(name, parameter.keys[0], default, _DEFAULT)
+            yield _Setting(name, parameter.keys[0], default, "default")
 
 
 def _words(value: Any) -> list[str]:
@@ -171,12 +163,13 @@ def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
     for context in command_contexts(ctx):
         path = words_of(context)
         parameters = settable(context.command)
-        shared |= _properties(parameter for parameter in parameters if parameter.shared)
+        properties = {key: _schema(one) for one in parameters for key in one.keys}
+        shared |= {key: properties[key] for one in parameters if one.shared for key in one.keys}
         inner = parts
         for word in path[:-1]:
             inner = inner.setdefault(word, _map(COMMANDS[word], {}))["properties"]
         text = COMMANDS.get(path[-1]) or context.command.short_help or ""
-        inner[path[-1]] = _map(text, _properties(parameters))
+        inner[path[-1]] = _map(text, properties)
     return {
         "$schema": DIALECT,
         "title": "Configuration of kyvsim",
@@ -191,10 +184,6 @@ def _map(description: str, properties: dict[str, Any]) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": properties,
     }
-
-
-def _properties(parameters: Iterable[Settable]) -> dict[str, Any]:
-    return {key: _schema(parameter) for parameter in parameters for key in parameter.keys}
 
 
 def _schema(parameter: Settable) -> dict[str, Any]:

@@ -85,7 +85,18 @@ def explain_applied(
 
     Standard output has the explanation instead of the text view, or a format that includes it.
     """
-    _refuse_other_views(options, chosen, ctx)
+    other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
+    named = [name for name, _ in chosen.files]
+    named += [] if chosen.shown == _TEXT else [chosen.shown]
+    plain = next((name for name in named if not RUN_FORMATS[name].explains), "")
+    if not other and plain:
+        other = f"--output-format {plain}"
+    if not other and options["detailed_results"] and not named:
+        other = "--detailed-results"
+    if other:
+        able = " and ".join(name for name, format_ in RUN_FORMATS.items() if format_.explains)
+        text = f"--explain prints text or {able}: it cannot be combined with {other}"
+        raise click.UsageError(text, ctx)
     inputs, stdin = given
     with report_files(chosen, RUN_FORMATS) as reports:
         run = explained_run(opened(inputs, ExplainTarget(), stdin))
@@ -109,22 +120,6 @@ def _view(run: Run) -> StreamingDocument:
         )
 
     return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
-
-
-def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
-    """Raise UsageError for options that --explain does not support."""
-    other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
-    named = [name for name, _ in chosen.files]
-    named += [] if chosen.shown == _TEXT else [chosen.shown]
-    plain = next((name for name in named if not RUN_FORMATS[name].explains), "")
-    if not other and plain:
-        other = f"--output-format {plain}"
-    if not other and options["detailed_results"] and not named:
-        other = "--detailed-results"
-    if other:
-        able = " and ".join(name for name, format_ in RUN_FORMATS.items() if format_.explains)
-        text = f"--explain prints text or {able}: it cannot be combined with {other}"
-        raise click.UsageError(text, ctx)
 
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.

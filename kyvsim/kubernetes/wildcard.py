@@ -57,7 +57,11 @@ def _follow(text: str, first: str, middle: Sequence[str], last: str) -> bool:
         return False
     at, end = len(first), len(text) - len(last)
     for part in middle:
-        at = _find(part, text, at, end)
+        if "?" not in part:
+            at = text.find(part, at, end)
+        else:
+            found = _regex(part).search(text, at, end)
+            at = -1 if found is None else found.start()
         if at < 0:
             return False
         at += len(part)
@@ -68,14 +72,6 @@ def _fits(part: str, text: str) -> bool:
     if "?" not in part:
         return part == text
     return len(part) == len(text) and _regex(part).fullmatch(text) is not None
-
-
-def _find(part: str, text: str, at: int, end: int) -> int:
-    """Return where a part without stars first fits in a text between two places; -1 for nowhere."""
-    if "?" not in part:
-        return text.find(part, at, end)
-    found = _regex(part).search(text, at, end)
-    return -1 if found is None else found.start()
 
 
 @lru_cache(maxsize=256)

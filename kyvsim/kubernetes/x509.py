@@ -117,19 +117,6 @@ def _request(found: "x509.CertificateSigningRequest") -> Json:
     extensions = _extensions(found, found.tbs_certrequest_bytes)
     names = [one for one in extensions if one.oid.dotted_string == _ALTERNATIVE_NAMES]
     fields = _extension_fields(names)
-    return {
-        **_common_fields(found, found.tbs_certrequest_bytes),
-        "RawTBSCertificateRequest": _base64(found.tbs_certrequest_bytes),
-        "Version": 0.0,  # the library refuses every other
-        "Attributes": _attributes(extensions),
-        "Extensions": _listed(extensions),
-        "ExtraExtensions": None,
-        **{name: fields[name] for name in _NAME_FIELDS},
-    }
-
-
-def _attributes(extensions: list[Any]) -> Json:
-    """Return the requested extensions as an old field has them: a critical one without value."""
     pairs: list[Json] = [
         {
             "Type": _numbers(one.oid.dotted_string),
@@ -137,7 +124,17 @@ def _attributes(extensions: list[Any]) -> Json:
         }
         for one in extensions
     ]
-    return [{"Type": _numbers("1.2.840.113549.1.9.14"), "Value": [pairs]}] if pairs else None
+    return {
+        **_common_fields(found, found.tbs_certrequest_bytes),
+        "RawTBSCertificateRequest": _base64(found.tbs_certrequest_bytes),
+        "Version": 0.0,  # the library refuses every other
+        "Attributes": (
+            [{"Type": _numbers("1.2.840.113549.1.9.14"), "Value": [pairs]}] if pairs else None
+        ),
+        "Extensions": _listed(extensions),
+        "ExtraExtensions": None,
+        **{name: fields[name] for name in _NAME_FIELDS},
+    }
 
 
 def _common_fields(found: _Found, signed: bytes) -> _Fields:

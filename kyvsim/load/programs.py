@@ -38,18 +38,6 @@ def program_on_path(name: str) -> str | None:
     return program if program is not None and os.path.isabs(program) else None
 
 
-def offline_environment() -> Mapping[str, str]:
-    """Return an environment without network access, for helm and kustomize.
-
-    Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases with
-    git. A chart's values can start plugins of helm.
-    """
-    kept = {name: value for name, value in os.environ.items() if name.upper() != "NO_PROXY"}
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), _CLOSED_PROXY)
-    lower = {name.lower(): proxy for name, proxy in proxies.items()}
-    return {**kept, **proxies, **lower, **NO_TRANSPORT, "HELM_NO_PLUGINS": "1"}
-
-
 # The settings of a repository can make git start programs: file system monitors, filters, external
 # diffs, hooks, transports. So git only returns paths in the repository itself, and compares files
 # in a folder of ours with the repository's objects and index, and its settings about storage. The
@@ -318,13 +306,18 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
     process group of its own, so that processes left behind do not block and are killed.
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        # Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases
+        # with git. A chart's values can start plugins of helm.
+        kept = {name: value for name, value in os.environ.items() if name.upper() != "NO_PROXY"}
+        proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), _CLOSED_PROXY)
+        lower = {name.lower(): proxy for name, proxy in proxies.items()}
         process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
             called,
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=errors,
             start_new_session=True,
-            env=offline_environment(),
+            env={**kept, **proxies, **lower, **NO_TRANSPORT, "HELM_NO_PLUGINS": "1"},
         )
         try:
             _watch(process, (printed, errors), command)

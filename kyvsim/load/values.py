@@ -163,11 +163,31 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     for policy, entry in _entries(data, "resources"):
         key = (policy, entry["name"])
         resource_values[key] = {**resource_values.get(key, {}), **entry.get("values", {})}
+    # Of a list under `foreachValues`, the first element counts. upstream: cmd/cli/kubectl-
+    # kyverno/store
+    rule_values: dict[tuple[str, str], Mapping[str, Json]] = {}
+    for policy, entry in _entries(data, "rules"):
+        lists = entry.get("foreachValues", {})
+        first = {name: items[0] for name, items in lists.items() if items}
+        for prefix in ("", "autogen-", "autogen-cronjob-"):
+            rule_values.setdefault(
+                (policy, prefix + entry["name"]), {**entry.get("values", {}), **first}
+            )
+    namespaces = {
+        entry["name"]: {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
+        }
+        for entry in data.get("namespaceSelector", ())
+    }
+    for namespace in data.get("namespaces", ()):
+        namespaces[namespace["metadata"]["name"]] = namespace
     values = Values(
         global_values=data.get("globalValues", {}),
         resource_values=MappingProxyType(resource_values),
-        rule_values=_rule_values(data),
-        namespaces=_namespaces(data),
+        rule_values=MappingProxyType(rule_values),
+        namespaces=MappingProxyType(namespaces),
         subresources=subresources,
         mocks=mocks,
         entries=tuple(_named(data)),
@@ -241,38 +261,6 @@ def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
     for policy in data.get("policies", ()):
         for entry in policy.get(member, ()):
             yield policy["name"], entry
-
-
-def _rule_values(data: Json) -> Mapping[tuple[str, str], Mapping[str, Json]]:
-    """Return the values of rules and their autogen rules; the first entry for a name wins.
-
-    Of a list under `foreachValues`, the first element counts.
-    upstream: cmd/cli/kubectl-kyverno/store
-    """
-    rule_values: dict[tuple[str, str], Mapping[str, Json]] = {}
-    for policy, entry in _entries(data, "rules"):
-        lists = entry.get("foreachValues", {})
-        first = {name: items[0] for name, items in lists.items() if items}
-        for prefix in ("", "autogen-", "autogen-cronjob-"):
-            rule_values.setdefault(
-                (policy, prefix + entry["name"]), {**entry.get("values", {}), **first}
-            )
-    return MappingProxyType(rule_values)
-
-
-def _namespaces(data: Json) -> Mapping[str, Mapping[str, Json]]:
-    """Return Namespaces by name; those under `namespaces` override labels."""
-    namespaces = {
-        entry["name"]: {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
-        }
-        for entry in data.get("namespaceSelector", ())
-    }
-    for namespace in data.get("namespaces", ()):
-        namespaces[namespace["metadata"]["name"]] = namespace
-    return MappingProxyType(namespaces)
 
 
 def _subresources(

@@ -59,18 +59,6 @@ Tail: TypeAlias = Callable[[bytes], tuple[int, bytes]]
 """Gives the rest of a text from the last place of a sign on, and where in the whole that is."""
 
 
-def frame_list(head: bytes, tail: Tail, *, floats: bool = False) -> Framed | None:
-    """Return where the items of a list are that begins with `head`; None where that is not plain.
-
-    `floats` is as for `load_one`.
-    """
-    find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
-    try:
-        return find(head, tail, floats=floats)
-    except (ValueError, RecursionError, NeedsFullParser):  # bytes that are no text are ValueErrors
-        return None
-
-
 def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     field = re.search(_YAML_ITEMS, head)
     if field is None:
@@ -252,7 +240,13 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
         place = found + _break_in(sign)
         return place, read(place, end - place)
 
-    found = frame_list(head[below:], tail, floats=True)  # a list of resources
+    # `floats` is as for `load_one`.
+    head = head[below:]
+    find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
+    try:
+        found = find(head, tail, floats=True)
+    except (ValueError, RecursionError, NeedsFullParser):  # bytes that are no text are ValueErrors
+        found = None
     return found._replace(start=start + found.start) if found else None
 
 
