@@ -29,7 +29,7 @@ from kyvsim.cli.parameters import (
 )
 from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
 from kyvsim.load.structure import DIALECT
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, has_errors, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
 
@@ -109,7 +109,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         write_out([json.dumps(data, indent=2), "\n"], JSON)
     else:
         write_out(_text(files, entries))
-    return UNUSABLE if any(diagnostic.severity is Severity.ERROR for diagnostic in remarks) else OK
+    return UNUSABLE if has_errors(remarks) else OK
 
 
 def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:

@@ -44,9 +44,6 @@ written to a folder, together with a kyverno-test.yaml.
     kyvsim examples require-labels.yaml
     kyvsim examples require-labels.yaml --output tests/require-labels
 """
-_SECONDS = 8
-_RESOURCES = "resources.yaml"
-_TARGETS = "targets.yaml"
 _MANIFEST = "kyverno-test.yaml"
 
 
@@ -71,7 +68,7 @@ _MANIFEST = "kyverno-test.yaml"
 )
 @resource_option("Manifests to start from. Repeatable.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(_SECONDS, "Time limit per policy, in seconds.")
+@seconds_option(8, "Time limit per policy, in seconds.")
 @force_option("Write into a folder that is not empty.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -109,9 +106,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _write(folder: str, examples: Examples, policies: tuple[str, ...]) -> None:
     """Write the objects, and a test with their current results."""
-    resources = os.path.join(folder, _RESOURCES)
+    resources = os.path.join(folder, "resources.yaml")
     write_in(folder, resources, "".join(stream(examples)))
-    targets = (os.path.join(folder, _TARGETS),) if examples.targets else ()
+    targets = (os.path.join(folder, "targets.yaml"),) if examples.targets else ()
     for path in targets:
         write_in(folder, path, "".join(targets_stream(examples)))
     created = create_test(Creation(policies, (resources,), folder, _MANIFEST, targets))

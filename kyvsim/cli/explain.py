@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from kyvsim.api.explain import (
-    Explaining,
     ExplainTarget,
     NotFoundError,
     explained_run,
@@ -36,13 +35,13 @@ from kyvsim.cli.streams import (
     waiting,
     write_out,
 )
-from kyvsim.model.diagnostic import Severity
+from kyvsim.model.diagnostic import Severity, has_errors
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.explained_rules import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
-from kyvsim.report.run import Run, StreamingDocument
+from kyvsim.report.run import StreamingDocument
 
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80
@@ -58,12 +57,6 @@ _OTHER_VIEWS = (
     ("write_baseline", "--write-baseline"),
 )
 """Options of `apply` that --explain does not support."""
-
-
-def opened(inputs: ApplyInputs, target: ExplainTarget, stdin: bytes | None) -> Explaining:
-    """Return the run to explain; raises NotFoundError."""
-    with waiting("reading files", shown=is_terminal(sys.stderr)):
-        return open_explanation(inputs, target, stdin)
 
 
 def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
@@ -99,8 +92,16 @@ def explain_applied(
         raise click.UsageError(text, ctx)
     inputs, stdin = given
     with report_files(chosen, RUN_FORMATS) as reports:
-        run = explained_run(opened(inputs, ExplainTarget(), stdin))
-        view = _view(run) if chosen.shown == _TEXT else None
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            run = explained_run(open_explanation(inputs, ExplainTarget(), stdin))
+
+        def row(response: EngineResponse) -> str:
+            found = run.explained(response)
+            return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
+
+        view = None
+        if chosen.shown == _TEXT:
+            view = StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
         return show_run(
             run,
             options,
@@ -108,18 +109,6 @@ def explain_applied(
             View(is_for_people(chosen), media=RUN_FORMATS[chosen.shown].media),
             finish=lambda _: reports.commit(),
         )
-
-
-def _view(run: Run) -> StreamingDocument:
-    """Return the explanation instead of the text view."""
-
-    def row(response: EngineResponse) -> str:
-        explanation = run.explained(response)
-        return (
-            "".join(written(_TEXT, [explanation], colours=shows_colours())) if explanation else ""
-        )
-
-    return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
 
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.
@@ -167,7 +156,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     stdin = stdin_for(options, ctx)
     target = ExplainTarget(options["rule"], options["object"])
     try:
-        explained = opened(inputs_of(options, ctx), target, stdin)
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            explained = open_explanation(inputs_of(options, ctx), target, stdin)
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
@@ -180,13 +170,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         )
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
-    later = tuple(
-        diagnostic
-        for diagnostic in explained.run.final_diagnostics()
-        if diagnostic.severity is Severity.ERROR
-    )
+    final = explained.run.final_diagnostics()
+    later = tuple(one for one in final if one.severity is Severity.ERROR)
     print_diagnostics(later)
-    is_broken = any(
-        diagnostic.severity is Severity.ERROR for diagnostic in (*explained.run.diagnostics, *later)
-    )
-    return UNUSABLE if is_broken else OK
+    return UNUSABLE if later or has_errors(explained.run.diagnostics) else OK

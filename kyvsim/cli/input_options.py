@@ -253,10 +253,9 @@ _OPTIONS = combined(
 
 def input_options_of(metavar: str) -> Decorator:
     """Return what adds the input options, with the metavar of the policies."""
+    path = PathType()
     return combined(
-        argument(
-            "policies", shared=True, nargs=-1, metavar=metavar, type=PathType(), key="policies"
-        ),
+        argument("policies", shared=True, nargs=-1, metavar=metavar, type=path, key="policies"),
         _OPTIONS,
         rendering_options,
         changed_option,
@@ -265,21 +264,21 @@ def input_options_of(metavar: str) -> Decorator:
     )
 
 
-_POLICY = list_option(
-    "--policy",
-    group=INPUT,
-    help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
-    paths=True,
+input_options = combined(
+    input_options_of("POLICY..."),
+    list_option(
+        "--policy",
+        group=INPUT,
+        help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
+        paths=True,
+    ),
+    safe_option(
+        "--skip-others",
+        is_flag=True,
+        group=INPUT,
+        help="Ignore files without manifests even when named explicitly (for pre-commit).",
+    ),
 )
-_SKIP_OTHERS = safe_option(
-    "--skip-others",
-    is_flag=True,
-    group=INPUT,
-    help="Ignore files without manifests even when named explicitly (for pre-commit).",
-)
-
-
-input_options = combined(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
 
 
 def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -341,22 +340,25 @@ def stdin_for(options: Mapping[str, Any], ctx: click.Context) -> bytes | None:
 
 def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
     """Return the inputs of the options; raises UsageError."""
+    same = (
+        *(
+            "policies",
+            "values_file",
+            "set_values",
+            "userinfo",
+            "context_file",
+            "crd_paths",
+            "model",
+        ),
+        *("exceptions_with_resources", "exceptions_within_policies", "now"),
+    )
     return ApplyInputs(
-        policies=options["policies"],
+        **{name: options[name] for name in same},
         resources=(*options["resource"], *rendered(options, ctx)),
         targets=options["target_resource"],
         parameters=options["parameter_resource"],
         exceptions=options["exception"],
-        values_file=options["values_file"],
-        set_values=options["set_values"],
-        userinfo=options["userinfo"],
-        context_file=options["context_file"],
-        crd_paths=options["crd_paths"],
-        model=options["model"],
-        exceptions_with_resources=options["exceptions_with_resources"],
-        exceptions_within_policies=options["exceptions_within_policies"],
         payloads=_payloads(options),
-        now=options["now"],
         walking=walking_of(options, ctx)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, ctx),
         unchanged=unchanged_of(options, ctx, lambda: _decider(options)),
@@ -408,16 +410,11 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     if options["old_resource"] and operation not in {None, Operation.UPDATE.value}:
         text = f"--old-resource requires UPDATE: it cannot be combined with --operation {operation}"
         raise click.UsageError(text, ctx)
-    if operation and any(
-        setting.startswith("request.operation=") for setting in options["set_values"]
-    ):
+    if operation and any(one.startswith("request.operation=") for one in options["set_values"]):
         text = "set the operation with either --operation or --set request.operation, not both"
         raise click.UsageError(text, ctx)
-    named = None
-    if user:
-        named = named_user(user, groups)
     return AS_GIVEN._replace(
-        user=named,
+        user=named_user(user, groups) if user else None,
         operation=Operation(operation) if operation else None,
         old_resources=options["old_resource"],
         namespace_labels=options["namespace_labels"],

@@ -113,11 +113,9 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
     except QuerySyntaxError as error:
         print_stderr(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
         return UNUSABLE
-    except QueryError as error:
-        print_stderr(f"Error: error evaluating JMESPath expression: {error.message}")
-        return FAILED
-    except BudgetError as error:
-        print_stderr(f"Error: error evaluating JMESPath expression: {error}")
+    except (QueryError, BudgetError) as error:
+        message = error.message if isinstance(error, QueryError) else error
+        print_stderr(f"Error: error evaluating JMESPath expression: {message}")
         return FAILED
     write_out([f"# {safe_text(text)}\n"])
     if options["unquoted"] and result.__class__ is str:

@@ -4,7 +4,7 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -142,9 +142,24 @@ def _after_fixes(
     """Show fixes, write them if requested, and return the findings afterwards."""
     writes = not options["diff"]
     if shows or not writes:
-        write_out(_diff_of(fixed, _render_options()))
+        paint = layout_of(_render_options()).paint
+        colours = {"+": "pass", "-": "fail"}
+        for file in fixed:
+            old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
+            for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
+                shown = safe_line(line.rstrip("\r\n"))
+                style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
+                end = "" if line.endswith("\n") else "\\ No newline at end of file\n"
+                write_out([paint(style, shown) if style else shown, "\n", end])
     if writes and fixed:
-        write_files([_file_text(file) for file in fixed if file.source.name != STDIN_NAME])
+        files = []
+        for file in fixed:
+            name = file.source.name
+            if name != STDIN_NAME:
+                with open(name, "rb") as stream:
+                    marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+                files.append(FileText(name, "\ufeff" * marked + file.text, os.path.dirname(name)))
+        write_files(files)
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
@@ -154,27 +169,6 @@ def _render_options() -> RenderOptions:
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours()
     return RenderOptions(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
-
-
-def _diff_of(files: Iterable[FixedFile], render_options: RenderOptions) -> Iterator[str]:
-    """Yield the changes of files as a unified diff."""
-    paint = layout_of(render_options).paint
-    colours = {"+": "pass", "-": "fail"}
-    for file in files:
-        old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
-        for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
-            shown = safe_line(line.rstrip("\r\n"))
-            style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
-            yield (paint(style, shown) if style else shown) + "\n"
-            if not line.endswith("\n"):
-                yield "\\ No newline at end of file\n"
-
-
-def _file_text(file: FixedFile) -> FileText:
-    with open(file.source.name, "rb") as stream:
-        marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    folder = os.path.dirname(file.source.name)
-    return FileText(file.source.name, "\ufeff" * marked + file.text, folder)
 
 
 def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:

@@ -68,7 +68,6 @@ cluster; it is not related to `kyverno migrate`, which rewrites stored objects.
     kyvsim migrate policies/require-labels.yaml
     kyvsim migrate policies/ --output converted/
 """
-_SECONDS = 8
 _AUTO = "auto"
 
 
@@ -112,7 +111,7 @@ _AUTO = "auto"
     " few cases are tried.",
 )
 @resource_option("Manifests for --check to derive cases from. Repeatable.")
-@seconds_option(_SECONDS, "Time limit of --check per policy, in seconds.")
+@seconds_option(8, "Time limit of --check per policy, in seconds.")
 @force_option("Overwrite existing files.")
 @formats_option(FORMATS)
 @walking_options

@@ -59,7 +59,6 @@ _NEEDLESS = (
 )
 """Flags of Kyverno's command that have no effect here."""
 
-
 strict_option = safe_option(
     "--strict",
     shared=True,

@@ -34,6 +34,9 @@ _TESTS = frozenset({"tests", "scenarios"})
 """Keys of folders in which only files of one name are read."""
 
 
+_WOULD_OVERWRITE = "would overwrite {}, which the run reads: choose another file"
+
+
 class ReadPath(NamedTuple):
     """A path that a run reads; `folder` and `pattern` are "" if it is none."""
 
@@ -55,7 +58,7 @@ def refuse_overwriting(
         if other != name:
             raise click.UsageError(f"{other} and {name} both go to {path}", ctx)
         if os.path.isfile(place) and _reader(options, ctx, name)(place):
-            raise _is_read(name, path, ctx)
+            raise click.UsageError(f"{name} {_WOULD_OVERWRITE.format(path)}", ctx)
 
 
 def refuse_named(
@@ -72,12 +75,7 @@ def refuse_named(
     for name, path in outputs:
         place = os.path.realpath(path)
         if os.path.isfile(place) and is_among(place, named):
-            raise _is_read(name, path, ctx)
-
-
-def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
-    text = f"{name} would overwrite {path}, which the run reads: choose another file"
-    return click.UsageError(text, ctx)
+            raise click.UsageError(f"{name} {_WOULD_OVERWRITE.format(path)}", ctx)
 
 
 def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
@@ -114,12 +112,16 @@ def _reader(
     settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
-    for parameter, path in _read_paths(options, ctx):
+    for parameter in ctx.command.params:
+        kind = parameter.type
         # A new baseline may be in a folder that is read, and may replace the old one.
-        if output == BASELINE and parameter.name == "baseline":
+        is_replaced = output == BASELINE and parameter.name == "baseline"
+        if not isinstance(kind, PathType) or kind.separator or kind.is_written or is_replaced:
             continue
         is_of_tests = getattr(parameter, "key", "") in _TESTS and not options.get("create")
-        (tests if is_of_tests else others).append(read_path(path))
+        paths = (path for path in paths_of(options, parameter.name or "") if path)
+        read = [read_path(path) for path in paths if path not in kind.words]
+        (tests if is_of_tests else others).extend(read)
     manifest = options.get("file_name") or options.get("test_file")
 
     def reads(place: str) -> bool:
@@ -130,19 +132,6 @@ def _reader(
         )
 
     return reads
-
-
-def _read_paths(
-    options: Mapping[str, Any], ctx: click.Context
-) -> Iterator[tuple[click.Parameter, str]]:
-    """Yield the paths that a command reads, with their parameters."""
-    for parameter in ctx.command.params:
-        kind = parameter.type
-        if not isinstance(kind, PathType) or kind.separator or kind.is_written:
-            continue
-        for path in paths_of(options, parameter.name or ""):
-            if path not in {"", *kind.words}:
-                yield parameter, path
 
 
 def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -165,13 +154,12 @@ def is_among(place: str, named: Iterable[ReadPath], *, in_folders: bool = True) 
     With `in_folders`, also if it is a manifest in a folder or may match a glob.
     """
     may_be_found = in_folders and is_manifest_name(place)
-    return any(place == path.place or (may_be_found and _finds(path, place)) for path in named)
-
-
-def _finds(named: ReadPath, place: str) -> bool:
-    if named.folder and place.startswith(named.folder):
-        return True
-    return bool(named.pattern) and may_find(named.pattern, place)
+    return any(
+        place == path.place
+        or (may_be_found and path.folder and place.startswith(path.folder))
+        or (may_be_found and path.pattern and may_find(path.pattern, place))
+        for path in named
+    )
 
 
 # Reports in several formats: one on standard output, others in files.
@@ -252,9 +240,12 @@ def _format_and_file(
     name = name.lower()
     if name not in known:
         text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
-        fitting = _format_of(value, known)
+        extension = os.path.splitext(value)[1]
+        usual = next(iter(known)) if "/" in value else ""
+        fits = (one for one, of in known.items() if extension and of.extension == extension)
+        fitting = next(fits, usual)
         has_folder = any("--output" in parameter.opts for parameter in ctx.command.params)
-        if has_folder and not os.path.splitext(value)[1]:
+        if has_folder and not extension:
             text += f"; for a folder use --output {value}"
         elif fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
@@ -263,15 +254,6 @@ def _format_and_file(
     if separator and not path:
         raise bad_value(ctx, option, f"{value}: missing file after =")
     return name, path
-
-
-def _format_of(value: str, known: Mapping[str, OutputFormat]) -> str:
-    """Return the likely format of a path, "" if it is not a path."""
-    extension = os.path.splitext(value)[1]
-    fitting = [
-        name for name, digest in known.items() if extension and digest.extension == extension
-    ]
-    return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
 
 
 def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
@@ -428,9 +410,15 @@ class ObjectFiles:
     def saving(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
         """Yield `responses` after saving their objects."""
         for response in responses:
-            for name, obj in _objects_of(response):
-                place = self._path if self._single else os.path.join(self._folder, name)
-                self._append(place, obj)
+            changed = [response] if mutations(response) else []
+            named = [
+                *((_name(one.object), "mutated", one.object) for one in changed),
+                *((_name(one.object), "mutated", one.object) for one in patched_targets(response)),
+                *((one.policy.name, "generated", one.object) for one in generated(response)),
+            ]
+            for name, what, obj in named:
+                file = f"{file_name(name)}-{what}.yaml"
+                self._append(self._path if self._single else os.path.join(self._folder, file), obj)
             yield response
 
     def commit(self) -> str:
@@ -467,16 +455,6 @@ class ObjectFiles:
             temporary = self._temporary[place] = self._scratch.file_for(place)
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
         return temporary
-
-
-def _objects_of(response: EngineResponse) -> Iterator[tuple[str, Json]]:
-    """Yield file names and objects: the changed resource, patched targets, generated objects."""
-    if mutations(response):
-        yield f"{file_name(_name(response.object))}-mutated.yaml", response.object
-    for patched in patched_targets(response):
-        yield f"{file_name(_name(patched.object))}-mutated.yaml", patched.object
-    for created in generated(response):
-        yield f"{file_name(created.policy.name)}-generated.yaml", created.object
 
 
 def _name(obj: Json) -> str:

@@ -62,21 +62,13 @@ def show_run(
         """Print diagnostics; only errors with --quiet."""
         quiet = options.get("quiet")
         print_diagnostics(
-            tuple(
-                diagnostic
-                for diagnostic in diagnostics
-                if not quiet or diagnostic.severity is Severity.ERROR
-            )
+            tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
         )
 
     # A long view moves what is above it off the screen, so errors are printed below it.
-    errors = tuple(
-        diagnostic for diagnostic in run.diagnostics if diagnostic.severity is Severity.ERROR
-    )
+    errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
     report(
-        diagnostic
-        for diagnostic in run.diagnostics
-        if not view.for_people or diagnostic.severity is not Severity.ERROR
+        one for one in run.diagnostics if not view.for_people or one.severity is not Severity.ERROR
     )
     if options.get("verbose"):
         print_evaluated_files(run.policies)
@@ -90,9 +82,6 @@ def show_run(
     ending = run_ending(run)
     close(ending, on_stdout=view.for_people, closing=view.closing)
     return ending.status
-
-
-# The formats of `kyvsim apply`.
 
 
 _VIEWS = (
@@ -115,13 +104,6 @@ _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Formats of these options combined with a data format."""
 _VIEW = "text"
-_OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
-    {
-        "diff": "--diff applies to the text view",
-        "show": "--show applies to the text view",
-        "statistics": "--statistics applies to the text view",
-    }
-)
 
 
 def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
@@ -144,9 +126,10 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
         text = f"{names} cannot be combined: only one format can go to standard output"
         raise click.UsageError(text, ctx)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
-    for name, text in _OF_THE_VIEW.items():
+    for name in ("diff", "show", "statistics"):
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
-            raise click.UsageError(f"{text} and cannot be combined with {given[0][0]}", ctx)
+            text = f"--{name} applies to the text view and cannot be combined with {given[0][0]}"
+            raise click.UsageError(text, ctx)
     if chosen.files or options["output"] or options["write_baseline"]:
         others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
         refuse_overwriting((*chosen.files, *others), options, ctx)
@@ -211,12 +194,8 @@ def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptio
 
 def summary_style(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
     """Return the style of the closing line; None for a single line."""
-    render_options = render_options_of(chosen, options)
-    return (
-        render_options
-        if chosen.shown == _VIEW and render_options.show is not Show.OBJECTS
-        else None
-    )
+    own = render_options_of(chosen, options)
+    return own if chosen.shown == _VIEW and own.show is not Show.OBJECTS else None
 
 
 def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:

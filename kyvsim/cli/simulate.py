@@ -3,13 +3,13 @@
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from kyvsim.api.explain import NotFoundError
-from kyvsim.api.simulate import SimulateInputs, Watched, scenario_json_schema, simulate
+from kyvsim.api.simulate import SimulateInputs, scenario_json_schema, simulate
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
     budget_of,
@@ -58,6 +58,7 @@ from kyvsim.report.timeline_rows import (
     TimelineOptions,
     simulation_ending,
 )
+from kyvsim.simulator.exploration import Order
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(level.value for level in HazardLevel), NO_LEVEL)
@@ -225,10 +226,19 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    inputs = _inputs(options, ctx)._replace(walking=walking_of(options, ctx))
+    inputs = _inputs(options, ctx)
+    most = float("inf") if options["interleavings"] is None else options["interleavings"]
+
+    def watched(orders: Iterator[Order]) -> Iterator[Order]:
+        if most == 1 or not is_terminal(sys.stderr):
+            return orders
+        return with_growing_progress(
+            orders, lambda one, number: int(min(most, number + one.waiting)), "trying interleavings"
+        )
+
     stdin = stdin_of({name: options[name] for name in given}, ctx)
     try:
-        done = simulate(inputs, stdin, _watched(options))
+        done = simulate(inputs, stdin, watched)
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
@@ -254,34 +264,17 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return ending.status
 
 
-def _watched(options: Mapping[str, Any]) -> Watched:
-    """Return what shows the progress of several orders of steps on a terminal."""
-    limit = options["interleavings"]
-    if limit == 1 or not is_terminal(sys.stderr):
-        return iter
-    most = float("inf") if limit is None else limit
-    return lambda orders: with_growing_progress(
-        orders, lambda order, number: int(min(most, number + order.waiting)), "trying interleavings"
-    )
-
-
 def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
+    same = (
+        *("paths", "user", "groups", "model", "seed", "install", "start", "horizon", "max_events"),
+        *("interleavings", "jobs", "explain"),
+    )
     return SimulateInputs(
-        paths=options["paths"],
+        **{name: options[name] for name in same},
         resources=options["resource"],
         exceptions=options["exception"],
         objects=options["object"],
-        user=options["user"],
-        groups=options["groups"],
-        model=options["model"],
-        seed=options["seed"],
-        install=options["install"],
-        start=options["start"],
-        horizon=options["horizon"],
-        max_events=options["max_events"],
-        budget=budget_of(options["budget"], ctx, SIMULATED),
-        interleavings=options["interleavings"],
-        jobs=options["jobs"],
         compared=options["compare"],
-        explain=options["explain"],
+        budget=budget_of(options["budget"], ctx, SIMULATED),
+        walking=walking_of(options, ctx),
     )

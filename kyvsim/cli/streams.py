@@ -16,6 +16,7 @@ import click
 from kyvsim.load import files
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RunEnding
+from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
@@ -293,23 +294,14 @@ def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
     """Yield the lines of diagnostics, with those of their files if they still exist."""
     width = shown_width(sys.stderr)
     layout = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
-    for file, group in itertools.groupby(remarks, key=_file_of):
-        lines = _lines_of(file)
-        for remark in group:
-            number = remark.location.line if remark.location else 0
-            own = lines[number - 1] if 0 < number <= len(lines) else ""
+    places = ((one, one.location or Location("")) for one in remarks)
+    for file, group in itertools.groupby(
+        places, key=lambda pair: pair[1].file if pair[1].line else ""
+    ):
+        lines: list[str] = []
+        with suppress(OSError, ValueError), open(file, encoding="utf-8-sig", errors="replace") as f:
+            lines = f.read().split("\n")
+        for remark, place in group:
+            own = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
             yield diagnostic_text(remark, width)
             yield from source_lines(remark, own, layout)
-
-
-def _file_of(remark: Diagnostic) -> str:
-    place = remark.location
-    return place.file if place and place.line else ""
-
-
-def _lines_of(file: str) -> list[str]:
-    try:
-        with open(file, encoding="utf-8-sig", errors="replace") as opened:
-            return opened.read().split("\n")
-    except (OSError, ValueError):
-        return []

@@ -38,7 +38,6 @@ from kyvsim.yaml.text import (
 
 # Codes: KV097 an unusable AdmissionReview, KV098 one that contradicts its object.
 
-
 _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "CREATE": ("object",),
@@ -316,12 +315,12 @@ def _parse_chunk(
         return
     if first.ignored_line:
         place = Location(source.name, first.ignored_line + chunk.line - 1, 1)
-        if chunk.text.lstrip().startswith(("{", "[")):
-            message = "text follows after the JSON value"
-            yield Diagnostic("KV008", Severity.ERROR, message, place)
-            return
-        message = "the document ends before this line: the rest is ignored"
+        is_json = chunk.text.lstrip().startswith(("{", "["))
+        ended = "the document ends before this line: the rest is ignored"
+        message = "text follows after the JSON value" if is_json else ended
         yield Diagnostic("KV008", Severity.ERROR, message, place)
+        if is_json:
+            return
     if first.data is not None:
         locate = PlaceFinder(source.name, chunk.excerpt())
         templated = templated_path(first.data) if helm_template(chunk.text) else None
@@ -332,8 +331,7 @@ def _parse_chunk(
 
 
 def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
-    line = error.line + chunk.line - 1 if error.line else 0
-    place = Location(name, line, error.column)
+    place = Location(name, error.line + chunk.line - 1 if error.line else 0, error.column)
     if helm_template(without_comments(chunk.text)):
         text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
@@ -386,14 +384,13 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
                 yield obj
             continue
         items, place = data.get("items"), (*prefix, "items")
-        if items.__class__ is not list or not items:
-            is_empty = items.__class__ is list
-            severity = Severity.WARNING if is_empty else Severity.ERROR
+        if items.__class__ is not list:
             text = f"`items` of a {data['kind']} must be a list: it is ignored"
-            if is_empty:
-                text = f"the {data['kind']} is empty"
-            yield Diagnostic("KV027", severity, text, document.locate(place))
+            yield Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
             continue
+        if not items:
+            text = f"the {data['kind']} is empty"
+            yield Diagnostic("KV027", Severity.WARNING, text, document.locate(place))
         listed = [(child, (*place, n)) for n, child in enumerate(items)]
         for index, (child, where) in enumerate(listed):
             if not is_mapping(child):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.go_time import parse_rfc3339
-from kyvsim.kubernetes.objects import Json, labels, metadata, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import check, diagnostics
@@ -163,7 +163,9 @@ def _load_policy(
             return None, diagnostics(document, problems)
         return read(data, document)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a document's fault is that document's error
-        return None, (_error("KV010", f"the policy cannot be read: {fault_text(error)}", document),)
+        return None, (
+            _refused("KV010", f"the policy cannot be read: {fault_text(error)}", document),
+        )
 
 
 def _key_of(name: str) -> tuple[str, str]:
@@ -182,13 +184,13 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
         text = "a PolicyException among policies is ignored: pass its file with --exception"
-        return _error("KV019", text, document)._replace(severity=Severity.WARNING)
+        return _refused("KV019", text, document)._replace(severity=Severity.WARNING)
     if document.data.__class__ is not dict:
-        return _error("KV010", "a policy must be a mapping", document)
+        return _refused("KV010", "a policy must be a mapping", document)
     if not api_version or not kind:
         missing = "kind" if api_version else "apiVersion"
         text = f"policy type not supported: no `{missing}`{advice_for(document)}"
-        return _error("KV010", text, document)
+        return _refused("KV010", text, document)
     group = split_api_version(api_version)[0]
     if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
         return _wrong_kind(document)
@@ -199,15 +201,15 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     return _wrong_kind(document, hint)
 
 
+def _refused(code: str, message: str, document: Document) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, document.locate(()))
+
+
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
     """Return the error about a document of another kind, with a hint."""
     shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
     text = f"policy type not supported: {shown}{hint or advice_for(document)}"
-    return _error("KV011", text, document)
-
-
-def _error(code: str, message: str, document: Document) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, document.locate(()))
+    return _refused("KV011", text, document)
 
 
 _PRIORITY = "polex.kyverno.io/priority"
@@ -228,42 +230,41 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
             continue
         name = sniff(document.data)
         if not is_exception(document.data):
-            if is_written(name):
-                hint = ": pass policies as arguments and exceptions with --exception"
-            else:
+            hint = ": pass policies as arguments and exceptions with --exception"
+            if not is_written(name):
                 known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
                 hint = likely(name, known)
             text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
             remarks.append(Diagnostic("KV011", Severity.ERROR, text, document.locate(())))
             continue
-        for_rules = name.startswith(f"{RULES_GROUP}/")
         data, problems = check(written_schema(name), document.data)
         remarks.extend(diagnostics(document, problems))
         if problems:
             continue
-        if for_rules:
-            spec = data["spec"]
-            exception = PolicyException(
-                name=text_field(metadata(data), "name"),
-                namespace=text_field(metadata(data), "namespace"),
-                exceptions=tuple(
-                    ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
-                    for entry in spec["exceptions"]
-                ),
-                match=read_match(spec["match"], ("spec", "match")),
-                conditions=read_conditions(spec.get("conditions"), ("spec", "conditions")),
-                pod_security=read_pod_security_exclusions(
-                    spec.get("podSecurity"), ("spec", "podSecurity")
-                ),
-                document=document,
-            )
-            rules.append(exception)
-            continue
-        policies.append(_build_for_policies(data, document))
+        if name.startswith(f"{RULES_GROUP}/"):
+            rules.append(_exception_from_rules(data, document))
+        else:
+            policies.append(_cel_exception(data, document))
     return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
 
 
-def _build_for_policies(data: Json, document: Document) -> CelException:
+def _exception_from_rules(data: KubernetesObject, document: Document) -> PolicyException:
+    spec, excluded = data["spec"], ("spec", "podSecurity")
+    return PolicyException(
+        name=text_field(metadata(data), "name"),
+        namespace=text_field(metadata(data), "namespace"),
+        exceptions=tuple(
+            ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
+            for entry in spec["exceptions"]
+        ),
+        match=read_match(spec["match"], ("spec", "match")),
+        conditions=read_conditions(spec.get("conditions"), ("spec", "conditions")),
+        pod_security=read_pod_security_exclusions(spec.get("podSecurity"), excluded),
+        document=document,
+    )
+
+
+def _cel_exception(data: Json, document: Document) -> CelException:
     spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
     end = None
     if spec.get("expiresAt"):

@@ -88,15 +88,27 @@ def changes_since(ref: str) -> Changes:
         settings = {
             "core.repositoryformatversion": "1",
             "extensions.objectformat": _git_line("rev-parse", "--show-object-format"),
-            **dict(_storage_settings()),
         }
-        _write(os.path.join(folder, "HEAD"), "ref: refs/heads/none\n")
-        _write(os.path.join(folder, "config"), "".join(_config_lines(settings)))
+        for line in _git_fields(_REPOSITORY, "config", "--local", "--no-includes", "-z", "--list"):
+            name, _, value = line.partition("\n")
+            if name.lower() in _STORAGE:
+                settings[name.lower()] = value or "true"
+        texts = {"HEAD": "ref: refs/heads/none\n", "config": ""}
+        for name, value in settings.items():
+            section, _, key = name.partition(".")
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            texts["config"] += f'[{section}]\n\t{key} = "{quoted}"\n'
+        for name, text in texts.items():
+            file = os.path.join(folder, name)
+            with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
+                stream.write(text)
         index = _path_of("index")
         own = os.path.dirname(index)
         copies = {index: "index"}
         # A split index has its larger part in files beside it.
-        copies |= {os.path.join(own, name): name for name in _names_in(own, "sharedindex.")}
+        with contextlib.suppress(OSError):
+            shared_indexes = [name for name in os.listdir(own) if name.startswith("sharedindex.")]
+            copies |= {os.path.join(own, name): name for name in shared_indexes}
         copies |= {_path_of(f"info/{name}"): os.path.join("info", name) for name in _INFO}
         for source, name in copies.items():
             if os.path.isfile(source):
@@ -152,32 +164,6 @@ def _clear_flags(place: _RepositoryPaths) -> None:
         ]
         if present:
             _git_output(place, ("update-index", option, "-z", "--stdin"), "\0".join(present))
-
-
-def _names_in(folder: str, beginning: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.startswith(beginning)]
-    except OSError:
-        return []
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.write(text)
-
-
-def _storage_settings() -> Iterator[tuple[str, str]]:
-    for line in _git_fields(_REPOSITORY, "config", "--local", "--no-includes", "-z", "--list"):
-        name, _, value = line.partition("\n")
-        if name.lower() in _STORAGE:
-            yield name.lower(), value or "true"
-
-
-def _config_lines(settings: Mapping[str, str]) -> Iterator[str]:
-    for name, value in settings.items():
-        section, _, key = name.partition(".")
-        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        yield f'[{section}]\n\t{key} = "{quoted}"\n'
 
 
 def _path_of(part: str) -> str:
@@ -282,8 +268,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
-    places = {program: program_on_path(program) for program in programs}
-    program, place = next(((program, at) for program, at in places.items() if at), ("", None))
+    places = ((program, program_on_path(program)) for program in programs)
+    program, place = next(((program, at) for program, at in places if at), ("", None))
     if place is None:
         raise RenderError(f"no program to render it is in PATH: {' or '.join(programs)}")
     words = (*_WORDS[program], *arguments)

@@ -222,10 +222,11 @@ def _has_rules(data: Json) -> bool:
     """Return whether there are rules like those of Kyverno's policies."""
     rules = _in_spec(data, "rules")
     for rule in rules if rules.__class__ is list else ():
-        match: Json = rule.get("match") if is_mapping(rule) else None
-        selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
-        if selects or (is_mapping(rule) and not RULE_BODIES.isdisjoint(rule)):
-            return True
+        if is_mapping(rule):
+            match = rule.get("match")
+            selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
+            if selects or not RULE_BODIES.isdisjoint(rule):
+                return True
     return False
 
 
@@ -284,7 +285,6 @@ def reading_command(data: Json) -> str:
 
 # Codes: KV026 no policy among what is given, KV029 inputs that seem to be swapped.
 
-
 _EXCHANGED = (
     "policies and resources seem to be swapped: pass policies as arguments and resources with -r"
 )
@@ -298,18 +298,10 @@ def misplaced_inputs(
     `empty_folders` were given for policies and have none.
     """
     named = tuple(policies)
-    stray = next(
-        (
-            document.locate(())
-            for document in named
-            if looks_like_object(document.data)
-            and not looks_like_policy(document.data)
-            and not is_related(document.data)
-        ),
-        None,
-    )
-    exchanged = not any(looks_like_policy(document.data) for document in named) and any(
-        looks_like_policy(document.data) for document in resources
+    others = (one for one in named if not looks_like_policy(one.data) and not is_related(one.data))
+    stray = next((one.locate(()) for one in others if looks_like_object(one.data)), None)
+    exchanged = not any(looks_like_policy(one.data) for one in named) and any(
+        looks_like_policy(one.data) for one in resources
     )
     if stray is None and exchanged and empty_folders:
         stray = Location(empty_folders[0])

@@ -173,33 +173,27 @@ def objects_among(documents: Iterable[Document]) -> Loaded:
     for document in documents:
         problem = _problem(document)
         if problem:
-            problems.append(problem)
+            code, path, text = problem
+            problems.append(Diagnostic(code, Severity.ERROR, text, document.locate(path)))
         else:
             objects.append(document)
     return tuple(objects), tuple(problems)
 
 
-def _problem(document: Document) -> Diagnostic | None:
+def _problem(document: Document) -> tuple[str, Path, str] | None:
     data = document.data
     if data.__class__ is not dict:
-        return _error(
-            document, "KV020", (), "a resource must be a map with `apiVersion` and `kind`"
-        )
+        return "KV020", (), "a resource must be a map with `apiVersion` and `kind`"
     for code, name in (("KV021", "apiVersion"), ("KV022", "kind")):
         value = data.get(name)
         if value is not None and value.__class__ is not str:
-            return _error(document, code, (name,), f"`{name}` must be a string")
+            return code, (name,), f"`{name}` must be a string"
         if not value:
-            text = f"the resource has no `{name}`{advice_for(document)}"
-            return _error(document, code, (), text)
+            return code, (), f"the resource has no `{name}`{advice_for(document)}"
     if data["apiVersion"].count("/") > 1:
-        message = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
-        return _error(document, "KV021", ("apiVersion",), message)
+        text = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
+        return "KV021", ("apiVersion",), text
     return None
-
-
-def _error(document: Document, code: str, path: Path, message: str) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, document.locate(path))
 
 
 def completed(document: Document, kinds: KindTable) -> Document:
@@ -209,15 +203,19 @@ def completed(document: Document, kinds: KindTable) -> Document:
     """
     data = document.data
     complete = data
+    kind = (split_api_version(data["apiVersion"])[0], data["kind"])
     if (
         document.review is None
         or text_field(document.review, "namespace")
-        or is_builtin(split_api_version(data["apiVersion"])[0], data["kind"])
-        or (split_api_version(data["apiVersion"])[0], data["kind"]) in kinds
+        or is_builtin(*kind)
+        or kind in kinds
     ):
         complete = _with_namespace(data, kinds)
-    if not document.has_no_null_maps:
-        complete = _without_null_maps(complete)
+    if not document.has_no_null_maps and any(map(_null_maps, _maps(data))):
+        complete = copy_tree(complete)
+        for node in _maps(complete):
+            for field in _null_maps(node):
+                node[field] = {}
     return document if complete is data else document._replace(data=complete)
 
 
@@ -252,17 +250,6 @@ def _null_maps(node: dict[str, Json]) -> list[str]:
     if MAP_FIELDS.isdisjoint(node):
         return []
     return [field for field in MAP_FIELDS if field in node and node[field] is None]
-
-
-def _without_null_maps(data: Json) -> Json:
-    """Return `data` with empty maps instead of nulls, at any depth."""
-    if not any(map(_null_maps, _maps(data))):
-        return data
-    root = copy_tree(data)
-    for node in _maps(root):
-        for field in _null_maps(node):
-            node[field] = {}
-    return root
 
 
 # Codes: KV075 a file without a definition, KV076 a definition that defines no kind.
