@@ -102,11 +102,15 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     namespace = inputs.namespace if inputs.kind.startswith("Namespaced") else ""
     cluster = GivenObjects((*objects_of(documents), *context.resources))
     request = None if obj is None else AdmissionRequest(Operation.CREATE, obj)
+    own = object_key(obj).namespace if obj is not None else ""
+    namespace_object = cluster.get("v1", "Namespace", "", own) if own else None
     values = {
         **constants(),
         "object": obj,
         "oldObject": {},
-        "namespaceObject": _namespace_of(obj, cluster),
+        "namespaceObject": (
+            None if namespace_object is None else {"spec": {}, "status": {}, **namespace_object}
+        ),
         "request": request_value(request) if request else None,
         "variables": {},
         "exceptions": {"allowedImages": [], "allowedValues": []},
@@ -132,13 +136,6 @@ def _environment(kind: str, system: System) -> Environment:
     if kind in _NATIVE:
         return kubernetes_environment(params=True, mutates=kind == _MUTATES)
     return kyverno_environment(kind, system.clock, system.entropy)
-
-
-def _namespace_of(obj: Json, cluster: GivenObjects) -> Json:
-    """Return the Namespace of an object, None if it is not given."""
-    namespace = object_key(obj).namespace if obj is not None else ""
-    namespace_object = cluster.get("v1", "Namespace", "", namespace) if namespace else None
-    return None if namespace_object is None else {"spec": {}, "status": {}, **namespace_object}
 
 
 def _chosen(

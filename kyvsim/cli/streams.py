@@ -150,7 +150,9 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
     )
     try:
         for batch in batches:
-            _write(stream, batch)
+            stream.flush()
+            stream.buffer.write(batch.encode("utf-8", "backslashreplace"))
+            stream.buffer.flush()
         stream.flush()
     except BrokenPipeError:
         abandon_stdout()
@@ -186,13 +188,6 @@ def _batches(pieces: Iterable[str], size: int) -> Iterator[str]:
             waiting.clear()
             length = 0
     yield "".join(waiting)
-
-
-def _write(stream: IO[str], text: str) -> None:
-    """Write UTF-8 independent of the locale; other characters are escaped."""
-    stream.flush()
-    stream.buffer.write(text.encode("utf-8", "backslashreplace"))  # type: ignore[attr-defined]
-    stream.buffer.flush()  # type: ignore[attr-defined]
 
 
 Item = TypeVar("Item")

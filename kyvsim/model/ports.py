@@ -85,7 +85,14 @@ class Meter:
         """Count steps that are about to be taken; raises BudgetError where they are too many."""
         self.left -= steps
         if self.left < 0:
-            raise self._error()
+            budget = self.budget
+            name, limit = "rule", budget.rule
+            if budget.resource and self.given == self._resource and self.given != budget.rule:
+                name, limit = "resource", budget.resource
+            elif budget.run and self.given == self._run and self.given != budget.rule:
+                name, limit = "run", budget.run
+            cause = f"the budget of {limit:,} steps for a {name} is spent"
+            raise BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
     def spend_text(self, length: int) -> None:
         """Count a text that is about to be made or read; raises BudgetError."""
@@ -126,16 +133,6 @@ class Meter:
         self._resource -= used
         self._run -= used
         self.given = self.left
-
-    def _error(self) -> BudgetError:
-        budget = self.budget
-        name, limit = "rule", budget.rule
-        if budget.resource and self.given == self._resource and self.given != budget.rule:
-            name, limit = "resource", budget.resource
-        elif budget.run and self.given == self._run and self.given != budget.rule:
-            name, limit = "run", budget.run
-        cause = f"the budget of {limit:,} steps for a {name} is spent"
-        return BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
 
 # The three ways in which evaluation sees the world outside: cluster, clock and entropy.

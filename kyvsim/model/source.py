@@ -143,19 +143,16 @@ def _written(document: Document, start: Location) -> Iterator[tuple[str, Locatio
     elif style in {"'", '"'}:
         column, line = column + 1, line[1:]
     for last in range(number, number + _MOST_LINES):
-        yield from _characters(line, style, Location(start.file, last, column))
+        first = Location(start.file, last, column)
+        at = 0
+        while at < len(line):
+            place = first._replace(column=first.column + at)
+            character, length = line[at], 1
+            if style == "'" and character == "'":
+                length = 2
+            elif style == '"' and character == "\\":
+                character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
+            at += length
+            if character.strip():
+                yield character, place
         column, line = 1, _line(document, last + 1)
-
-
-def _characters(line: str, style: str, start: Location) -> Iterator[tuple[str, Location]]:
-    at = 0
-    while at < len(line):
-        place = start._replace(column=start.column + at)
-        character, length = line[at], 1
-        if style == "'" and character == "'":
-            length = 2
-        elif style == '"' and character == "\\":
-            character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
-        at += length
-        if character.strip():
-            yield character, place
