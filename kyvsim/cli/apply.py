@@ -47,6 +47,7 @@ from kyvsim.cli.parameters import (
     Effect,
     PathType,
     bad_value,
+    flag_option,
     option,
     safe_option,
 )
@@ -115,24 +116,13 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "format: see --output-format.",
 )
 @formats_option(FORMATS, short=False)
-@safe_option(
-    "-p",
-    "--policy-report",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print a policy report (openreports.io).",
+@flag_option("-p", "--policy-report", group=OUTPUT, help="Print a policy report (openreports.io).")
+@flag_option("-t", "--table", group=OUTPUT, help="Print the results as a table.")
+@flag_option("--detailed-results", group=OUTPUT, help="Also show passed and skipped rules.")
+@flag_option(
+    "--explain", group=OUTPUT, help="Explain each result step by step, as `kyvsim explain` does."
 )
-@safe_option("-t", "--table", is_flag=True, group=OUTPUT, help="Print the results as a table.")
-@safe_option(
-    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed and skipped rules."
-)
-@safe_option(
-    "--explain",
-    is_flag=True,
-    group=OUTPUT,
-    help="Explain each result step by step, as `kyvsim explain` does.",
-)
-@safe_option("--diff", is_flag=True, group=OUTPUT, help="Show mutations as a line-by-line diff.")
+@flag_option("--diff", group=OUTPUT, help="Show mutations as a line-by-line diff.")
 @safe_option(
     "--show",
     type=click.Choice(tuple(detail.value for detail in Show)),
@@ -141,16 +131,11 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="Detail: `changes` groups identical findings, `all` lists every object, `objects` "
     "prints full objects.",
 )
-@safe_option(
-    "-i",
-    "--stdin",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print only the mutated resources, for piping into kubectl.",
+@flag_option(
+    "-i", "--stdin", group=OUTPUT, help="Print only the mutated resources, for piping into kubectl."
 )
-@safe_option(
+@flag_option(
     "--generate-exceptions",
-    is_flag=True,
     group=OUTPUT,
     help="Print PolicyExceptions that would exempt every failure.",
 )
@@ -162,9 +147,8 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     group=OUTPUT,
     help="Lifetime of the generated exceptions, such as 168h (0: unlimited).",
 )
-@safe_option(
+@flag_option(
     "--check-idempotent",
-    is_flag=True,
     group=EVALUATION,
     help="Run mutate rules twice and fail if the second run changes anything.",
 )
@@ -192,19 +176,9 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @jobs_option
 @fleet_options
 @colour_option
-@safe_option(
-    "--audit-warn",
-    is_flag=True,
-    group=STATUS,
-    help="Report failures of Audit policies as warnings.",
-)
+@flag_option("--audit-warn", group=STATUS, help="Report failures of Audit policies as warnings.")
 @warn_status_option
-@safe_option(
-    "--warn-no-pass",
-    is_flag=True,
-    group=STATUS,
-    help="Exit with --warn-exit-code if no rule passed.",
-)
+@flag_option("--warn-no-pass", group=STATUS, help="Exit with --warn-exit-code if no rule passed.")
 @refused_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:

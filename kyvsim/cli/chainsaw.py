@@ -14,7 +14,15 @@ from kyvsim.cli.options import (
     walking_options,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
-from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    PathType,
+    argument,
+    flag_option,
+    safe_option,
+)
 from kyvsim.cli.streams import close, print_diagnostics, shows_colours, write_out
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
@@ -70,10 +78,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     "or a values FILE.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed tests.")
-@safe_option(
-    "--timeline", is_flag=True, group=OUTPUT, help="Show the events of each cluster over time."
-)
+@flag_option("--fail-only", group=OUTPUT, help="Show only failed tests.")
+@flag_option("--timeline", group=OUTPUT, help="Show the events of each cluster over time.")
 @walking_options
 @colour_option
 @jobs_option

@@ -20,6 +20,7 @@ from kyvsim.cli.parameters import (
     OUTPUT,
     Settable,
     argument,
+    flag_option,
     is_flag,
     offering,
     origin_of,
@@ -69,9 +70,7 @@ class _Setting(NamedTuple):
         lambda ctx: (" ".join(words_of(context)) for context in command_contexts(ctx))
     ),
 )
-@safe_option(
-    "--all", "every", is_flag=True, group=OUTPUT, help="Also show options that are not set."
-)
+@flag_option("--all", "every", group=OUTPUT, help="Also show options that are not set.")
 @safe_option(
     "-o",
     "--output-format",
@@ -82,7 +81,7 @@ class _Setting(NamedTuple):
     group=OUTPUT,
     help="Output format.",
 )
-@safe_option("--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of .kyvsim.yaml.")
+@flag_option("--schema", group=OUTPUT, help="Print the JSON Schema of .kyvsim.yaml.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""

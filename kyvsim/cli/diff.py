@@ -18,7 +18,7 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.parameters import OUTPUT, safe_option
+from kyvsim.cli.parameters import OUTPUT, flag_option
 from kyvsim.cli.streams import (
     close,
     is_terminal,
@@ -53,14 +53,9 @@ the same policies are evaluated again with the request options (--as, --operatio
 )
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
-@safe_option(
-    "--messages", is_flag=True, group=OUTPUT, help="Also report results whose message changed."
-)
-@safe_option(
-    "--detailed-results",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also list results that are not failures one by one.",
+@flag_option("--messages", group=OUTPUT, help="Also report results whose message changed.")
+@flag_option(
+    "--detailed-results", group=OUTPUT, help="Also list results that are not failures one by one."
 )
 @strict_option
 @colour_option

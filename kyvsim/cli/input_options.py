@@ -17,6 +17,7 @@ from kyvsim.cli.options import (
     exception_option,
     file_option,
     list_option,
+    paths_option,
     refuse_urls,
     resource_option,
     time_option,
@@ -34,6 +35,7 @@ from kyvsim.cli.parameters import (
     argument,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
@@ -91,13 +93,12 @@ what_if_options = combined(
         group=REQUEST,
         help="Operation of the requests [default: CREATE, or UPDATE with --old-resource].",
     ),
-    list_option(
+    paths_option(
         "--old-resource",
         "--old-resources",
         group=REQUEST,
         help="Resources before an update; resources of the same name are evaluated as UPDATE"
         " requests. Repeatable.",
-        paths=True,
     ),
     safe_option(
         "--namespace-labels",
@@ -118,23 +119,17 @@ what_if_options = combined(
 
 
 rendering_options = combined(
-    list_option(
+    paths_option(
         "--helm",
         effect=Effect.RUNS,
-        group=INPUT,
         help="Render this Helm chart with `helm template` and evaluate the output. Repeatable.",
-        paths=True,
     ),
-    list_option(
-        "--helm-values", group=INPUT, help="Values file for --helm. Repeatable.", paths=True
-    ),
-    list_option(
+    paths_option("--helm-values", help="Values file for --helm. Repeatable."),
+    paths_option(
         "--kustomize",
         effect=Effect.RUNS,
-        group=INPUT,
         help="Render this kustomization with `kustomize build` or `kubectl kustomize` and "
         "evaluate the output. Repeatable.",
-        paths=True,
     ),
 )
 
@@ -157,21 +152,17 @@ _OPTIONS = combined(
     resource_option(
         "Resources to evaluate: files, folders or - for standard input. Repeatable.", shared=True
     ),
-    list_option(
+    paths_option(
         "--target-resource",
         "--target-resources",
         shared=True,
-        group=INPUT,
         help="Existing objects that mutate-existing rules may change. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--parameter-resource",
         "--parameter-resources",
         shared=True,
-        group=INPUT,
         help="Parameter objects of admission policy bindings. Repeatable.",
-        paths=True,
     ),
     exception_option(shared=True),
     file_option("-f", "--values-file", shared=True, help="Values file for variables in policies."),
@@ -192,41 +183,33 @@ _OPTIONS = combined(
         help="File with the requesting user's identity.",
     ),
     file_option("--context-file", shared=True, help="Data for context lookups of CEL policies."),
-    list_option(
+    paths_option(
         "--json",
         "json_files",
         shared=True,
-        group=INPUT,
         help="JSON/YAML payloads for policies in JSON mode. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--http-payload",
         shared=True,
-        group=INPUT,
         help="JSON files with requests for policies in HTTP mode. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--envoy-payload",
         shared=True,
-        group=INPUT,
         help="JSON files with requests for policies in Envoy mode. Repeatable.",
-        paths=True,
     ),
     crd_option("--crd-paths", "--crd-path", shared=True),
-    safe_option(
+    flag_option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
         shared=True,
-        is_flag=True,
         group=INPUT,
         help="Also read PolicyExceptions found in the resource files.",
     ),
-    safe_option(
+    flag_option(
         "--exceptions-within-policies",
         shared=True,
-        is_flag=True,
         group=INPUT,
         help="Also read PolicyExceptions found in the policy files.",
     ),
@@ -266,15 +249,12 @@ def input_options_of(metavar: str) -> Decorator:
 
 input_options = combined(
     input_options_of("POLICY..."),
-    list_option(
+    paths_option(
         "--policy",
-        group=INPUT,
         help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
-        paths=True,
     ),
-    safe_option(
+    flag_option(
         "--skip-others",
-        is_flag=True,
         group=INPUT,
         help="Ignore files without manifests even when named explicitly (for pre-commit).",
     ),

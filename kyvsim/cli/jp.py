@@ -13,7 +13,7 @@ import click
 from kyvsim.api.system import own_system
 from kyvsim.cli.command import Group
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import INPUT, OUTPUT, argument, offering, safe_option
+from kyvsim.cli.parameters import INPUT, OUTPUT, argument, flag_option, offering, safe_option
 from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions.table import functions
@@ -75,10 +75,8 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     "-i", "--input", "source", group=INPUT, help="Read the input from a JSON or YAML file."
 )
 @list_option("-q", "--query", group=INPUT, help="Read a query from a file.")
-@safe_option("-c", "--compact", is_flag=True, group=OUTPUT, help="Print compact JSON.")
-@safe_option(
-    "-u", "--unquoted", is_flag=True, group=OUTPUT, help="Print a string result without quotes."
-)
+@flag_option("-c", "--compact", group=OUTPUT, help="Print compact JSON.")
+@flag_option("-u", "--unquoted", group=OUTPUT, help="Print a string result without quotes.")
 @safe_option(
     "--batch", group=INPUT, help='Read lines {"expr", "input"} from a file (-: standard input).'
 )

@@ -25,7 +25,15 @@ from kyvsim.cli.options import (
     walking_options,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
+from kyvsim.cli.parameters import (
+    INPUT,
+    OUTPUT,
+    Effect,
+    PathType,
+    argument,
+    flag_option,
+    option,
+)
 from kyvsim.cli.streams import (
     is_terminal,
     print_stderr,
@@ -65,9 +73,8 @@ PATH is a file, a folder or - for standard input [default: .].
 @crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
 @extent_options
-@safe_option(
+@flag_option(
     "--skip-others",
-    is_flag=True,
     group=INPUT,
     help="Ignore files without policies even when named explicitly (for pre-commit).",
 )
@@ -78,9 +85,8 @@ PATH is a file, a folder or - for standard input [default: .].
     group=OUTPUT,
     help="Apply safe fixes and show them as a diff.",
 )
-@safe_option(
+@flag_option(
     "--diff",
-    is_flag=True,
     group=OUTPUT,
     help="Show safe fixes as a diff without applying them; exit status 1 if there are any.",
 )

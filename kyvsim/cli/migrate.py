@@ -36,6 +36,7 @@ from kyvsim.cli.parameters import (
     Effect,
     PathType,
     argument,
+    flag_option,
     option,
     safe_option,
 )
@@ -96,16 +97,14 @@ _AUTO = "auto"
     group=INPUT,
     help="Convert only rules that become policies of this kind.",
 )
-@safe_option(
+@flag_option(
     "--partial",
-    is_flag=True,
     group=EVALUATION,
     help="Also write policies without the rules that cannot be converted, and policies with "
     "a counterexample.",
 )
-@safe_option(
+@flag_option(
     "--check",
-    is_flag=True,
     group=EVALUATION,
     help="Compare each policy with its conversion as `kyvsim equal` does. Without it, only a"
     " few cases are tried.",

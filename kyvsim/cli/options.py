@@ -22,6 +22,7 @@ from kyvsim.cli.parameters import (
     PathType,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
@@ -59,10 +60,9 @@ _NEEDLESS = (
 )
 """Flags of Kyverno's command that have no effect here."""
 
-strict_option = safe_option(
+strict_option = flag_option(
     "--strict",
     shared=True,
-    is_flag=True,
     group=STATUS,
     help="Treat warnings about input as errors (exit status 2).",
 )
@@ -93,10 +93,9 @@ colour_option = combined(
         help="When to use colours [default: auto, on a terminal].",
     ),
     # What the reference calls it.
-    safe_option(
+    flag_option(
         "--remove-color",
         shared=True,
-        is_flag=True,
         hidden=True,
         callback=_set_colour,
         help="Same as --color never.",
@@ -122,17 +121,14 @@ jobs_option = safe_option(
     help="Number of worker processes (0: one per CPU, for large inputs).",
 )
 extent_options = combined(
-    safe_option(
-        "-q", "--quiet", shared=True, is_flag=True, group=OUTPUT, help="Show only failures."
-    ),
-    safe_option(
+    flag_option("-q", "--quiet", shared=True, group=OUTPUT, help="Show only failures."),
+    flag_option(
         "--verbose",
         shared=True,
-        is_flag=True,
         group=OUTPUT,
         help="Also show passed rules, input files and ignored files.",
     ),
-    safe_option("--statistics", shared=True, is_flag=True, group=OUTPUT, help="Print only counts."),
+    flag_option("--statistics", shared=True, group=OUTPUT, help="Print only counts."),
 )
 
 
@@ -162,32 +158,33 @@ def split_at_commas(value: str) -> list[str]:
     return next(csv.reader([value])) if '"' in value else value.split(",")
 
 
-def list_option(
-    *names: str, effect: Effect = Effect.NONE, paths: bool = False, **settings: Any
-) -> Decorator:
+def list_option(*names: str, effect: Effect = Effect.NONE, **settings: Any) -> Decorator:
     """Return an option that may repeat, as a tuple; it splits its values at commas."""
-    if paths:
-        settings["type"] = PathType()
     return option(*names, effect=effect, multiple=True, callback=at_commas, **settings)
+
+
+def paths_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
+    """Return an option for paths that are read; it may repeat and splits its values at commas."""
+    return list_option(*names, type=PathType(), group=group, **settings)
 
 
 def resource_option(text: str, *, shared: bool = False) -> Decorator:
     """Return --resource, with the text of its help."""
     names = ("-r", "--resource", "--resources")
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def exception_option(text: str = "PolicyExceptions.", *, shared: bool = False) -> Decorator:
     """Return --exception, with the text of its help."""
     names = ("-e", "--exception", "--exceptions")
     text = f"{text} Repeatable."
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def crd_option(*names: str, shared: bool = False) -> Decorator:
     """Return the option for CustomResourceDefinitions, with its spellings."""
     text = "CustomResourceDefinitions. Repeatable."
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def file_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
@@ -377,9 +374,7 @@ walking_options = combined(
         group=INPUT,
         help="Skip files and folders that match, with .gitignore syntax. Repeatable.",
     ),
-    safe_option(
-        "--no-ignore", shared=True, is_flag=True, group=INPUT, help="Ignore .kyvsimignore files."
-    ),
+    flag_option("--no-ignore", shared=True, group=INPUT, help="Ignore .kyvsimignore files."),
     safe_option(
         "--max-files",
         shared=True,
@@ -390,10 +385,9 @@ walking_options = combined(
         group=INPUT,
         help="Maximum number of files and folders read per path (0: unlimited).",
     ),
-    safe_option(
+    flag_option(
         "--show-ignored",
         shared=True,
-        is_flag=True,
         group=OUTPUT,
         help="List ignored files and documents with the reason.",
     ),

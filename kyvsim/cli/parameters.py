@@ -227,6 +227,7 @@ def option(*names: str, effect: Effect, **settings: Any) -> Decorator:
 
 safe_option = partial(click.option, cls=Option, effect=Effect.NONE)
 """The decorator for an option that discovered configurations may set."""
+flag_option = partial(safe_option, is_flag=True)
 
 
 def argument(*names: str, **settings: Any) -> Decorator:

@@ -17,7 +17,7 @@ from kyvsim.cli.options import (
     colour_option,
     exception_option,
     jobs_option,
-    list_option,
+    paths_option,
     print_ignored,
     refuse_urls,
     resource_option,
@@ -28,13 +28,13 @@ from kyvsim.cli.options import (
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import (
     EVALUATION,
-    INPUT,
     OUTPUT,
     REQUEST,
     STATUS,
     PathType,
     argument,
     bad_value,
+    flag_option,
     safe_option,
 )
 from kyvsim.cli.streams import (
@@ -103,12 +103,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @resource_option("Resources to create, in order; - for standard input. Repeatable.")
-@list_option(
+@paths_option(
     "--object",
     "--objects",
-    group=INPUT,
     help="Objects that exist before the policies, such as Roles. Repeatable.",
-    paths=True,
 )
 @exception_option()
 @safe_option(
@@ -177,11 +175,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Also run N interleavings of concurrent steps, or all that can differ.",
 )
 @jobs_option
-@list_option(
+@paths_option(
     "--compare",
     group=EVALUATION,
     help="Policies or scenario to run instead of POLICY, to compare with it.",
-    paths=True,
 )
 @safe_option(
     "--explain",
@@ -199,14 +196,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Exit with status 1 for hazards of this level or higher [default: error, or as in "
     "the scenario].",
 )
-@safe_option(
-    "--all", "--details", "every", is_flag=True, group=OUTPUT, help="Also show internal events."
-)
+@flag_option("--all", "--details", "every", group=OUTPUT, help="Also show internal events.")
 @walking_options
 @colour_option
-@safe_option(
-    "--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of scenario files."
-)
+@flag_option("--schema", group=OUTPUT, help="Print the JSON Schema of scenario files.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""

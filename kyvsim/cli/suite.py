@@ -53,6 +53,7 @@ from kyvsim.cli.parameters import (
     argument,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
@@ -107,11 +108,8 @@ _SECONDS = 120
 
 
 coverage_options = combined(
-    safe_option(
-        "--coverage",
-        is_flag=True,
-        group=COVERAGE,
-        help="Show rules, branches and outcomes that no row reached.",
+    flag_option(
+        "--coverage", group=COVERAGE, help="Show rules, branches and outcomes that no row reached."
     ),
     option(
         "--coverage-report",
@@ -140,9 +138,8 @@ def wants_coverage(options: Mapping[str, Any]) -> bool:
 
 
 mutants_options = combined(
-    safe_option(
+    flag_option(
         "--mutants",
-        is_flag=True,
         group=COVERAGE,
         help="Mutation testing: show changes to the policies that no test detects.",
     ),
@@ -326,21 +323,18 @@ or resource does not exist or if the rule never ran.
     group=EVALUATION,
     help="Run only matching rows; wildcards are allowed.",
 )
-@safe_option(
+@flag_option(
     "--lenient",
-    is_flag=True,
     group=EVALUATION,
     help="Count rows as Kyverno's CLI does: a row whose rule never ran passes.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed rows.")
-@safe_option(
-    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed rows and messages."
-)
+@flag_option("--fail-only", group=OUTPUT, help="Show only failed rows.")
+@flag_option("--detailed-results", group=OUTPUT, help="Also show passed rows and messages.")
 @strict_option
 @extent_options
 @colour_option
-@safe_option("--require-tests", is_flag=True, group=STATUS, help="Fail if there are no tests.")
+@flag_option("--require-tests", group=STATUS, help="Fail if there are no tests.")
 @option(
     "--update",
     effect=Effect.OVERWRITES,
@@ -364,9 +358,8 @@ or resource does not exist or if the rule never ran.
     group=OUTPUT,
     help="Folder for --create [default: .].",
 )
-@safe_option(
+@flag_option(
     "--watch",
-    is_flag=True,
     group=OUTPUT,
     help="Rerun affected tests when files change; Ctrl-C exits with the status of the last run.",
 )
