@@ -120,9 +120,8 @@ def old_objects(
             f"there is no old object for this resource{more}: it is evaluated as its own old object"
         )
         diagnostics.append(Diagnostic("KV038", Severity.WARNING, text, without[0].locate(())))
-    return MappingProxyType({key: document.data for key, document in by_key.items()}), tuple(
-        diagnostics
-    )
+    old = {key: document.data for key, document in by_key.items()}
+    return MappingProxyType(old), tuple(diagnostics)
 
 
 def _unused(document: Document, why: str) -> Diagnostic:
@@ -147,12 +146,9 @@ def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
         labels: dict[str, dict[str, str]] = {}
         for name, key, value in what_if.namespace_labels:
             labels.setdefault(name, {})[key] = value
-        namespaces: dict[str, Json] = {
-            name: {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": name, "labels": own},
-            }
+        kind = {"apiVersion": "v1", "kind": "Namespace"}
+        namespaces = {
+            name: {**kind, "metadata": {"name": name, "labels": own}}
             for name, own in labels.items()
         }
         values = values._replace(namespaces=MappingProxyType({**values.namespaces, **namespaces}))
@@ -178,11 +174,8 @@ def supposed_exceptions(
             diagnostics.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
     def counts(exception: PolicyException | CelException) -> bool:
-        return not any(
-            matches(pattern, name)
-            for pattern in patterns
-            for name in (exception.name, exception.key)
-        )
+        own = (exception.name, exception.key)
+        return not any(matches(pattern, name) for pattern in patterns for name in own)
 
     rules, policies = filter(counts, exceptions.rules), filter(counts, exceptions.policies)
     return Exceptions(tuple(rules), tuple(policies)), tuple(diagnostics)
@@ -295,19 +288,12 @@ def read_inputs(
     loaded = keep(load(inputs.resources, stdin, definitions, walking=walking))
     resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
-        written += tuple(
-            document for document in (*resources, *there) if is_exception(document.data)
-        )
-    empty = [
-        diagnostic.location.file
-        for diagnostic in diagnostics
-        if diagnostic.code == "KV026" and diagnostic.location
-    ]
+        written += tuple(one for one in (*resources, *there) if is_exception(one.data))
+    empty = [one.location.file for one in diagnostics if one.code == "KV026" and one.location]
     diagnostics.extend(misplaced_inputs(documents, resources, empty))
     before = len(diagnostics)
-    exceptions = keep(
-        supposed_exceptions(keep(_read_exceptions((*written, *within))), inputs.what_if)
-    )
+    given_exceptions = keep(load_exceptions((*written, *within)))
+    exceptions = keep(supposed_exceptions(given_exceptions, inputs.what_if))
     decisive += diagnostics[before:]
     targets, parameters = (
         keep(load_resources(paths, stdin, definitions, typing, walking=walking))
@@ -341,14 +327,6 @@ def read_inputs(
         old_objects=old_by_key,
         baseline=baseline,
     )
-
-
-def _read_exceptions(
-    documents: tuple[Document, ...],
-) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
-    if not documents:
-        return Exceptions(), ()
-    return load_exceptions(documents)
 
 
 def partition(

@@ -81,10 +81,8 @@ def _fixed(source: Source, check: Check) -> FixedFile:
     now, diagnostics = source, check(source)
     passed, size, ahead = 0, len(diagnostics), 0
     while True:
-        open_ones = [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None][
-            passed:
-        ]
-        batch = _without_overlaps(open_ones[:size])
+        open_ones = [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None]
+        batch = _without_overlaps(open_ones[passed:][:size])
         if not batch:
             if len(done) == ahead:
                 return FixedFile(source, now.text, tuple(done))
@@ -147,10 +145,6 @@ def with_fixes(
     return (fixed, then) if after <= before - gone else None
 
 
-_NOT_EVALUATED = frozenset({"KV019"})
-"""What `apply` reports about kinds that it does not evaluate."""
-
-
 def lint(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
@@ -205,9 +199,7 @@ def _findings(
         POLICIES,
         needed=not (walking.as_found or manifests),
     )
-    exceptions, _ = load_exceptions(
-        document for document in documents if is_exception(document.data)
-    )
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
@@ -236,9 +228,7 @@ def _findings(
         now=options.system.clock.now(),
     )
     diagnostics += run_checks((CheckSubject.DOCUMENTS,), inputs)
-    wrong = {
-        diagnostic.location for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
-    }
+    wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
@@ -246,9 +236,7 @@ def _findings(
         # Files that a hook names alone may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             diagnostics.append(problem)
-    ordered = _in_order(
-        diagnostic for diagnostic in diagnostics if is_reported(_file_of(diagnostic))
-    )
+    ordered = _in_order(one for one in diagnostics if is_reported(_file_of(one)))
     checked = sum(
         has_known_shape(document) or sniff(document.data) in native_schemas()
         for document in documents
@@ -256,18 +244,15 @@ def _findings(
     )
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
-    ordered = tuple(
-        with_reported_edits(diagnostic, texts.get(_file_of(diagnostic), ""))
-        for diagnostic in ordered
-    )
-    return Findings(ordered, checked, left_out, texts, tests)
+    fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
+    return Findings(fixable, checked, left_out, texts, tests)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
     policies, loaded = load_policies([document], READERS)
     if has_known_shape(document):
         yield from shape_diagnostics(document)
-        loaded = tuple(diagnostic for diagnostic in loaded if diagnostic.code not in _NOT_EVALUATED)
+        loaded = tuple(one for one in loaded if one.code != "KV019")  # `apply` does not evaluate it
     yield from loaded
     for policy in policies:
         yield from lint_policy(policy, options)

@@ -6,7 +6,7 @@ Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs, partition
@@ -157,10 +157,7 @@ def _compile_error(text: str) -> str:
     options = CompileOptions(own_system(), cel_exceptions=exceptions.policies, simulated=True)
     _, refused = compile_policies(policies, options)
     diagnostics = (*remarks, *wrong, *problems, *refused)
-    return next(
-        (diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR),
-        "",
-    )
+    return next((one.message for one in diagnostics if one.severity is Severity.ERROR), "")
 
 
 def _not_compiled(error: str) -> tuple[str, str]:
@@ -227,47 +224,43 @@ def _each_evidence(
 ) -> Iterator[Evidence | None]:
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     for pair in pairs:
-        is_compared = pair[0].is_whole and pair[1]
+        if not (pair[0].is_whole and pair[1]):
+            yield None
+            continue
         exception = pair[0].policy
-        if isinstance(exception, Policy):
-            compared = _Compared((pair,))
-        else:
-            named = {exception.policy for exception in exception.exceptions}
-            compared = _Compared(
-                tuple(other for other in pairs if other[0].policy.key in named), (pair,)
-            )
-        yield _evidence(compared, resources, seconds, cases) if is_compared else None
+        policies, exceptions = [pair], list[_Pair]()
+        if not isinstance(exception, Policy):
+            # An exception is compared with the policies that it names.
+            named = {entry.policy for entry in exception.exceptions}
+            policies = [other for other in pairs if other[0].policy.key in named]
+            exceptions = [pair]
+        yield _evidence(policies, exceptions, resources, seconds, cases)
 
 
 _Pair: TypeAlias = tuple[Conversion, str]
 
 
-class _Compared(NamedTuple):
-    """Policies and exceptions to compare, before and after."""
-
-    policies: tuple[_Pair, ...]
-    exceptions: tuple[_Pair, ...] = ()
-
-
 def _evidence(
-    compared: _Compared, resources: tuple[str, ...], seconds: float, cases: int = 0
+    policies: list[_Pair],
+    exceptions: list[_Pair],
+    resources: tuple[str, ...],
+    seconds: float,
+    cases: int,
 ) -> Evidence | None:
-    """Return the evidence on a pair; `cases` limits a short comparison."""
+    """Return the evidence on policies and exceptions; `cases` limits a short comparison."""
     inputs = EqualInputs(
-        old=tuple(map(_before, compared.policies)),
-        new=tuple(map(_after, compared.policies)),
+        old=tuple(map(_before, policies)),
+        new=tuple(map(_after, policies)),
         shared=ApplyInputs(
             policies=(),
             resources=resources,
-            exceptions=tuple(
-                text(exception) for exception in compared.exceptions for text in (_before, _after)
-            ),
+            exceptions=tuple(text(pair) for pair in exceptions for text in (_before, _after)),
         ),
         seconds=seconds,
         needs_cases=True,
         conditions=frozenset(
             _LIMITS[condition.name]
-            for conversion, _ in (*compared.policies, *compared.exceptions)
+            for conversion, _ in (*policies, *exceptions)
             for rule in conversion.rules
             for condition in rule.conditions
             if condition.name in _LIMITS

@@ -263,12 +263,8 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
     kinds = crd_kinds(document.data for document in scenario.objects)
     unsound = {policy.locate(()): _refused(policy, kinds) for policy in scenario.policies}
     _, excepted = load_exceptions(scenario.exceptions)
-    diagnostics = (
-        *diagnostics,
-        *(problem for problems in unsound.values() for problem in problems),
-        *excepted,
-    )
-    diagnostics = (*diagnostics, *_uncounted(scenario))
+    of_policies = (problem for problems in unsound.values() for problem in problems)
+    diagnostics = (*diagnostics, *of_policies, *excepted, *_uncounted(scenario))
     kept = (policy for policy in scenario.policies if _is_policy(policy.data))
     exceptions = (exception for exception in scenario.exceptions if _is_of_kyverno(exception.data))
     sound = scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
@@ -285,10 +281,7 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
             simulation = with_interleavings(interleavings_of(watched(orders)))
     # Diagnostics of the file have more details than those of the cluster.
     known = {place for place, remarks in unsound.items() if has_errors(remarks)}
-    diagnostics = (
-        *diagnostics,
-        *(diagnostic for diagnostic in simulation.diagnostics if diagnostic.location not in known),
-    )
+    diagnostics += tuple(one for one in simulation.diagnostics if one.location not in known)
     steps = (document for step in scenario.steps for document in step.objects)
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions, *steps)
     files = frozenset(document.file for document in given)

@@ -193,18 +193,10 @@ def create_test(creation: Creation) -> Created:
     """Return a manifest whose rows expect the current results."""
     file = os.path.join(creation.folder, creation.file_name)
     manifest = Manifest(
-        document=Document({}, file, 0, lambda _path: Location(file)),
-        policies=_relative(creation.policies, creation.folder),
-        resources=_relative(creation.resources, creation.folder),
-        targets=_relative(creation.targets, creation.folder),
-        params=(),
-        exceptions=(),
-        cluster_resources=(),
-        values_file="",
-        userinfo="",
-        context="",
-        payloads=(),
-        rows=(),
+        Document({}, file, 0, lambda _path: Location(file)),
+        _relative(creation.policies, creation.folder),
+        _relative(creation.resources, creation.folder),
+        _relative(creation.targets, creation.folder),
     )
     inputs = read_test(manifest, ())
     result = Created((), 0, (), inputs.diagnostics)

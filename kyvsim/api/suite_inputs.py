@@ -196,12 +196,9 @@ def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
     known = {policy.policy: policy for policy in compiled.policies if policy.policy.facts.has_rules}
 
     def rules(policy: Policy) -> Iterable[Rule]:
-        compiled_policy = known.get(policy)
-        return (
-            derived_rules(policy)
-            if compiled_policy is None
-            else [rule.rule for rule in compiled_policy.rules]
-        )
+        if policy in known:
+            return [rule.rule for rule in known[policy].rules]
+        return derived_rules(policy)
 
     return rules
 
@@ -240,11 +237,7 @@ def _outcasts(
     Kyverno's command reports the first as invalid, and does not know the others, or fails.
     """
     sound = {policy.policy.name for policy in compiled.policies}
-    refused = [
-        policy.document
-        for policy in policies
-        if policy.facts.has_rules and policy.name not in sound
-    ]
+    refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
     known = {policy.name for policy in policies if policy.facts.has_rules or policy.name in sound}
     return refused, [document for document in documents if _name(document) not in known]
 
@@ -270,11 +263,7 @@ def _name(document: Document) -> str:
 
 def _reason(document: Document, diagnostics: Iterable[Diagnostic]) -> str:
     start = document.locate(())
-    places = (
-        (diagnostic.location, diagnostic.message)
-        for diagnostic in diagnostics
-        if diagnostic.location
-    )
+    places = ((one.location, one.message) for one in diagnostics if one.location)
     own = (text for place, text in places if place.file == start.file and place.line >= start.line)
     return next(own, "the policy is invalid")
 
@@ -349,7 +338,5 @@ def _read_expected(path: str) -> tuple[Json, ...] | str:
     if os.path.isdir(path) or not os.path.lexists(path):
         return str(Diagnostic("KV001", Severity.ERROR, "no such file", Location(path)))
     documents, remarks = load_resources((path,), typing=AS_RESOURCES)
-    wrong = next(
-        (diagnostic for diagnostic in remarks if diagnostic.severity is Severity.ERROR), None
-    )
-    return objects_of(documents) if wrong is None else str(wrong)
+    wrong = (str(remark) for remark in remarks if remark.severity is Severity.ERROR)
+    return next(wrong, None) or objects_of(documents)
