@@ -17,8 +17,6 @@ from decimal import Decimal
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
-from urllib.parse import quote as percent_encoded
-from urllib.parse import unquote, urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -493,43 +491,17 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
     }
 )
 
-_PLAIN_IN_PATHS = "/$&+,:;=@"
-_PLAIN_IN_FRAGMENTS = "/$&+,:;=@?!()*"
-
 
 def _url(text: str) -> Json:
     try:
-        parse_url(text)
+        url = parse_url(text)
     except UrlError as error:
         raise CertificateError(f"x509: cannot parse URI {quote(text)}: {error}") from None
-    parts = urlsplit(text)
-    _, user, host = parts.netloc.rpartition("@")
-    if host.startswith(".") or not _is_domain(host):
+    if url.host.startswith(".") or not _is_domain(url.host):
         raise CertificateError(f"x509: cannot parse URI {quote(text)}: invalid domain")
-    opaque = bool(parts.scheme) and not parts.netloc and not parts.path.startswith("/")
-    path, raw_path = ("", "") if opaque else _plain_and_raw(parts.path, _PLAIN_IN_PATHS)
-    fragment, raw_fragment = _plain_and_raw(parts.fragment, _PLAIN_IN_FRAGMENTS)
-    return {
-        "Scheme": parts.scheme,
-        "Opaque": parts.path if opaque else "",
-        "User": {} if user else None,
-        "Host": host,
-        "Path": path,
-        "RawPath": raw_path,
-        "OmitHost": False,
-        "ForceQuery": text.endswith("?"),
-        "RawQuery": parts.query,
-        "Fragment": fragment,
-        "RawFragment": raw_fragment,
-    }
+    return url.as_json()
 
 
 def _is_domain(text: str) -> bool:
     dots = text.endswith(".") or ".." in text
     return not dots and all("!" <= char <= "~" for char in text)
-
-
-def _plain_and_raw(text: str, kept: str) -> tuple[str, str]:
-    """Return a text without its escapes, and as it stands unless Go would escape it so anyway."""
-    plain = unquote(text)
-    return plain, "" if percent_encoded(plain, safe=kept) == text else text
