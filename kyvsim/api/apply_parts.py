@@ -211,9 +211,7 @@ def _responses(
     for block in part:
         loaded = _loaded(block, table)
         seen[0].add_block(block.origin.name, loaded, seen[1])
-        if not block.mentions and any(
-            document.data["kind"] in work.kinds for document in loaded.resources
-        ):
+        if not block.mentions and any(one.data["kind"] in work.kinds for one in loaded.resources):
             raise NotStreamable(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=loaded.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)

@@ -190,9 +190,7 @@ def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     functions = _environment(kind, own_system()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
-            spelled = dict.fromkeys(
-                signature(name, overload) for overload in functions[name].overloads
-            )
+            spelled = dict.fromkeys(signature(name, one) for one in functions[name].overloads)
             yield name, tuple(spelled)
 
 

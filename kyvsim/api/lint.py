@@ -61,9 +61,7 @@ def fixed_files(
     remarks: Iterable[Diagnostic], sources: Iterable[Source], check: Check
 ) -> Iterator[FixedFile]:
     """Yield each file among `sources` that can be fixed, with all fixes."""
-    fixable = {
-        diagnostic.location.file for diagnostic in remarks if diagnostic.fix and diagnostic.location
-    }
+    fixable = {one.location.file for one in remarks if one.fix and one.location}
     for source in sources:
         if source.name in fixable:
             fixed = _fixed(source, check)

@@ -212,10 +212,7 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
 def with_counterexamples(migration: Migration) -> Migration:
     """Return a migration with evidence only where a few small cases show a difference."""
     evidences = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
-    shown = (
-        evidence if evidence and evidence.answer is Answer.COUNTEREXAMPLE else None
-        for evidence in evidences
-    )
+    shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in evidences)
     return migration._replace(evidence=tuple(shown))
 
 

@@ -171,9 +171,7 @@ def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
         yield from () if _is_plain(obj) else _errors_in(metadata_problems(obj, new=True))
         return
     is_part = is_beside_kustomization(document.file)
-    yield from _errors_in(
-        problem for problem in problems_of(obj) if not (is_part and _REQUIRED in problem)
-    )
+    yield from _errors_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
 
 
 _REQUIRED = "Required value"

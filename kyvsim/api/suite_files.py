@@ -80,9 +80,7 @@ def _goldens(manifest: ManifestOutcome) -> Iterator[Golden]:
 def _home(path: str, folders: list[str]) -> str:
     """Return the manifest folder that contains a path, or else the first folder."""
     whole = os.path.abspath(path)
-    holding = (
-        folder for folder in folders if whole.startswith(os.path.join(os.path.abspath(folder), ""))
-    )
+    holding = (one for one in folders if whole.startswith(os.path.join(os.path.abspath(one), "")))
     return next(holding, folders[0])
 
 

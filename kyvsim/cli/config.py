@@ -134,10 +134,7 @@ def _words(value: Any) -> list[str]:
 def _text(files: tuple[str, ...], entries: Iterable[_Setting]) -> Iterator[str]:
     """Yield the settings by command, in columns."""
     yield f"configuration: {safe_line(', '.join(files)) or 'none'}\n"
-    rows = [
-        (setting.command, setting.key, _shown(setting.value), safe_line(setting.origin))
-        for setting in entries
-    ]
+    rows = [(one.command, one.key, _shown(one.value), safe_line(one.origin)) for one in entries]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (1, 2)]
     last = ""
     for name, key, value, origin in rows:

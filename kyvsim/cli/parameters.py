@@ -267,11 +267,7 @@ def takes_several(parameter: click.Parameter) -> bool:
 
 def settable(command: click.Command) -> list[Settable]:
     """Return the parameters of a command that a configuration may set."""
-    return [
-        parameter
-        for parameter in command.params
-        if isinstance(parameter, Settable) and parameter.keys
-    ]
+    return [one for one in command.params if isinstance(one, Settable) and one.keys]
 
 
 def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location | None:

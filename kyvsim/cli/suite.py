@@ -467,10 +467,7 @@ def _run_once(
 def _with_demands(outcome: SuiteOutcome, options: Mapping[str, Any]) -> SuiteOutcome:
     """Return an outcome with what --require-tests and --strict demand."""
     if options["strict"]:
-        strict = (
-            manifest._replace(diagnostics=strictly(manifest.diagnostics))
-            for manifest in outcome.manifests
-        )
+        strict = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
         outcome = outcome._replace(
             manifests=tuple(strict), diagnostics=strictly(outcome.diagnostics)
         )

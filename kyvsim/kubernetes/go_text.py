@@ -292,9 +292,7 @@ def _bad_value(text: str, at: int) -> str:
     word = {"t": "true", "f": "false", "n": "null"}.get(text[at])
     if word is None:
         return _invalid(text[at], "looking for beginning of value")
-    fitting = next(
-        count for count in range(1, len(word)) if text[at + count : at + count + 1] != word[count]
-    )
+    fitting = next(n for n in range(1, len(word)) if text[at + n : at + n + 1] != word[n])
     place = f"in literal {word} (expecting '{word[fitting]}')"
     return _invalid(text[at + fitting : at + fitting + 1] or " ", place)
 

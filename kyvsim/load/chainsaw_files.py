@@ -97,9 +97,7 @@ class ReachableFiles:
         path = self.key(name)
         if not os.path.isdir(path):
             return self._read_object_file(path)
-        names = (
-            os.path.join(path, entry) for entry in self._entries(path) if is_manifest_name(entry)
-        )
+        names = (os.path.join(path, one) for one in self._entries(path) if is_manifest_name(one))
         files = [file for file in names if not os.path.isdir(file)]
         return _merged([self._read_object_file(self.key(file)) for file in files], path)
 

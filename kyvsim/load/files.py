@@ -43,11 +43,9 @@ def find(pattern: str, on_error: _OnError) -> list[str]:
     paths = sorted(dict.fromkeys(_expand(root, parts, on_error)))
     folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
     return [
-        path
-        for path in paths
-        if not any(
-            path.startswith(above) and path != above.rstrip(os.path.sep) for above in folders
-        )
+        one
+        for one in paths
+        if not any(one.startswith(above) and one != above.rstrip(os.path.sep) for above in folders)
     ]
 
 
@@ -55,9 +53,7 @@ def may_find(pattern: str, place: str) -> bool:
     """Return whether a pattern matches a real path or a folder above it, existing or not."""
     wide = os.path.realpath(pattern).replace(f"**{os.path.sep}", "*")
     wildcards = (wide, os.path.join(wide, "*"))
-    return glob.has_magic(pattern) and any(
-        fnmatch.fnmatchcase(place, wildcard) for wildcard in wildcards
-    )
+    return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in wildcards)
 
 
 def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:

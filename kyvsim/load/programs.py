@@ -159,9 +159,7 @@ def _clear_flags(place: _RepositoryPaths) -> None:
     flagged = {"--no-assume-unchanged": str.islower, "--no-skip-worktree": "Ss".__contains__}
     for option, has_flag in flagged.items():
         paths = [path for tag, path in tagged if has_flag(tag)]
-        present = [
-            path for path in paths if os.path.lexists(os.path.join(place.folder or "", path))
-        ]
+        present = [one for one in paths if os.path.lexists(os.path.join(place.folder or "", one))]
         if present:
             _git_output(place, ("update-index", option, "-z", "--stdin"), "\0".join(present))
 

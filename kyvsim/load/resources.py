@@ -159,9 +159,7 @@ class LoadedText(NamedTuple):
 def resources_among(documents: Iterable[Document | Diagnostic], kinds: KindTable) -> LoadedText:
     """Return the resources among the documents of a text, with the kinds of definitions."""
     every = tuple(documents)
-    objects, problems = objects_among(
-        document for document in every if isinstance(document, Document)
-    )
+    objects, problems = objects_among(one for one in every if isinstance(one, Document))
     remarks = tuple(document for document in every if isinstance(document, Diagnostic))
     return LoadedText(tuple(completed(document, kinds) for document in objects), remarks, problems)
 

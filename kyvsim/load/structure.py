@@ -58,9 +58,7 @@ def check(schema: SchemaNode, data: Json) -> tuple[Json, tuple[Problem, ...]]:
     filled = completed(data, schema)
     findings = findings_as_written(filled, schema)
     of_wrong_type = {finding.path for finding in findings if finding.word == "type"}
-    findings += (
-        finding for finding in duplicates(filled, schema) if finding.path not in of_wrong_type
-    )
+    findings += (one for one in duplicates(filled, schema) if one.path not in of_wrong_type)
     return filled, tuple(map(worded, findings))
 
 

@@ -97,10 +97,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
             remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
         content, problems = _content(entry, document)
         remarks += problems
-        projections = tuple(
-            (projection["name"], projection["path"])
-            for projection in entry.get("projections") or ()
-        )
+        projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
     images = load_image_data(document.data.get("images"))
     return Mocks(calls, data, images), tuple(remarks)
