@@ -472,6 +472,11 @@ def parse_duration(text: str) -> int | None:
     return None if total == _LIMIT else total
 
 
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as `1m30s`, 0 where Go refuses it."""
+    return (parse_duration(text) or 0) / SECOND
+
+
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:
     """Return one part in nanoseconds; the fraction goes through a float as in Go."""
     if len(whole.lstrip("0")) > 19:

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
-from kyvsim.kubernetes.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.quantities import seconds
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.folders import USUAL, Walking, is_manifest_name
@@ -116,11 +116,6 @@ def timeouts_in(data: Mapping[str, Json]) -> dict[str, float]:
     """Return the timeouts of a block, in seconds, by field of `Timeouts`."""
     given = data.get("timeouts", {})
     return {"check" if name == "assert" else name: seconds(text) for name, text in given.items()}
-
-
-def seconds(text: str) -> float:
-    """Return the seconds of a valid duration."""
-    return (parse_duration(text) or 0) / SECOND
 
 
 # Codes: KV063 a configuration that cannot be used, KV064 an ignored field of a configuration.

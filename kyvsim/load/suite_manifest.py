@@ -36,15 +36,10 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
     for index, row in _rows(data):
         fields += [(("results", index, old), new) for old, new in _ROW if old in row]
     fix = current_format(document) if fields else None
+    texts = ((path, f"`{path[-1]}` is deprecated: use `{new}`") for path, new in fields)
     return tuple(
-        Diagnostic(
-            "KV040",
-            Severity.ERROR,
-            f"`{path[-1]}` is deprecated: use `{new}`",
-            document.locate(path),
-            fix=fix,
-        )
-        for path, new in fields
+        Diagnostic("KV040", Severity.ERROR, text, document.locate(path), fix=fix)
+        for path, text in texts
     )
 
 
@@ -119,12 +114,7 @@ def _current_rows(document: Document) -> Iterator[TextChange]:
 # manifest, KV049 a folder without manifests.
 # upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 
-_PAYLOADS = (
-    (PayloadMode.JSON, "jsonPayloads"),
-    (PayloadMode.HTTP, "httpPayloads"),
-    (PayloadMode.ENVOY, "envoyPayloads"),
-)
-_FLAG = "is"
+_PAYLOADS = tuple((mode, f"{mode.value.lower()}Payloads") for mode in PayloadMode)
 
 
 def find_manifests(
@@ -250,7 +240,7 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
         clone_source=entry.get("cloneSourceResource", ""),
         fails_on_missing=entry.get("failOnMissingResources", False),
         path=("results", index),
-        flags=tuple(name for name in entry if name.startswith(_FLAG) and entry[name]),
+        flags=tuple(name for name in entry if name.startswith("is") and entry[name]),
     )
 
 
