@@ -24,7 +24,7 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine.world import GivenObjects
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.kind import request_value
 from kyvsim.load.files import Source
@@ -161,7 +161,7 @@ def _chosen(
     return None, (Diagnostic("KV078", Severity.ERROR, text, Location(documents[0].file)),)
 
 
-def _names(data: Json) -> tuple[str, ...]:
+def _names(data: object) -> tuple[str, ...]:
     """Return the names that select an object, the full name last."""
     key = object_key(data)
     short = (key.name, f"{key.kind}/{key.name}")

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.documents import (
@@ -85,7 +85,7 @@ class WhatIf(NamedTuple):
 AS_GIVEN = WhatIf()
 
 
-def old_key(obj: Json) -> OldKey:
+def old_key(obj: object) -> OldKey:
     """Return the key that an object and its old state share."""
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind, key.namespace, key.name
@@ -385,7 +385,7 @@ _Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], 
 
 
 def _read_terms(
-    inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[Json]
+    inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[KubernetesObject]
 ) -> tuple[_Terms, tuple[Diagnostic, ...]]:
     """Return values, user, old objects and baseline, with the assumptions instead."""
     what_if = inputs.what_if
@@ -451,7 +451,10 @@ def _read_context(
 
 
 def given_world(
-    cluster: ClusterView, values: Values | None, context: ContextData, targets: tuple[Json, ...]
+    cluster: ClusterView,
+    values: Values | None,
+    context: ContextData,
+    targets: tuple[KubernetesObject, ...],
 ) -> World:
     """Return what rules read besides the object, from what was given."""
     return World(

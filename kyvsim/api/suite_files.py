@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
-from kyvsim.kubernetes.objects import Json, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -232,7 +232,7 @@ def _listed(paths: Iterable[str], folder: str) -> list[str]:
     return [path.replace(os.sep, "/") for path in _relative(paths, folder)]
 
 
-def _stream(objects: Iterable[Json]) -> str:
+def _stream(objects: Iterable[KubernetesObject]) -> str:
     return "---\n".join(map(to_yaml, objects))
 
 

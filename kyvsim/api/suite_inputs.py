@@ -12,7 +12,7 @@ from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
@@ -204,7 +204,7 @@ def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
 
 
 def _read_resources(
-    manifest: Manifest, definitions: tuple[Json, ...], reader: _Reader
+    manifest: Manifest, definitions: tuple[KubernetesObject, ...], reader: _Reader
 ) -> tuple[Document, ...]:
     paths = reader.paths(manifest.resources)
     loaded = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))

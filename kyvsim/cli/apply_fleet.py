@@ -34,7 +34,7 @@ from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import RenderOptions, Show, painter
 
 
-def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+def check_fleet(options: Mapping[str, object], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError for options that contradict each other."""
     engine, partials = options["engine"], options["partials"]
     for name in ("scheduler", "partials_format", "resume", "cluster_per", "piece_size"):

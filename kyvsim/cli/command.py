@@ -248,7 +248,7 @@ class NoConfig(Option):
         self.reads_settings = reads_settings
 
     def handle_parse_result(
-        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+        self, ctx: click.Context, opts: Mapping[str, object], args: list[str]
     ) -> tuple[Any, list[str]]:
         """Read the settings of the command, except for --help."""
         result = super().handle_parse_result(ctx, opts, args)
@@ -372,7 +372,7 @@ def _read_levels(ctx: click.Context, configuration: Configuration, settings: Set
 
 def _read_key(
     parameter: Settable,
-    value: Json,
+    value: object,
     configuration: Configuration,
     path: tuple[str, ...],
     settings: Settings,
@@ -395,7 +395,7 @@ def _read_key(
     settings.origins[parameter.name or ""] = place
 
 
-def _value_of(parameter: Settable, value: Json, folder: str) -> Any:
+def _value_of(parameter: Settable, value: object, folder: str) -> Any:
     """Return a value for click; raises ValueError with the expected type."""
     if is_flag(parameter):
         if isinstance(value, bool):

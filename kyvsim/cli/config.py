@@ -144,7 +144,7 @@ def _text(files: tuple[str, ...], entries: Iterable[_Setting]) -> Iterator[str]:
         yield f"  {key.ljust(widths[0])}  {value.ljust(widths[1])}  {origin}\n"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, list):
         return safe_line(", ".join(value)) or '""'
     if value is None:

@@ -70,7 +70,7 @@ def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -
 
 def explain_applied(
     given: tuple[ApplyInputs, bytes | None],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     chosen: Chosen,
     ctx: click.Context,
 ) -> int:

@@ -402,7 +402,7 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     )
 
 
-def is_rendered(options: Mapping[str, Any]) -> bool:
+def is_rendered(options: Mapping[str, object]) -> bool:
     """Return whether manifests are rendered."""
     return bool(options["helm"] or options["kustomize"])
 

@@ -105,7 +105,7 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     return OK
 
 
-def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> int:
+def _answer(text: str, data: object, system: System, options: dict[str, Any]) -> int:
     try:
         result = compile_query(text, system).evaluate(data)
     except QuerySyntaxError as error:

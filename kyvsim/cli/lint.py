@@ -140,7 +140,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 def _after_fixes(
     fixed: tuple[FixedFile, ...],
     findings: Findings,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     check: Callable[[], Findings],
     *,
     shows: bool,

@@ -62,7 +62,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return OK
 
 
-def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "ProjectSettings":
+def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> "ProjectSettings":
     """Return the settings in the editor's folder, with diagnostics."""
     from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — likewise
 

@@ -133,7 +133,7 @@ extent_options = combined(
 
 
 def extent_of(
-    options: Mapping[str, Any], ctx: click.Context, wider: Iterable[str]
+    options: Mapping[str, object], ctx: click.Context, wider: Iterable[str]
 ) -> dict[str, Any]:
     """Return options in which --verbose sets those of `wider`; raises UsageError."""
     chosen = [name for name in ("quiet", "verbose", "statistics") if options[name]]
@@ -279,7 +279,7 @@ def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
 
 
 def _refused(names: tuple[str, ...], is_flag: bool, message: str) -> Decorator:
-    def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
         del param
         if value:
             raise click.UsageError(message, ctx)
@@ -359,7 +359,7 @@ fleet_options = combined(
 )
 
 
-def is_distributed(options: Mapping[str, Any]) -> bool:
+def is_distributed(options: Mapping[str, object]) -> bool:
     """Return whether an option for distributed runs is given."""
     names = ("engine", "scheduler", "partials", "partials_format", "resume", "cluster_per")
     return any(options[name] for name in (*names, "piece_size"))
@@ -411,7 +411,7 @@ def print_evaluated_files(policies: Iterable[Policy]) -> None:
         print_stderr(safe_line(f"{file}: read: {counted(number, 'policy')}"))
 
 
-def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
+def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, object]) -> None:
     """Print the ignored files and documents if --show-ignored is given."""
     for folder in dict.fromkeys(left_out) if options["show_ignored"] else ():
         print_stderr(safe_line(f"{folder.location}: ignored: {folder.message}"))

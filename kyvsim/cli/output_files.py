@@ -15,7 +15,7 @@ import click
 from kyvsim.cli.command import configuration_files
 from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError, print_stderr, writing_to
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import metadata
 from kyvsim.load.files import may_find
 from kyvsim.load.folders import is_manifest_name
 from kyvsim.load.scratch import ScratchFiles
@@ -46,7 +46,7 @@ class ReadPath(NamedTuple):
 
 
 def refuse_overwriting(
-    written: Iterable[tuple[str, str]], options: Mapping[str, Any], ctx: click.Context
+    written: Iterable[tuple[str, str]], options: Mapping[str, object], ctx: click.Context
 ) -> None:
     """Raise UsageError if two of the outputs (name, path) are one file, or one is an input."""
     places: dict[str, str] = {}
@@ -78,7 +78,7 @@ def refuse_named(
             raise click.UsageError(f"{name} {_WOULD_OVERWRITE.format(path)}", ctx)
 
 
-def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
+def reader_of(options: Mapping[str, object], ctx: click.Context) -> Callable[[str], bool]:
     """Return a function that returns whether a path is a file that the run reads."""
     reads = _reader(options, ctx)
 
@@ -106,7 +106,7 @@ def refuse_existing(paths: Iterable[str]) -> None:
 
 
 def _reader(
-    options: Mapping[str, Any], ctx: click.Context, output: str = ""
+    options: Mapping[str, object], ctx: click.Context, output: str = ""
 ) -> Callable[[str], bool]:
     """Return a function that returns whether the run reads a real path, for an output's name."""
     settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
@@ -435,7 +435,7 @@ class ObjectFiles:
         self._temporary.clear()
         self._scratch.close()
 
-    def _append(self, place: str, obj: Json) -> None:
+    def _append(self, place: str, obj: object) -> None:
         is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
         lead = "---\n" if is_begun else ""
         temporary = self._temporary.get(place) or self._open(place)
@@ -457,7 +457,7 @@ class ObjectFiles:
         return temporary
 
 
-def _name(obj: Json) -> str:
+def _name(obj: object) -> str:
     meta = metadata(obj)
     return str(meta.get("name") or meta.get("generateName") or "unnamed")
 

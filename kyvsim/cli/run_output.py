@@ -149,7 +149,7 @@ def streams(chosen: Chosen) -> bool:
 def shown_pieces(
     run: Run,
     chosen: Chosen,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     files: ReportFiles,
     *,
     view: StreamingDocument | None = None,
@@ -169,7 +169,7 @@ def shown_pieces(
             files.write(index, closing)
 
 
-def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | None:
+def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet | None:
     """Return the documents of the formats for a run in parts, None if one needs all responses."""
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or any(FORMATS[name].single_process for name in names):
@@ -177,13 +177,13 @@ def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | No
     return DocumentSet(len(names), lambda run: _documents(run, chosen, options))
 
 
-def _documents(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
+def _documents(run: Run, chosen: Chosen, options: Mapping[str, object]) -> list[StreamingDocument]:
     begun = [FORMATS[chosen.shown].write(run, render_options_of(chosen, options))]
     plain = _plain_render_options(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
-def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
+def render_options_of(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions:
     """Return the options for standard output."""
     plain = _plain_render_options(options)
     if not is_for_people(chosen):
@@ -192,7 +192,7 @@ def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptio
     return plain._replace(colours=colours, width=shown_width(sys.stdout))
 
 
-def summary_style(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
+def summary_style(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions | None:
     """Return the style of the closing line; None for a single line."""
     own = render_options_of(chosen, options)
     return own if chosen.shown == _VIEW and own.show is not Show.OBJECTS else None

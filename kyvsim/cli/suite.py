@@ -131,7 +131,7 @@ coverage_options = combined(
 """Each of them switches coverage on."""
 
 
-def wants_coverage(options: Mapping[str, Any]) -> bool:
+def wants_coverage(options: Mapping[str, object]) -> bool:
     """Return whether one of the options is given."""
     names = ("coverage", "coverage_report", "coverage_threshold")
     return any(options[name] not in {False, (), None} for name in names)
@@ -155,7 +155,7 @@ mutants_options = combined(
 """A minimum score switches mutation testing on, too."""
 
 
-def wants_mutants(options: Mapping[str, Any]) -> bool:
+def wants_mutants(options: Mapping[str, object]) -> bool:
     """Return whether one of the options is given."""
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
 
@@ -234,7 +234,7 @@ class Clock(NamedTuple):
 MACHINE = Clock()
 
 
-def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+def check_watch(options: Mapping[str, object], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError for options that contradict --watch."""
     for is_given, other, reason in (
         (options["update"], "--update", "each run would write the files again"),
@@ -252,7 +252,9 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
         raise click.UsageError(text, ctx)
 
 
-def watch(run: SuiteRun, chosen: Chosen, options: Mapping[str, Any], clock: Clock) -> SuiteOutcome:
+def watch(
+    run: SuiteRun, chosen: Chosen, options: Mapping[str, object], clock: Clock
+) -> SuiteOutcome:
     """Show each round; return the last outcome after an interrupt or when the reader is gone.
 
     An interrupt in the first round is raised.
@@ -506,7 +508,7 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     return outcome._replace(not_updated=write_updates(updates))
 
 
-def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, object]) -> bool:
     """Write a format to standard output; return whether the reader still exists."""
     shown = FORMATS[chosen.shown]
     suite_options = _suite_options(options)._replace(

@@ -23,7 +23,7 @@ class GivenSchema:
 
     __slots__ = ("words",)
 
-    def __init__(self, words: Mapping[str, Json]) -> None:
+    def __init__(self, words: Mapping[str, object]) -> None:
         self.words = words
 
 

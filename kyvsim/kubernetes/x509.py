@@ -243,7 +243,7 @@ def _has_small_numbers(name: str) -> bool:
     return all(int(part) < 1 << 31 for part in name.split("."))
 
 
-def _add(fields: _Fields, name: str, value: Json) -> None:
+def _add(fields: _Fields, name: str, value: object) -> None:
     fields[name] = [*(fields[name] or ()), value]
 
 
@@ -305,7 +305,7 @@ _KINDS: Final = MappingProxyType(
 """Kinds of names: the fields of an alternative name, and of a constraint."""
 
 
-def _is_url(name: Any) -> bool:
+def _is_url(name: object) -> bool:
     return type(name).__name__ == "UniformResourceIdentifier"
 
 
@@ -321,7 +321,7 @@ def _alternative_names(fields: _Fields, value: Any) -> bool:
     return understood
 
 
-def _address(address: Any) -> str:
+def _address(address: object) -> str:
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)
 
@@ -444,12 +444,12 @@ def _policies(fields: _Fields, value: Any) -> bool:
     return True
 
 
-def _policy_mappings(_: _Fields, __: Any) -> bool:
+def _policy_mappings(_: _Fields, __: object) -> bool:
     raise CertificateError("x509: policy mappings are not supported")
 
 
 def _limits(**attributes: str) -> _Reader:
-    def read(fields: _Fields, value: Any) -> bool:
+    def read(fields: _Fields, value: object) -> bool:
         for name, attribute in attributes.items():
             number = getattr(value, attribute)
             if number is not None:

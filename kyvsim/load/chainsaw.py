@@ -98,7 +98,7 @@ def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
     )
 
 
-def foreign_in(data: Mapping[str, Json]) -> str:
+def foreign_in(data: Mapping[str, object]) -> str:
     """Return what a block needs that cannot be simulated, or ""."""
     if data.get("cluster"):
         return f"the cluster `{data['cluster']}`, which is not the test's own"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import (
@@ -124,7 +124,7 @@ def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
             yield (field,), f"{text}: an API server rejects such a request"
 
 
-def _texts(data: Json, *names: str) -> tuple[str, ...]:
+def _texts(data: object, *names: str) -> tuple[str, ...]:
     return tuple(text_field(data, name) for name in names)
 
 
@@ -338,7 +338,7 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place)
 
 
-def is_list(data: Json) -> bool:
+def is_list(data: object) -> bool:
     """Return whether an object is a `List`, or a typed one (PodList).
 
     A custom resource may be called `AllowList` and have `items` that are no objects.
@@ -354,7 +354,7 @@ def is_list(data: Json) -> bool:
     return holds_objects or is_builtin(group, kind.removesuffix("List"))
 
 
-def holds_others(data: Json) -> bool:
+def holds_others(data: object) -> bool:
     """Return whether a map is a list or a review, which contain objects."""
     kind = text_field(data, "kind")
     if not kind.endswith("List"):  # as of nearly all
@@ -362,7 +362,7 @@ def holds_others(data: Json) -> bool:
     return is_list(data)
 
 
-def _is_review(data: Json) -> bool:
+def _is_review(data: object) -> bool:
     """Return whether a map is an AdmissionReview."""
     group, _ = split_api_version(text_field(data, "apiVersion"))
     return text_field(data, "kind") == _REVIEW and group == "admission.k8s.io"
@@ -401,7 +401,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         )
 
 
-def typed(item: Json, parent: Json) -> Json:
+def typed(item: KubernetesObject, parent: KubernetesObject) -> Json:
     """Return the item of a list with its inherited type."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):

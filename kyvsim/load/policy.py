@@ -93,7 +93,7 @@ def load_bindings(
     return tuple(bindings), tuple(remarks)
 
 
-def is_binding(data: Json) -> bool:
+def is_binding(data: object) -> bool:
     """Return whether data is a binding of a supported kind of policies."""
     name = sniff(data)
     return name.endswith("AdmissionPolicyBinding") and name in native_schemas()
@@ -122,18 +122,18 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     return cleared, (Diagnostic("KV227", Severity.WARNING, text, place),)
 
 
-def is_shared_data(data: Json) -> bool:
+def is_shared_data(data: object) -> bool:
     """Return whether data is a GlobalContextEntry."""
     group = split_api_version(text_field(data, "apiVersion"))[0]
     return (group, text_field(data, "kind")) == (RULES_GROUP, "GlobalContextEntry")
 
 
-def sniff(data: Json) -> str:
+def sniff(data: object) -> str:
     """Return `apiVersion/kind` of a document; missing parts are empty."""
     return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
 
 
-def is_exception(data: Json) -> bool:
+def is_exception(data: object) -> bool:
     """Return whether a document is a supported PolicyException."""
     return text_field(data, "kind") == "PolicyException" and is_written(sniff(data))
 

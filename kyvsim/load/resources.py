@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     is_namespaced,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import MAP_FIELDS, Json, Path, text_field
+from kyvsim.kubernetes.objects import MAP_FIELDS, Json, KubernetesObject, Path, text_field
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -107,7 +107,7 @@ def partition_by_kind(
 def load_resources(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
-    crds: Iterable[Json] = (),
+    crds: Iterable[KubernetesObject] = (),
     typing: Typing = AS_RESOURCES,
     *,
     walking: Walking = USUAL,
@@ -230,7 +230,7 @@ def _with_namespace(data: Json, kinds: KindTable) -> Json:
     return {**data, "metadata": {**metadata, "namespace": "default"}}
 
 
-def _maps(root: Json) -> Iterator[dict[str, Json]]:
+def _maps(root: object) -> Iterator[dict[str, Json]]:
     """Yield the maps inside an object, except in lists of lists, as upstream does."""
     pending = [root]
     for node in pending:

@@ -188,7 +188,7 @@ def scenario_schemas() -> Mapping[str, SchemaNode]:
     return load_schemas("scenario.json")
 
 
-def is_scenario(data: Json) -> bool:
+def is_scenario(data: object) -> bool:
     """Return whether a document is meant as a scenario."""
     return text_field(data, "apiVersion").startswith("kyvsim/") or sniff(data) == SCENARIO
 

@@ -66,7 +66,7 @@ def current_format(document: Document) -> Fix | None:
     return Fix("use the current format", changes) if changes else None
 
 
-def _rows(data: Json) -> Iterator[tuple[int, Json]]:
+def _rows(data: object) -> Iterator[tuple[int, Json]]:
     rows = data.get("results") if data.__class__ is dict else None
     for index, row in enumerate(rows if rows.__class__ is list else ()):
         if row.__class__ is dict:
@@ -252,7 +252,7 @@ def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, 
         return document, ()
     diagnostics: list[Diagnostic] = []
 
-    def respelled(fields: Json, names: Mapping[str, Json], path: Path) -> Json:
+    def respelled(fields: object, names: Mapping[str, object], path: Path) -> Json:
         if fields.__class__ is not dict or fields.keys() <= names.keys():
             return fields
         by_lower = {name.lower(): name for name in names}

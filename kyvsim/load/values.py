@@ -156,13 +156,13 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     mocks, problems = load_mocks(document._replace(data=data))
     if remarks or problems:
         return None, (*remarks, *problems)
-    resource_values: dict[tuple[str, str], Mapping[str, Json]] = {}
+    resource_values: dict[tuple[str, str], Mapping[str, object]] = {}
     for policy, entry in _entries(data, "resources"):
         key = (policy, entry["name"])
         resource_values[key] = {**resource_values.get(key, {}), **entry.get("values", {})}
     # Of a list under `foreachValues`, the first element counts. upstream: cmd/cli/kubectl-
     # kyverno/store
-    rule_values: dict[tuple[str, str], Mapping[str, Json]] = {}
+    rule_values: dict[tuple[str, str], Mapping[str, object]] = {}
     for policy, entry in _entries(data, "rules"):
         lists = entry.get("foreachValues", {})
         first = {name: items[0] for name, items in lists.items() if items}

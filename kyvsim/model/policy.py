@@ -57,7 +57,7 @@ class RuleFacts(NamedTuple):
     image_actions: tuple[str, ...] = ()
     """The failure actions that entries for images name."""
     generation: "Generation | None" = None
-    upkeep: Mapping[str, Json] = _NOTHING
+    upkeep: Mapping[str, object] = _NOTHING
     """What is said about later changes of what it generates, by the names of the settings."""
     targets: tuple["MutationTarget", ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
@@ -71,7 +71,7 @@ class RuleFacts(NamedTuple):
     """Whether they are, after what the policy says for rules that ask for nothing."""
     sees_background: bool = False
     """Whether requests of the background controller are triggers, too."""
-    asked_labels: Mapping[str, Json] | None = None
+    asked_labels: Mapping[str, object] | None = None
     """The labels that its pattern asks for; None where it asks for none."""
 
 

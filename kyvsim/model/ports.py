@@ -98,7 +98,7 @@ class Meter:
         """Count a text that is about to be made or read; raises BudgetError."""
         self.spend(length // CHARACTERS)
 
-    def weigh(self, data: Json) -> int:
+    def weigh(self, data: object) -> int:
         """Count all nodes of `data`, shared parts as often as they are met; return how many.
 
         Raises BudgetError where they are too many, or nested too deeply.
@@ -243,7 +243,7 @@ class ExternalData(NamedTuple):
         given = labels(self.namespaces.get(namespace))
         return given or self.cluster.namespace_labels(namespace)
 
-    def as_json(self, value: Json) -> Json:
+    def as_json(self, value: object) -> Json:
         """Return what comes from the cluster as expressions see it, with floats for all numbers.
 
         upstream: pkg/engine/context keeps JSON text, and reads it where no type is asked for.

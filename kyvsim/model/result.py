@@ -160,7 +160,7 @@ class PassingPolicies(NamedTuple):
 class EngineResponse(NamedTuple):
     """Everything the policies said about one request, in the order in which they said it."""
 
-    trigger: Json
+    trigger: object
     object: Json
     """The object as all mutate rules left it."""
     answers: tuple[PolicyResponse | PassingPolicies, ...]

@@ -63,7 +63,7 @@ class Document(NamedTuple):
     review: Json = None
     """The `request` of the AdmissionReview in which it came, None where it came as it is."""
 
-    def within(self, place: Path, data: Json) -> "Document":
+    def within(self, place: Path, data: object) -> "Document":
         """Return a part of this document as one of its own, whose paths begin at that place."""
         return self._replace(data=data, locate=partial(_located, self, place))
 

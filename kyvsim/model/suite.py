@@ -128,7 +128,7 @@ class GoldenDifference(NamedTuple):
 
     file: str
     expected: Json
-    actual: Json
+    actual: object
 
 
 class Golden(NamedTuple):

@@ -28,7 +28,7 @@ class Attestation(NamedTuple):
     """A statement attached to an image, and who signed it."""
 
     type: str
-    predicate: Json
+    predicate: object
     signatures: tuple[Signature, ...] = ()
 
 
@@ -39,7 +39,7 @@ class ImageData(NamedTuple):
     signatures: tuple[Signature, ...] | None = None
     attestations: tuple[Attestation, ...] | None = None
     manifest: Json = None
-    manifest_list: Json = None
+    manifest_list: object = None
     config: Json = None
 
 
@@ -92,7 +92,7 @@ NO_MOCKS = Mocks()
 # What values files and `--set` options give to variables.
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
-_NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
+_NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, object]] = MappingProxyType({})
 _OPERATION = "request.operation"
 
 
@@ -126,10 +126,10 @@ class ValuesEntry(NamedTuple):
 class Values(NamedTuple):
     """Everything a values file and `--set` options say."""
 
-    global_values: Mapping[str, Json] = _NOTHING
-    resource_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    global_values: Mapping[str, object] = _NOTHING
+    resource_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy (without namespace) and resource."""
-    rule_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    rule_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy and rule; derived rules have entries of their own."""
     namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
     subresources: tuple[Subresource, ...] = ()

@@ -127,7 +127,7 @@ def resolve(text: str) -> Json:
     return text
 
 
-def json_value(value: Json) -> Json:
+def json_value(value: object) -> Json:
     """Return what a resolved value is after Go's JSON: whole floats below 1e21 become int64."""
     if value.__class__ is float:
         if not math.isfinite(value):
@@ -312,7 +312,7 @@ class AnchoredNode(NamedTuple):
     value: Json
     cost: int
     """Nodes that decoding it takes."""
-    scalar: Json = None
+    scalar: object = None
     """The Go value of a scalar, from which a key is made."""
     is_scalar: bool = False
 
@@ -323,7 +323,7 @@ class _OpenNode(NamedTuple):
     start: int
 
 
-def copy_tree(value: Json) -> Json:
+def copy_tree(value: object) -> Json:
     """Return a copy of plain data that shares no dict and no list with it."""
     if value.__class__ is not dict and value.__class__ is not list:
         return value
@@ -356,7 +356,7 @@ class Anchors:
         self._open: list[_OpenNode] = []
         self._aliased = 0
 
-    def add_scalar(self, name: str, value: Json, resolved: Json) -> None:
+    def add_scalar(self, name: str, value: object, resolved: object) -> None:
         """Record an anchored scalar."""
         self._known[name] = AnchoredNode(value, 1, resolved, is_scalar=True)
 
@@ -366,7 +366,7 @@ class Anchors:
         self._known[name] = entry
         self._open.append(entry)
 
-    def close(self, depth: int, value: Json, decoded: int) -> None:
+    def close(self, depth: int, value: object, decoded: int) -> None:
         """Record that the list or map at `depth` is complete, if it is anchored."""
         if not self._open or self._open[-1].depth != depth:
             return
@@ -502,7 +502,7 @@ def _merge(
         target.update(source)
 
 
-def _refuse_twice(target: dict[str, Json], key: Json) -> None:
+def _refuse_twice(target: dict[str, Json], key: object) -> None:
     if key not in target:
         return
     lost = key in _TYPE_KEYS and target.keys() >= _TYPE_KEYS
@@ -510,7 +510,7 @@ def _refuse_twice(target: dict[str, Json], key: Json) -> None:
     raise ScalarError(f'key "{key}" already set in map{hint}')
 
 
-def _is_merged(merged: _Merged, depth: int, key: Json) -> bool:
+def _is_merged(merged: _Merged, depth: int, key: object) -> bool:
     """Return whether a key came by a merge, and forget it: the map sets it now."""
     keys = merged.get(depth)
     if keys is None or key not in keys:

@@ -207,7 +207,7 @@ def _item(word: str, *, floats: bool) -> Json:
     return plain_float_value(word) if floats else plain_value(word)
 
 
-def _has_null_map(data: Json) -> bool:
+def _has_null_map(data: object) -> bool:
     if data.__class__ is list:
         return any(map(_has_null_map, data))
     return data.__class__ is dict and any(

@@ -453,7 +453,7 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     return position_by_events(text, path)
 
 
-def folded_yaml(data: Json) -> str:
+def folded_yaml(data: object) -> str:
     """Return `data` as the YAML that Kyverno's denials hold, folded at column 80.
 
     upstream: go.yaml.in/yaml/v3's encoder, whose choice of quotes and folds PyYAML shares.
