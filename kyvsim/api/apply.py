@@ -1,9 +1,8 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.api.baseline import failure_marker, with_baseline
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
     ApplyInputs,
@@ -31,10 +30,17 @@ from kyvsim.model.diagnostic import Diagnostic, has_errors
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import EngineResponse, PolicyResponse, RefusalCount, RuleStatus, Stage
+from kyvsim.model.result import (
+    EngineResponse,
+    KnownFailure,
+    PolicyResponse,
+    RefusalCount,
+    RuleStatus,
+    Stage,
+)
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import FailureMarker
+from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_diagnostics
 from kyvsim.report.explanations import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
@@ -314,3 +320,46 @@ def _second_run(
         if answer.changed or new:
             changes.append(answer._replace(results=(*kept, *new)))
     return tuple(changes)
+
+
+def failure_marker(
+    inputs: ApplyInputs, read: ReadInputs, counts: ResultCounts
+) -> FailureMarker | None:
+    """Return what marks failures as known or new, None for a run without a baseline."""
+    if not inputs.has_baseline:
+        return None
+    counts.matches = BaselineMatches()
+    return FailureMarker(read.baseline, counts.matches, audit_warn=inputs.audit_warn)
+
+
+def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
+    """Return a run whose final checks also report stale entries of its baseline."""
+    baseline = read.baseline
+    if baseline is None:
+        return run
+    run = run._replace(baseline=baseline)
+    earlier = run.final_checks
+
+    def final_checks(matched: int) -> tuple[Diagnostic, ...]:
+        rest = run.rest()
+        if rest is None or inputs.records_failures:
+            return earlier(matched)
+        return (*earlier(matched), *stale_diagnostics(baseline, rest))
+
+    return run._replace(final_checks=final_checks)
+
+
+def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
+    """Return the known failures after a run, when all its responses have been read.
+
+    With a baseline: what is left of it, with the entries for files that were not evaluated.
+    """
+    if run.result_counts.matches is None:
+        return {}
+    rest = run.rest()
+    if rest is None:
+        return run.result_counts.matches.failures
+    numbers = dict(rest.matched)
+    for failure, number in rest.not_evaluated.items():
+        numbers[failure] = numbers.get(failure, 0) + number
+    return numbers

@@ -1,7 +1,7 @@
 """Parts of the resources of a run, rendered one by one and by several processes.
 
 A part is any number of blocks, which are held in memory one at a time. Its result is
-pieces of the output and a PartResult. Joined in the order of their parts, the pieces are the output
+pieces of the output and a PartTotals. Joined in the order of their parts, the pieces are the output
 of the whole run; if they would not be, NotStreamable is raised.
 """
 
@@ -15,8 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from kyvsim.api.apply import Compiled, counted_responses, explaining, responses_of
-from kyvsim.api.baseline import failure_marker
+from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.processes import process_pool
 from kyvsim.api.refused_objects import RefusedObjects
@@ -27,7 +26,7 @@ from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import EngineResponse, Phase, RefusalCount
+from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
@@ -72,21 +71,6 @@ class PartWork(NamedTuple):
     documents: DocumentSet
 
 
-class PartResult(NamedTuple):
-    """What is known of a part besides its text."""
-
-    remarks: tuple[Diagnostic, ...]
-    problems: tuple[Diagnostic, ...]
-    resources: int
-    examples: tuple[Example, ...]
-    """Their API versions and kinds, and those names that values refer to."""
-    files: tuple[str, ...]
-    result_counts: ResultCounts
-    lists: tuple[tuple[int, str], ...]
-    """The lists after the results that have entries: number of the format, name."""
-    refused: tuple[RefusalCount, ...]
-
-
 class PartTotals:
     """What is known of a part besides its text, or of several in the order of their addition."""
 
@@ -96,9 +80,11 @@ class PartTotals:
         self.problems: list[Diagnostic] = []
         self.resources = 0
         self.examples: dict[Example, None] = {}
+        """API versions and kinds of resources, and those names that values refer to."""
         self.files: dict[str, None] = {}
         self.result_counts = ResultCounts(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
+        """The lists after the results that have entries: number of the format, name."""
 
     def add_block(self, file: str, loaded: LoadedText, names: frozenset[str]) -> None:
         """Add the resources of a block; `names` are those that values refer to."""
@@ -113,16 +99,16 @@ class PartTotals:
         if any(loaded):
             self.files[file] = None
 
-    def add(self, partial: PartResult) -> None:
+    def add(self, partial: "PartTotals") -> None:
         """Add the next part."""
         self.remarks += partial.remarks
         self.problems += partial.problems
         self.resources += partial.resources
-        self.examples |= dict.fromkeys(partial.examples)
-        self.files |= dict.fromkeys(partial.files)
+        self.examples |= partial.examples
+        self.files |= partial.files
         self.result_counts.add(partial.result_counts)
-        self.lists |= dict.fromkeys(partial.lists)
-        self.refused.merge(partial.refused)
+        self.lists |= partial.lists
+        self.refused.merge(partial.refused.found)
 
     def objects(self) -> tuple[Json, ...]:
         """Return an object for each example."""
@@ -159,8 +145,8 @@ class Sink(Protocol):
         """Take the next entries of a list of that format, which are texts of one line."""
 
 
-RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartResult]
-"""Writes the output of a part and returns its PartResult.
+RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartTotals]
+"""Writes the output of a part and returns its PartTotals.
 
 Raises NeedsMoreObjects, if the run can begin again with more objects, or NotStreamable.
 """
@@ -171,14 +157,13 @@ def compile_render_part(work: PartWork) -> RenderPart:
 
     A process uses one for all of its parts: what explains failures is compiled once.
     """
-    values = work.read.values
-    named = (entry.name for entry in values.entries if entry.kind == "resource") if values else ()
-    names = frozenset(named)
+    entries = work.read.values.entries if work.read.values else ()
+    names = frozenset(entry.name for entry in entries if entry.kind == "resource")
     cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
     explain = explaining(work.inputs, work.read, cluster)
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
-    def render_part(part: Iterable[FileBlock], sink: Sink) -> PartResult:
+    def render_part(part: Iterable[FileBlock], sink: Sink) -> PartTotals:
         is_final = not work.compiled.policies.mutates
         seen = PartTotals(audit_warn=work.inputs.audit_warn, is_final=is_final)
         counts = seen.result_counts
@@ -189,16 +174,8 @@ def compile_render_part(work: PartWork) -> RenderPart:
                 _write(number, document.row(response), document, sink, seen.lists)
         for number, document in enumerate(documents):
             _write(number, document.counted(), document, sink, seen.lists)
-        return PartResult(
-            remarks=tuple(seen.remarks),
-            problems=tuple(seen.problems),
-            resources=seen.resources,
-            examples=tuple(seen.examples),
-            files=tuple(seen.files),
-            result_counts=counts.closed(),
-            lists=tuple(seen.lists),
-            refused=seen.refused.found,
-        )
+        seen.result_counts = counts.closed()
+        return seen
 
     return render_part
 
@@ -234,9 +211,7 @@ def _responses(
     for block in part:
         loaded = _loaded(block, table)
         seen[0].add_block(block.origin.name, loaded, seen[1])
-        if not block.mentions and any(
-            document.data["kind"] in work.kinds for document in loaded.resources
-        ):
+        if not block.mentions and any(one.data["kind"] in work.kinds for one in loaded.resources):
             raise NotStreamable(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=loaded.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
@@ -294,7 +269,7 @@ _ERRORS: Final = "surrogatepass"
 _HEAD: Final = struct.Struct(">BI")
 """Before each record: the sizes of its name and of its content, in bytes."""
 _FOOTER: Final = struct.Struct(">Q")
-"""At the end of the file: the offset of the PartResult."""
+"""At the end of the file: the offset of the PartTotals."""
 _TEXT: Final = ""
 
 
@@ -340,18 +315,18 @@ class PartText:
         self._file.write(_HEAD.pack(len(label), len(data)) + label)
         self._file.write(data)
 
-    def end(self, partial: PartResult) -> None:
-        """Add the PartResult: now the file can be read."""
+    def end(self, partial: PartTotals) -> None:
+        """Add the PartTotals: now the file can be read."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
         self._file.write(pickle.dumps(partial) + _FOOTER.pack(place))
         self._file.flush()
 
-    def partial(self) -> PartResult:
-        """Return the PartResult."""
+    def partial(self) -> PartTotals:
+        """Return the PartTotals."""
         self._file.seek(self._end())
-        partial: PartResult = pickle.load(self._file)  # noqa: S301 — no other process can write to it
+        partial: PartTotals = pickle.load(self._file)  # noqa: S301 — no other process can write to it
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
+from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
     NeedsMoreObjects,
@@ -23,7 +23,6 @@ from kyvsim.api.apply_parts import (
     rendered_by_processes,
     shared_among,
 )
-from kyvsim.api.baseline import with_baseline
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins

@@ -24,7 +24,7 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine.world import GivenObjects
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.kind import request_value
 from kyvsim.load.files import Source
@@ -102,11 +102,15 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     namespace = inputs.namespace if inputs.kind.startswith("Namespaced") else ""
     cluster = GivenObjects((*objects_of(documents), *context.resources))
     request = None if obj is None else AdmissionRequest(Operation.CREATE, obj)
+    own = object_key(obj).namespace if obj is not None else ""
+    namespace_object = cluster.get("v1", "Namespace", "", own) if own else None
     values = {
         **constants(),
         "object": obj,
         "oldObject": {},
-        "namespaceObject": _namespace_of(obj, cluster),
+        "namespaceObject": (
+            None if namespace_object is None else {"spec": {}, "status": {}, **namespace_object}
+        ),
         "request": request_value(request) if request else None,
         "variables": {},
         "exceptions": {"allowedImages": [], "allowedValues": []},
@@ -134,13 +138,6 @@ def _environment(kind: str, system: System) -> Environment:
     return kyverno_environment(kind, system.clock, system.entropy)
 
 
-def _namespace_of(obj: Json, cluster: GivenObjects) -> Json:
-    """Return the Namespace of an object, None if it is not given."""
-    namespace = object_key(obj).namespace if obj is not None else ""
-    namespace_object = cluster.get("v1", "Namespace", "", namespace) if namespace else None
-    return None if namespace_object is None else {"spec": {}, "status": {}, **namespace_object}
-
-
 def _chosen(
     documents: tuple[Document, ...], name: str
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
@@ -164,7 +161,7 @@ def _chosen(
     return None, (Diagnostic("KV078", Severity.ERROR, text, Location(documents[0].file)),)
 
 
-def _names(data: Json) -> tuple[str, ...]:
+def _names(data: object) -> tuple[str, ...]:
     """Return the names that select an object, the full name last."""
     key = object_key(data)
     short = (key.name, f"{key.kind}/{key.name}")
@@ -193,9 +190,7 @@ def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     functions = _environment(kind, own_system()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
-            spelled = dict.fromkeys(
-                signature(name, overload) for overload in functions[name].overloads
-            )
+            spelled = dict.fromkeys(signature(name, one) for one in functions[name].overloads)
             yield name, tuple(spelled)
 
 

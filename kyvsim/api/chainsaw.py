@@ -25,7 +25,6 @@ from kyvsim.model.chainsaw import (
     ChainsawConfiguration,
     ChainsawOutcome,
     ChainsawReport,
-    ChainsawTest,
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
 from kyvsim.model.simulation import BY_NAME, CI, Installation
@@ -128,17 +127,12 @@ def run_file(
     outcomes: list[ChainsawOutcome] = []
     for test in tests:
         files = ReachableFiles(test.folder, project)
-        outcomes.append(run_one(test, installation, files, timeline=timeline))
+        start = time.perf_counter()
+        cluster = open_cluster(readers(), SimulationSettings(installation=installation))
+        outcome = run_test(test, cluster, files)
+        spent = round((time.perf_counter() - start) * 1000)
+        outcomes.append(
+            outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())
+        )
         named |= files.used
     return outcomes, problems, named
-
-
-def run_one(
-    test: ChainsawTest, installation: Installation, files: ReachableFiles, *, timeline: bool
-) -> ChainsawOutcome:
-    """Return the outcome of a test, with its duration in wall time."""
-    start = time.perf_counter()
-    cluster = open_cluster(readers(), SimulationSettings(installation=installation))
-    outcome = run_test(test, cluster, files)
-    spent = round((time.perf_counter() - start) * 1000)
-    return outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())

@@ -29,9 +29,7 @@ def open_comparison(
             cached.append(load_resources(*given, **named))
         return cached[0]
 
-    before, after = (
-        open_application(inputs._replace(now=now), stdin, loaded) for inputs in (old, new)
-    )
+    before, after = (open_application(one._replace(now=now), stdin, loaded) for one in (old, new))
     names = [", ".join(map(name_of, inputs.policies)) for inputs in (old, new)]
     seen = DifferenceCounts()
     return RunComparison(

@@ -8,15 +8,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
-from kyvsim.load.baseline import KIND as BASELINE_KIND
-from kyvsim.load.baseline import load_baseline
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -25,10 +23,15 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking, check_patterns
-from kyvsim.load.policy import is_exception, is_shared_data, load_bindings, load_policies
+from kyvsim.load.policy import (
+    is_exception,
+    is_shared_data,
+    load_bindings,
+    load_exceptions,
+    load_policies,
+)
 from kyvsim.load.recognise import misplaced_inputs, without_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
@@ -39,18 +42,22 @@ from kyvsim.load.resources import (
     partition_by_kind,
     read_payloads,
 )
-from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
+from kyvsim.load.values import (
+    BASELINE_KIND,
+    load_baseline,
+    load_userinfo,
+    load_values,
+    parse_settings,
+    read_context_file,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely, without_left_out
-from kyvsim.model.policy import Binding, Exceptions, Policy
+from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ClusterView, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
+from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.report.results import title
-
-if TYPE_CHECKING:
-    from kyvsim.model.baseline import Baseline
-    from kyvsim.model.exceptions import CelException, PolicyException
 
 # Codes: KV037 an old object or a namespace that concerns no resource, KV038 resources without an
 # old object, KV039 an ignored exception that does not exist.
@@ -78,7 +85,7 @@ class WhatIf(NamedTuple):
 AS_GIVEN = WhatIf()
 
 
-def old_key(obj: Json) -> OldKey:
+def old_key(obj: object) -> OldKey:
     """Return the key that an object and its old state share."""
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind, key.namespace, key.name
@@ -113,9 +120,8 @@ def old_objects(
             f"there is no old object for this resource{more}: it is evaluated as its own old object"
         )
         diagnostics.append(Diagnostic("KV038", Severity.WARNING, text, without[0].locate(())))
-    return MappingProxyType({key: document.data for key, document in by_key.items()}), tuple(
-        diagnostics
-    )
+    old = {key: document.data for key, document in by_key.items()}
+    return MappingProxyType(old), tuple(diagnostics)
 
 
 def _unused(document: Document, why: str) -> Diagnostic:
@@ -140,12 +146,9 @@ def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
         labels: dict[str, dict[str, str]] = {}
         for name, key, value in what_if.namespace_labels:
             labels.setdefault(name, {})[key] = value
-        namespaces: dict[str, Json] = {
-            name: {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": name, "labels": own},
-            }
+        kind = {"apiVersion": "v1", "kind": "Namespace"}
+        namespaces = {
+            name: {**kind, "metadata": {"name": name, "labels": own}}
             for name, own in labels.items()
         }
         values = values._replace(namespaces=MappingProxyType({**values.namespaces, **namespaces}))
@@ -170,12 +173,9 @@ def supposed_exceptions(
             text = f"`--without-exception {pattern}`: no policy exception matches"
             diagnostics.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
-    def counts(exception: "PolicyException | CelException") -> bool:
-        return not any(
-            matches(pattern, name)
-            for pattern in patterns
-            for name in (exception.name, exception.key)
-        )
+    def counts(exception: PolicyException | CelException) -> bool:
+        own = (exception.name, exception.key)
+        return not any(matches(pattern, name) for pattern in patterns for name in own)
 
     rules, policies = filter(counts, exceptions.rules), filter(counts, exceptions.policies)
     return Exceptions(tuple(rules), tuple(policies)), tuple(diagnostics)
@@ -258,7 +258,7 @@ class ReadInputs(NamedTuple):
     before_resources: int = 0
     """Number of diagnostics before those about resources."""
     old_objects: OldObjects = MappingProxyType({})
-    baseline: "Baseline | None" = None
+    baseline: Baseline | None = None
 
 
 def read_inputs(
@@ -288,19 +288,12 @@ def read_inputs(
     loaded = keep(load(inputs.resources, stdin, definitions, walking=walking))
     resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
-        written += tuple(
-            document for document in (*resources, *there) if is_exception(document.data)
-        )
-    empty = [
-        diagnostic.location.file
-        for diagnostic in diagnostics
-        if diagnostic.code == "KV026" and diagnostic.location
-    ]
+        written += tuple(one for one in (*resources, *there) if is_exception(one.data))
+    empty = [one.location.file for one in diagnostics if one.code == "KV026" and one.location]
     diagnostics.extend(misplaced_inputs(documents, resources, empty))
     before = len(diagnostics)
-    exceptions = keep(
-        supposed_exceptions(keep(_read_exceptions((*written, *within))), inputs.what_if)
-    )
+    given_exceptions = keep(load_exceptions((*written, *within)))
+    exceptions = keep(supposed_exceptions(given_exceptions, inputs.what_if))
     decisive += diagnostics[before:]
     targets, parameters = (
         keep(load_resources(paths, stdin, definitions, typing, walking=walking))
@@ -334,14 +327,6 @@ def read_inputs(
         old_objects=old_by_key,
         baseline=baseline,
     )
-
-
-def _read_exceptions(
-    documents: tuple[Document, ...],
-) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
-    if not documents:
-        return Exceptions(), ()
-    return load_exceptions(documents)
 
 
 def partition(
@@ -396,11 +381,11 @@ def read_strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], "Baseline | None"]
+_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], Baseline | None]
 
 
 def _read_terms(
-    inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[Json]
+    inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[KubernetesObject]
 ) -> tuple[_Terms, tuple[Diagnostic, ...]]:
     """Return values, user, old objects and baseline, with the assumptions instead."""
     what_if = inputs.what_if
@@ -466,7 +451,10 @@ def _read_context(
 
 
 def given_world(
-    cluster: ClusterView, values: Values | None, context: ContextData, targets: tuple[Json, ...]
+    cluster: ClusterView,
+    values: Values | None,
+    context: ContextData,
+    targets: tuple[KubernetesObject, ...],
 ) -> World:
     """Return what rules read besides the object, from what was given."""
     return World(

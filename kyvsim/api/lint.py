@@ -19,10 +19,9 @@ from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
 from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
@@ -62,9 +61,7 @@ def fixed_files(
     remarks: Iterable[Diagnostic], sources: Iterable[Source], check: Check
 ) -> Iterator[FixedFile]:
     """Yield each file among `sources` that can be fixed, with all fixes."""
-    fixable = {
-        diagnostic.location.file for diagnostic in remarks if diagnostic.fix and diagnostic.location
-    }
+    fixable = {one.location.file for one in remarks if one.fix and one.location}
     for source in sources:
         if source.name in fixable:
             fixed = _fixed(source, check)
@@ -82,10 +79,8 @@ def _fixed(source: Source, check: Check) -> FixedFile:
     now, diagnostics = source, check(source)
     passed, size, ahead = 0, len(diagnostics), 0
     while True:
-        open_ones = [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None][
-            passed:
-        ]
-        batch = _without_overlaps(open_ones[:size])
+        open_ones = [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None]
+        batch = _without_overlaps(open_ones[passed:][:size])
         if not batch:
             if len(done) == ahead:
                 return FixedFile(source, now.text, tuple(done))
@@ -148,10 +143,6 @@ def with_fixes(
     return (fixed, then) if after <= before - gone else None
 
 
-_NOT_EVALUATED = frozenset({"KV019"})
-"""What `apply` reports about kinds that it does not evaluate."""
-
-
 def lint(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
@@ -206,9 +197,7 @@ def _findings(
         POLICIES,
         needed=not (walking.as_found or manifests),
     )
-    exceptions, _ = load_exceptions(
-        document for document in documents if is_exception(document.data)
-    )
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
@@ -237,9 +226,7 @@ def _findings(
         now=options.system.clock.now(),
     )
     diagnostics += run_checks((CheckSubject.DOCUMENTS,), inputs)
-    wrong = {
-        diagnostic.location for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
-    }
+    wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
@@ -247,9 +234,7 @@ def _findings(
         # Files that a hook names alone may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             diagnostics.append(problem)
-    ordered = _in_order(
-        diagnostic for diagnostic in diagnostics if is_reported(_file_of(diagnostic))
-    )
+    ordered = _in_order(one for one in diagnostics if is_reported(_file_of(one)))
     checked = sum(
         has_known_shape(document) or sniff(document.data) in native_schemas()
         for document in documents
@@ -257,18 +242,15 @@ def _findings(
     )
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
-    ordered = tuple(
-        with_reported_edits(diagnostic, texts.get(_file_of(diagnostic), ""))
-        for diagnostic in ordered
-    )
-    return Findings(ordered, checked, left_out, texts, tests)
+    fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
+    return Findings(fixable, checked, left_out, texts, tests)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
     policies, loaded = load_policies([document], READERS)
     if has_known_shape(document):
         yield from shape_diagnostics(document)
-        loaded = tuple(diagnostic for diagnostic in loaded if diagnostic.code not in _NOT_EVALUATED)
+        loaded = tuple(one for one in loaded if one.code != "KV019")  # `apply` does not evaluate it
     yield from loaded
     for policy in policies:
         yield from lint_policy(policy, options)

@@ -6,7 +6,7 @@ Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs, partition
@@ -15,18 +15,16 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_policies
+from kyvsim.load.policy import is_exception, load_exceptions, load_policies
 from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.comparison import Answer, Evidence, Limit
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.report.migrate import document_yaml, policy_yaml
 from kyvsim.report.object_text import to_yaml
 
@@ -159,10 +157,7 @@ def _compile_error(text: str) -> str:
     options = CompileOptions(own_system(), cel_exceptions=exceptions.policies, simulated=True)
     _, refused = compile_policies(policies, options)
     diagnostics = (*remarks, *wrong, *problems, *refused)
-    return next(
-        (diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR),
-        "",
-    )
+    return next((one.message for one in diagnostics if one.severity is Severity.ERROR), "")
 
 
 def _not_compiled(error: str) -> tuple[str, str]:
@@ -217,10 +212,7 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
 def with_counterexamples(migration: Migration) -> Migration:
     """Return a migration with evidence only where a few small cases show a difference."""
     evidences = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
-    shown = (
-        evidence if evidence and evidence.answer is Answer.COUNTEREXAMPLE else None
-        for evidence in evidences
-    )
+    shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in evidences)
     return migration._replace(evidence=tuple(shown))
 
 
@@ -229,49 +221,43 @@ def _each_evidence(
 ) -> Iterator[Evidence | None]:
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     for pair in pairs:
-        is_compared = pair[0].is_whole and pair[1]
-        compared = _compared(pair, pairs)
-        yield _evidence(compared, resources, seconds, cases) if is_compared else None
+        if not (pair[0].is_whole and pair[1]):
+            yield None
+            continue
+        exception = pair[0].policy
+        policies, exceptions = [pair], list[_Pair]()
+        if not isinstance(exception, Policy):
+            # An exception is compared with the policies that it names.
+            named = {entry.policy for entry in exception.exceptions}
+            policies = [other for other in pairs if other[0].policy.key in named]
+            exceptions = [pair]
+        yield _evidence(policies, exceptions, resources, seconds, cases)
 
 
 _Pair: TypeAlias = tuple[Conversion, str]
 
 
-class _Compared(NamedTuple):
-    """Policies and exceptions to compare, before and after."""
-
-    policies: tuple[_Pair, ...]
-    exceptions: tuple[_Pair, ...] = ()
-
-
-def _compared(pair: _Pair, pairs: Sequence[_Pair]) -> _Compared:
-    """Return what is compared for a pair; for an exception, with the policies that it names."""
-    exception = pair[0].policy
-    if isinstance(exception, Policy):
-        return _Compared((pair,))
-    named = {exception.policy for exception in exception.exceptions}
-    return _Compared(tuple(other for other in pairs if other[0].policy.key in named), (pair,))
-
-
 def _evidence(
-    compared: _Compared, resources: tuple[str, ...], seconds: float, cases: int = 0
+    policies: list[_Pair],
+    exceptions: list[_Pair],
+    resources: tuple[str, ...],
+    seconds: float,
+    cases: int,
 ) -> Evidence | None:
-    """Return the evidence on a pair; `cases` limits a short comparison."""
+    """Return the evidence on policies and exceptions; `cases` limits a short comparison."""
     inputs = EqualInputs(
-        old=tuple(map(_before, compared.policies)),
-        new=tuple(map(_after, compared.policies)),
+        old=tuple(map(_before, policies)),
+        new=tuple(map(_after, policies)),
         shared=ApplyInputs(
             policies=(),
             resources=resources,
-            exceptions=tuple(
-                text(exception) for exception in compared.exceptions for text in (_before, _after)
-            ),
+            exceptions=tuple(text(pair) for pair in exceptions for text in (_before, _after)),
         ),
         seconds=seconds,
         needs_cases=True,
         conditions=frozenset(
             _LIMITS[condition.name]
-            for conversion, _ in (*compared.policies, *compared.exceptions)
+            for conversion, _ in (*policies, *exceptions)
             for rule in conversion.rules
             for condition in rule.conditions
             if condition.name in _LIMITS

@@ -259,10 +259,7 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
         noticed=every.count(MutantStatus.NOTICED),
         # Those with an example first, all in the order of their places.
         holes=tuple(
-            sorted(
-                filter(None, survivors),
-                key=lambda survivor: (survivor.example is None, *survivor.location),
-            )
+            sorted(filter(None, survivors), key=lambda one: (one.example is None, *one.location))
         ),
         same=survivors.count(None),
         untried=every.count(MutantStatus.UNTRIED),

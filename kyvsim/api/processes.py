@@ -32,7 +32,7 @@ def can_fork() -> bool:
 
 @contextmanager
 def process_pool(
-    count: int, initializer: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+    count: int, initializer: Callable[..., None] | None = None, arguments: tuple[object, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
     """Provide a pool of `count` processes, each of which calls `initializer` first.
 
@@ -80,7 +80,7 @@ def each_in_processes(
 _TASK: ContextVar[tuple[Callable[[Any], Any], Sequence[Any]]] = ContextVar("task")
 
 
-def _begin(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
+def _begin(work: Callable[[Any], Any], items: Sequence[object]) -> None:
     _TASK.set((work, items))
 
 
@@ -113,7 +113,7 @@ def begin_worker() -> None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
 
 
-def _start(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+def _start(initializer: Callable[..., None] | None, arguments: tuple[object, ...]) -> None:
     begin_worker()
     if initializer is not None:
         initializer(*arguments)

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json, Path, metadata, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, metadata, object_key
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
@@ -171,9 +171,7 @@ def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
         yield from () if _is_plain(obj) else _errors_in(metadata_problems(obj, new=True))
         return
     is_part = is_beside_kustomization(document.file)
-    yield from _errors_in(
-        problem for problem in problems_of(obj) if not (is_part and _REQUIRED in problem)
-    )
+    yield from _errors_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
 
 
 _REQUIRED = "Required value"
@@ -205,7 +203,7 @@ def _errors_in(problems: Iterable[str]) -> Iterator[_FieldError]:
             yield _FieldError(path, _PROBLEMS.get(what, what), example)
 
 
-def _is_ordinary(obj: Json) -> bool:
+def _is_ordinary(obj: KubernetesObject) -> bool:
     """Return whether an object is certainly valid, in some microseconds for a Pod."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     return (
@@ -220,7 +218,7 @@ def _is_ordinary(obj: Json) -> bool:
     )
 
 
-def _has_ordinary_pod(obj: Json) -> bool:
+def _has_ordinary_pod(obj: KubernetesObject) -> bool:
     """Return whether a Pod or workload that fits its type is certainly valid."""
     spec = obj.get("spec")
     if not spec:
@@ -252,7 +250,7 @@ _LEAVES: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 _NO_LEAVES: frozenset[type] = frozenset({type(None)})
 
 
-def _accepts_nothing(_: Json) -> bool:
+def _accepts_nothing(_: object) -> bool:
     return False
 
 
@@ -268,7 +266,7 @@ def _is_quantity_text(value: str) -> bool:
     return parse_quantity(value) is not None
 
 
-def _is_quantity(value: Json) -> bool:
+def _is_quantity(value: object) -> bool:
     return value.__class__ is str and _is_quantity_text(value)
 
 
@@ -281,7 +279,7 @@ def _is_time_text(value: str) -> bool:
     return True
 
 
-def _is_time(value: Json) -> bool:
+def _is_time(value: object) -> bool:
     return value.__class__ is str and _is_time_text(value)
 
 
@@ -344,7 +342,7 @@ def _map_acceptor(
     if not fields and others is not None:
         return _uniform(dict, accepted[""])
 
-    def accepts(value: Json) -> bool:
+    def accepts(value: object) -> bool:
         if value.__class__ is not dict:
             return False
         for name, inner in value.items():
@@ -377,7 +375,7 @@ def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
             value.__class__ is holder and leaves.issuperset(map(type, values(value)))
         )
 
-    def accepts(value: Json) -> bool:
+    def accepts(value: object) -> bool:
         if value.__class__ is not holder:
             return False
         for inner in values(value):
@@ -388,7 +386,7 @@ def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
     return accepts
 
 
-def _is_plain(obj: Json) -> bool:
+def _is_plain(obj: object) -> bool:
     """Return whether names, labels and annotations are valid for every kind."""
     about = metadata(obj)
     name, texts, notes = about.get("name", "a"), about.get("labels"), about.get("annotations")
@@ -448,7 +446,7 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
             yield _FieldError(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
 
 
-def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_FieldError]:
+def _in_list(kind: ListType, value: list[object], path: Path) -> Iterator[_FieldError]:
     keys = kind.keys if path and path[-1] in _NAMED_LISTS else None
     for index, element in enumerate(value):
         missing = _missing_key(keys, element)
@@ -467,19 +465,19 @@ def _expected(kind: Type, actual: type) -> str:
     return "a map" if kind.mapping is not None else "a list"
 
 
-def _missing_key(keys: Iterable[str] | None, element: Json) -> str:
+def _missing_key(keys: Iterable[str] | None, element: object) -> str:
     if not keys or element.__class__ is not dict:
         return ""
     return next((key for key in keys if element.get(key) in (None, "")), "")
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     """Return a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-def _of_owners(obj: Json) -> Iterator[_FieldError]:
+def _of_owners(obj: object) -> Iterator[_FieldError]:
     owners = metadata(obj).get("ownerReferences")
     for index, owner in enumerate(owners if owners.__class__ is list else ()):
         if owner.__class__ is dict:
@@ -489,7 +487,7 @@ def _of_owners(obj: Json) -> Iterator[_FieldError]:
                     yield _FieldError(place, f"has an element without `{field}`")
 
 
-def _of_bytes(obj: Json) -> Iterator[_FieldError]:
+def _of_bytes(obj: KubernetesObject) -> Iterator[_FieldError]:
     """Yield byte values that are not the base64 that Go's encoding/json decodes."""
     key = object_key(obj)
     field = _BYTES.get((key.api_version, key.kind), "")

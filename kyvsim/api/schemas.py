@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json
-from kyvsim.load.baseline import KIND, VERSION, baseline_schema
 from kyvsim.load.chainsaw import chainsaw_schemas
 from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.structure import json_schema
-from kyvsim.load.values import cli_schemas
+from kyvsim.load.values import BASELINE_KIND, BASELINE_VERSION, baseline_schema, cli_schemas
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.kinds import native_schemas, written_names, written_schema
 from kyvsim.schema.node import SchemaNode
@@ -29,7 +28,7 @@ def known_schemas() -> Mapping[str, SchemaNode]:
         **{f"{_OF_THE_COMMAND_LINE}/{kind}": schema for kind, schema in cli_schemas().items()},
         **chainsaw_schemas(),
         **scenario_schemas(),
-        f"{VERSION}/{KIND}": baseline_schema(),
+        f"{BASELINE_VERSION}/{BASELINE_KIND}": baseline_schema(),
     }
 
 

@@ -16,13 +16,19 @@ from kyvsim.api.processes import process_pool
 from kyvsim.api.system import own_system, processors
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, partition_by_kind, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
@@ -34,8 +40,7 @@ from kyvsim.load.scenario import (
 from kyvsim.load.structure import json_schema
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
-from kyvsim.model.exceptions import CelException, PolicyException
-from kyvsim.model.policy import Policy, PolicyReaders
+from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.simulation import HELM, Scenario, ScenarioSettings, ScenarioStep, Simulation, Verb
 from kyvsim.model.source import Document, Location
@@ -72,23 +77,23 @@ def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Read
     `written` returns the document of an object, for positions.
     """
 
-    def document(obj: Json) -> Document:
+    def document(obj: object) -> Document:
         own = written(obj)
         if own is not None:
             return own._replace(data=obj)
         return Document(obj, "", 0, lambda _: Location(""))
 
-    def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+    def policy(obj: KubernetesObject) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
         # What controllers say of a policy is no part of what its author wrote.
         spec = {name: value for name, value in obj.items() if name != "status"}
         policies, remarks = load_policies([document(spec)], SIMULATED_READERS)
         return (policies[0] if policies else None), remarks
 
-    def exception(obj: Json) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
+    def exception(obj: object) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
         exceptions, remarks = load_exceptions([document(obj)])
         return next(iter(exceptions.rules), None), remarks
 
-    def cel_exception(obj: Json) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
+    def cel_exception(obj: object) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
         exceptions, remarks = load_exceptions([document(obj)])
         return next(iter(exceptions.policies), None), remarks
 
@@ -99,7 +104,7 @@ def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
     """Return a reader that caches: all exceptions are read again when one changes."""
     known: dict[ObjectKey, tuple[Json, _Found]] = {}
 
-    def remembered(obj: Json) -> _Found:
+    def remembered(obj: object) -> _Found:
         key = object_key(obj)
         if key not in known or known[key][0] is not obj:
             known[key] = obj, read(obj)
@@ -265,12 +270,8 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
     kinds = crd_kinds(document.data for document in scenario.objects)
     unsound = {policy.locate(()): _refused(policy, kinds) for policy in scenario.policies}
     _, excepted = load_exceptions(scenario.exceptions)
-    diagnostics = (
-        *diagnostics,
-        *(problem for problems in unsound.values() for problem in problems),
-        *excepted,
-    )
-    diagnostics = (*diagnostics, *_uncounted(scenario))
+    of_policies = (problem for problems in unsound.values() for problem in problems)
+    diagnostics = (*diagnostics, *of_policies, *excepted, *_uncounted(scenario))
     kept = (policy for policy in scenario.policies if _is_policy(policy.data))
     exceptions = (exception for exception in scenario.exceptions if _is_of_kyverno(exception.data))
     sound = scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
@@ -287,10 +288,7 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
             simulation = with_interleavings(interleavings_of(watched(orders)))
     # Diagnostics of the file have more details than those of the cluster.
     known = {place for place, remarks in unsound.items() if has_errors(remarks)}
-    diagnostics = (
-        *diagnostics,
-        *(diagnostic for diagnostic in simulation.diagnostics if diagnostic.location not in known),
-    )
+    diagnostics += tuple(one for one in simulation.diagnostics if one.location not in known)
     steps = (document for step in scenario.steps for document in step.objects)
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions, *steps)
     files = frozenset(document.file for document in given)
@@ -384,13 +382,13 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
     return (Diagnostic("KV055", Severity.WARNING, text, place),)
 
 
-def _is_policy(obj: Json) -> bool:
+def _is_policy(obj: object) -> bool:
     """Return whether a document is a named policy of Kyverno, or of the API server."""
     group, kind = split_api_version(text_field(obj, "apiVersion"))[0], text_field(obj, "kind")
     own = group == NATIVE_GROUP and kind in native_kinds()
     return (own and bool(text_field(metadata(obj), "name"))) or _is_of_kyverno(obj)
 
 
-def _is_of_kyverno(obj: Json) -> bool:
+def _is_of_kyverno(obj: object) -> bool:
     group = split_api_version(text_field(obj, "apiVersion"))[0]
     return group.endswith("kyverno.io") and bool(text_field(metadata(obj), "name"))

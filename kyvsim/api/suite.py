@@ -52,9 +52,7 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
 
         key = object_key(request.object)
         documents = inputs.suite.resources
-        document = next(
-            (document for document in documents if object_key(document.data) == key), None
-        )
+        document = next((one for one in documents if object_key(one.data) == key), None)
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
@@ -231,9 +229,8 @@ def placed(
     result = result._replace(location=manifest.document.locate(row.path))
     if result.difference is None:
         return result
-    return result._replace(
-        difference=result.difference._replace(file=whole(result.difference.file))
-    )
+    difference = result.difference._replace(file=whole(result.difference.file))
+    return result._replace(difference=difference)
 
 
 def no_rows(manifest: Manifest) -> Diagnostic:
@@ -295,10 +292,8 @@ def open_manifest(manifest: Manifest) -> OpenManifest:
 def _cases(manifest: Manifest) -> Iterator[Case]:
     for row in manifest.rows:
         for case in _one_by_one(row):
-            names = [
-                *(case.resources or ()),
-                *("/".join(filter(None, spec)) for spec in case.specs),
-            ]
+            specs = ("/".join(filter(None, spec)) for spec in case.specs)
+            names = [*(case.resources or ()), *specs]
             parts = (case.policy, case.rule or _ALL, ",".join(names) or _ALL)
             yield Case("/".join(parts), case)
 

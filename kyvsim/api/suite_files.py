@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
-from kyvsim.kubernetes.objects import Json, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -80,9 +80,7 @@ def _goldens(manifest: ManifestOutcome) -> Iterator[Golden]:
 def _home(path: str, folders: list[str]) -> str:
     """Return the manifest folder that contains a path, or else the first folder."""
     whole = os.path.abspath(path)
-    holding = (
-        folder for folder in folders if whole.startswith(os.path.join(os.path.abspath(folder), ""))
-    )
+    holding = (one for one in folders if whole.startswith(os.path.join(os.path.abspath(one), "")))
     return next(holding, folders[0])
 
 
@@ -193,18 +191,10 @@ def create_test(creation: Creation) -> Created:
     """Return a manifest whose rows expect the current results."""
     file = os.path.join(creation.folder, creation.file_name)
     manifest = Manifest(
-        document=Document({}, file, 0, lambda _path: Location(file)),
-        policies=_relative(creation.policies, creation.folder),
-        resources=_relative(creation.resources, creation.folder),
-        targets=_relative(creation.targets, creation.folder),
-        params=(),
-        exceptions=(),
-        cluster_resources=(),
-        values_file="",
-        userinfo="",
-        context="",
-        payloads=(),
-        rows=(),
+        Document({}, file, 0, lambda _path: Location(file)),
+        _relative(creation.policies, creation.folder),
+        _relative(creation.resources, creation.folder),
+        _relative(creation.targets, creation.folder),
     )
     inputs = read_test(manifest, ())
     result = Created((), 0, (), inputs.diagnostics)
@@ -242,7 +232,7 @@ def _listed(paths: Iterable[str], folder: str) -> list[str]:
     return [path.replace(os.sep, "/") for path in _relative(paths, folder)]
 
 
-def _stream(objects: Iterable[Json]) -> str:
+def _stream(objects: Iterable[KubernetesObject]) -> str:
     return "---\n".join(map(to_yaml, objects))
 
 

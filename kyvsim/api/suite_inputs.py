@@ -12,15 +12,14 @@ from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import load_bindings, load_policies
+from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
     POLICIES,
@@ -39,11 +38,11 @@ from kyvsim.load.values import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode
+from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Fingerprint, Manifest
 from kyvsim.model.tracing import CoverageSink
-from kyvsim.model.values import Values
+from kyvsim.model.values import NO_MOCKS, Mocks, Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, missing_namespaces, without_duplicates
 
@@ -197,18 +196,15 @@ def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
     known = {policy.policy: policy for policy in compiled.policies if policy.policy.facts.has_rules}
 
     def rules(policy: Policy) -> Iterable[Rule]:
-        compiled_policy = known.get(policy)
-        return (
-            derived_rules(policy)
-            if compiled_policy is None
-            else [rule.rule for rule in compiled_policy.rules]
-        )
+        if policy in known:
+            return [rule.rule for rule in known[policy].rules]
+        return derived_rules(policy)
 
     return rules
 
 
 def _read_resources(
-    manifest: Manifest, definitions: tuple[Json, ...], reader: _Reader
+    manifest: Manifest, definitions: tuple[KubernetesObject, ...], reader: _Reader
 ) -> tuple[Document, ...]:
     paths = reader.paths(manifest.resources)
     loaded = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
@@ -241,11 +237,7 @@ def _outcasts(
     Kyverno's command reports the first as invalid, and does not know the others, or fails.
     """
     sound = {policy.policy.name for policy in compiled.policies}
-    refused = [
-        policy.document
-        for policy in policies
-        if policy.facts.has_rules and policy.name not in sound
-    ]
+    refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
     known = {policy.name for policy in policies if policy.facts.has_rules or policy.name in sound}
     return refused, [document for document in documents if _name(document) not in known]
 
@@ -271,11 +263,7 @@ def _name(document: Document) -> str:
 
 def _reason(document: Document, diagnostics: Iterable[Diagnostic]) -> str:
     start = document.locate(())
-    places = (
-        (diagnostic.location, diagnostic.message)
-        for diagnostic in diagnostics
-        if diagnostic.location
-    )
+    places = ((one.location, one.message) for one in diagnostics if one.location)
     own = (text for place, text in places if place.file == start.file and place.line >= start.line)
     return next(own, "the policy is invalid")
 
@@ -350,7 +338,5 @@ def _read_expected(path: str) -> tuple[Json, ...] | str:
     if os.path.isdir(path) or not os.path.lexists(path):
         return str(Diagnostic("KV001", Severity.ERROR, "no such file", Location(path)))
     documents, remarks = load_resources((path,), typing=AS_RESOURCES)
-    wrong = next(
-        (diagnostic for diagnostic in remarks if diagnostic.severity is Severity.ERROR), None
-    )
-    return objects_of(documents) if wrong is None else str(wrong)
+    wrong = (str(remark) for remark in remarks if remark.severity is Severity.ERROR)
+    return next(wrong, None) or objects_of(documents)

@@ -80,11 +80,7 @@ def remarks_on(
         is_reported=lambda file: os.path.realpath(file) == own,
     ).diagnostics
     reported = {(diagnostic.code, diagnostic.location) for diagnostic in linted}
-    shapes = (
-        diagnostic
-        for diagnostic in _of_forms(source)
-        if (diagnostic.code, diagnostic.location) not in reported
-    )
+    shapes = (one for one in _of_forms(source) if (one.code, one.location) not in reported)
     remarks = (*linted, *shapes)
     return strictly(remarks) if rules.strict else remarks
 
@@ -124,19 +120,13 @@ class ReportedRule(NamedTuple):
 
 def rules_in(source: Source) -> tuple[ReportedRule, ...]:
     """Return the rules of the policies in a text; invalid policies have none."""
-    documents = [
-        document for document in parse_documents(source, STRICT) if isinstance(document, Document)
-    ]
+    documents = [one for one in parse_documents(source, STRICT) if isinstance(one, Document)]
     policies, _ = load_policies(documents, READERS)
     rules: list[ReportedRule] = []
     for policy in policies:
         every = derived_rules(policy)
         for rule in policy.rules:
-            own = [
-                derived
-                for derived in every
-                if derived.path == rule.path and derived.name != rule.name
-            ]
+            own = [one for one in every if one.path == rule.path and one.name != rule.name]
             reported = ReportedRule(
                 policy=f"{policy.kind} {policy.name}",
                 name=rule.name,
@@ -144,9 +134,7 @@ def rules_in(source: Source) -> tuple[ReportedRule, ...]:
                 section=rule.facts.section,
                 kinds=tuple(sorted(rule.facts.kinds or ())),
                 action=rule.facts.action.own or policy.facts.action.own,
-                derived=tuple(
-                    (derived.name, tuple(sorted(derived.facts.kinds or ()))) for derived in own
-                ),
+                derived=tuple((one.name, tuple(sorted(one.facts.kinds or ()))) for one in own),
             )
             rules.append(reported)
     return tuple(rules)

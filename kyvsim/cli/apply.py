@@ -10,9 +10,8 @@ from typing import Any, Final
 import click
 
 from kyvsim.api import ApplyInputs, Source, open_application
-from kyvsim.api.baseline import known_by_now
+from kyvsim.api.apply import known_by_now
 from kyvsim.api.system import processors
-from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -48,6 +47,7 @@ from kyvsim.cli.parameters import (
     Effect,
     PathType,
     bad_value,
+    flag_option,
     option,
     safe_option,
 )
@@ -61,9 +61,9 @@ from kyvsim.cli.run_output import (
     streams,
     summary_style,
 )
-from kyvsim.cli.streams import is_terminal, print_stderr, waiting, with_progress
+from kyvsim.cli.streams import SummaryStyle, is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
-from kyvsim.model.result import EngineResponse, RunVerdict
+from kyvsim.model.result import RunVerdict
 from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
@@ -116,24 +116,13 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "format: see --output-format.",
 )
 @formats_option(FORMATS, short=False)
-@safe_option(
-    "-p",
-    "--policy-report",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print a policy report (openreports.io).",
+@flag_option("-p", "--policy-report", group=OUTPUT, help="Print a policy report (openreports.io).")
+@flag_option("-t", "--table", group=OUTPUT, help="Print the results as a table.")
+@flag_option("--detailed-results", group=OUTPUT, help="Also show passed and skipped rules.")
+@flag_option(
+    "--explain", group=OUTPUT, help="Explain each result step by step, as `kyvsim explain` does."
 )
-@safe_option("-t", "--table", is_flag=True, group=OUTPUT, help="Print the results as a table.")
-@safe_option(
-    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed and skipped rules."
-)
-@safe_option(
-    "--explain",
-    is_flag=True,
-    group=OUTPUT,
-    help="Explain each result step by step, as `kyvsim explain` does.",
-)
-@safe_option("--diff", is_flag=True, group=OUTPUT, help="Show mutations as a line-by-line diff.")
+@flag_option("--diff", group=OUTPUT, help="Show mutations as a line-by-line diff.")
 @safe_option(
     "--show",
     type=click.Choice(tuple(detail.value for detail in Show)),
@@ -142,16 +131,11 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="Detail: `changes` groups identical findings, `all` lists every object, `objects` "
     "prints full objects.",
 )
-@safe_option(
-    "-i",
-    "--stdin",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print only the mutated resources, for piping into kubectl.",
+@flag_option(
+    "-i", "--stdin", group=OUTPUT, help="Print only the mutated resources, for piping into kubectl."
 )
-@safe_option(
+@flag_option(
     "--generate-exceptions",
-    is_flag=True,
     group=OUTPUT,
     help="Print PolicyExceptions that would exempt every failure.",
 )
@@ -163,9 +147,8 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     group=OUTPUT,
     help="Lifetime of the generated exceptions, such as 168h (0: unlimited).",
 )
-@safe_option(
+@flag_option(
     "--check-idempotent",
-    is_flag=True,
     group=EVALUATION,
     help="Run mutate rules twice and fail if the second run changes anything.",
 )
@@ -193,26 +176,31 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @jobs_option
 @fleet_options
 @colour_option
-@safe_option(
-    "--audit-warn",
-    is_flag=True,
-    group=STATUS,
-    help="Report failures of Audit policies as warnings.",
-)
+@flag_option("--audit-warn", group=STATUS, help="Report failures of Audit policies as warnings.")
 @warn_status_option
-@safe_option(
-    "--warn-no-pass",
-    is_flag=True,
-    group=STATUS,
-    help="Exit with --warn-exit-code if no rule passed.",
-)
+@flag_option("--warn-no-pass", group=STATUS, help="Exit with --warn-exit-code if no rule passed.")
 @refused_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
-    """Run `kyvsim apply` and return its exit status."""
+    """Run `kyvsim apply` and return its exit status.
+
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
+    """
     wider = ("detailed_results", "show_ignored")
     options = extent_of(with_manifests_named(options), ctx, wider)
-    _check(ctx, options)
+    check_inputs(ctx, options)
+    if options["warn_no_pass"] and not options["warn_exit_code"]:
+        text = "--warn-no-pass has no effect without --warn-exit-code N: add it"
+        raise click.UsageError(text, ctx)
+    if "-" in {options["baseline"], options["write_baseline"]}:
+        raise click.UsageError("a baseline must be a file, not standard input or output (-)", ctx)
+    if options["output"] in _FORMAT_NAMES:
+        name = options["output"]
+        raise click.UsageError(
+            f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
+            f"--output-format (for a folder of that name: -o ./{name})",
+            ctx,
+        )
     chosen = chosen_by(options, ctx)
     if is_distributed(options):
         from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — for such runs only
@@ -233,7 +221,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
 
         return apply_fleet(inputs, stdin, options, chosen)
-    files = _object_files(options, chosen, ctx)
+    if not options["output"]:
+        files = None
+    else:
+        reads = reader_of(options, ctx)
+        written = {os.path.realpath(path) for _, path in chosen.files}
+        files = ObjectFiles(
+            options["output"], lambda path: os.path.realpath(path) in written or reads(path)
+        )
     try:
         with (
             report_files(chosen, FORMATS) as reports,
@@ -243,18 +238,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     finally:
         if files:
             files.discard()
-
-
-def _object_files(
-    options: Mapping[str, Any], chosen: Chosen, ctx: click.Context
-) -> ObjectFiles | None:
-    if not options["output"]:
-        return None
-    reads = reader_of(options, ctx)
-    written = {os.path.realpath(path) for _, path in chosen.files}
-    return ObjectFiles(
-        options["output"], lambda path: os.path.realpath(path) in written or reads(path)
-    )
 
 
 def _apply(
@@ -271,7 +254,10 @@ def _apply(
             run = open_application(*given)
 
     def pieces(current: Run) -> Iterator[str]:
-        responses = _watched(current, chosen)
+        if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
+            responses = with_progress(current.responses, current.resource_count, "applying")
+        else:
+            responses = current.responses
         saved = current._replace(responses=files.saving(responses) if files else responses)
         return shown_pieces(saved, chosen, options, reports)
 
@@ -280,7 +266,16 @@ def _apply(
         if files:
             print_stderr(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            _write_baseline(current, options["write_baseline"], baseline)
+            # Nothing is written if some input could not be used.
+            path = options["write_baseline"]
+            if run_ending(current).verdict is RunVerdict.INCOMPLETE:
+                print_stderr(safe_line(f"{path} not written: some input could not be used"))
+            else:
+                known = known_by_now(current)
+                baseline.fill((baseline_text(known),))
+                print_stderr(
+                    safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}")
+                )
 
     render_options = summary_style(chosen, options)
     view = View(
@@ -289,46 +284,6 @@ def _apply(
         FORMATS[chosen.shown].media,
     )
     return show_run(run, options, pieces, view, finish=finish)
-
-
-def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for arguments that contradict each other.
-
-    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
-    """
-    check_inputs(ctx, options)
-    if options["warn_no_pass"] and not options["warn_exit_code"]:
-        text = "--warn-no-pass has no effect without --warn-exit-code N: add it"
-        raise click.UsageError(text, ctx)
-    if "-" in {options["baseline"], options["write_baseline"]}:
-        raise click.UsageError("a baseline must be a file, not standard input or output (-)", ctx)
-    if options["output"] in _FORMAT_NAMES:
-        name = options["output"]
-        raise click.UsageError(
-            f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
-            f"--output-format (for a folder of that name: -o ./{name})",
-            ctx,
-        )
-
-
-def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
-    """Return the responses, with a progress bar if it does not disturb the output."""
-    if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
-        return with_progress(run.responses, run.resource_count, "applying")
-    return run.responses
-
-
-def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
-    """Write the known failures after a run to its path, the only one of `files`.
-
-    Nothing is written if some input could not be used.
-    """
-    if run_ending(run).verdict is RunVerdict.INCOMPLETE:
-        print_stderr(safe_line(f"{path} not written: some input could not be used"))
-        return
-    known = known_by_now(run)
-    files.fill((baseline_text(known),))
-    print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))
 
 
 _LARGE: Final = 2_000_000
@@ -368,10 +323,13 @@ def run_in_blocks(
             if jobs > 1:
                 note("this system cannot fork processes")
 
-    def with_progress_bar(items: Iterator[Any], total: int) -> Iterator[Any]:
-        return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
-
-    options = StreamOptions(processes, documents, with_progress_bar, note)
+    is_shown = is_terminal(sys.stderr)
+    options = StreamOptions(
+        processes,
+        documents,
+        lambda items, total: with_progress(items, total, "applying") if is_shown else items,
+        note,
+    )
     return open_streamed(inputs, stdin, options)
 
 

@@ -2,24 +2,28 @@
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from types import MappingProxyType
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
 
 import click
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
-from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.output_files import Chosen
 from kyvsim.cli.run_output import View, show_run
-from kyvsim.cli.streams import is_terminal, shown_width, shows_colours, with_growing_progress
+from kyvsim.cli.streams import (
+    SummaryStyle,
+    is_terminal,
+    shown_width,
+    shows_colours,
+    with_growing_progress,
+)
 from kyvsim.fleet import FleetError
-from kyvsim.fleet.engines import Engine, dask, here, processes
+from kyvsim.fleet.engines import dask, here, processes
 from kyvsim.fleet.reports import Reports, reports_in
-from kyvsim.fleet.run import Fleet, Progress, run_fleet
+from kyvsim.fleet.run import Fleet, run_fleet
 from kyvsim.fleet.store import ReportStore
 from kyvsim.fleet.work import ClusterGrouping
 from kyvsim.load.scratch import scratch_folder
@@ -30,7 +34,7 @@ from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import RenderOptions, Show, painter
 
 
-def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+def check_fleet(options: Mapping[str, object], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError for options that contradict each other."""
     engine, partials = options["engine"], options["partials"]
     for name in ("scheduler", "partials_format", "resume", "cluster_per", "piece_size"):
@@ -56,34 +60,18 @@ def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
         raise click.UsageError(f"{what} {text}", ctx)
 
 
-_REFUSED: Final = MappingProxyType(
-    {
-        "table": "--table",
-        "policy_report": "--policy-report",
-        "stdin": "--stdin",
-        "diff": "--diff",
-        "output": "--output",
-        "explain": "--explain",
-        "check_idempotent": "--check-idempotent",
-        "exceptions_with_resources": "--exceptions-with-resources",
-        "json_files": "--json",
-        "http_payload": "--http-payload",
-        "envoy_payload": "--envoy-payload",
-        "old_resource": "--old-resource",
-        "changed": "--changed",
-        "baseline": "--baseline",
-        "quiet": "--quiet",
-        "statistics": "--statistics",
-        "write_baseline": "--write-baseline",
-    }
+_REFUSED = (
+    *("table", "policy_report", "stdin", "diff", "output", "explain", "check_idempotent"),
+    *("exceptions_with_resources", "json_files", "http_payload", "envoy_payload", "old_resource"),
+    *("changed", "baseline", "quiet", "statistics", "write_baseline"),
 )
 """Options that need all results in one process."""
 
 
 def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
-    """Raise UsageError for an option that a distributed run does not support."""
-    for name, spelled in _REFUSED.items():
+    for name in _REFUSED:
         if options[name]:
+            spelled = f"--{name.removesuffix('_files').replace('_', '-')}"
             text = "cannot be combined with --engine or --partials: it needs all results at once"
             raise click.UsageError(f"{spelled} {text}", ctx)
     if options["show"] == Show.ALL:
@@ -104,7 +92,23 @@ def apply_fleet(
                 scratch_folder(tempfile.gettempdir())
             )
             store = ReportStore(folder, options["partials_format"] or "jsonl")
-            for _ in _with_bar(run_fleet(inputs, stdin, _fleet(store, options))):
+            jobs = options["jobs"] or processors()
+            if options["engine"] == "dask":
+                engine = dask(options["scheduler"])
+            else:
+                engine = processes(jobs) if jobs > 1 else here()
+            fleet = Fleet(
+                engine=engine,
+                store=store,
+                resume=options["resume"],
+                per=ClusterGrouping(options["cluster_per"]) if options["cluster_per"] else None,
+                piece_size=options["piece_size"],
+                everything=options["detailed_results"] or bool(options["output_format"]),
+            )
+            progress = run_fleet(inputs, stdin, fleet)
+            if is_terminal(sys.stderr):
+                progress = with_growing_progress(progress, lambda one, _: one.total, "applying")
+            for _ in progress:
                 pass
             reports = reports_in([store])
             only_counts = options["partials"] and not options["output_format"]
@@ -112,31 +116,6 @@ def apply_fleet(
             return show(reports, chosen.shown, options)
     except FleetError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _fleet(store: ReportStore, options: Mapping[str, Any]) -> Fleet:
-    return Fleet(
-        engine=_engine(options),
-        store=store,
-        resume=options["resume"],
-        per=ClusterGrouping(options["cluster_per"]) if options["cluster_per"] else None,
-        piece_size=options["piece_size"],
-        everything=options["detailed_results"] or bool(options["output_format"]),
-    )
-
-
-def _engine(options: Mapping[str, Any]) -> AbstractContextManager[Engine]:
-    if options["engine"] == "dask":
-        return dask(options["scheduler"])
-    jobs = options["jobs"] or processors()
-    return processes(jobs) if jobs > 1 else here()
-
-
-def _with_bar(progress: Iterator[Progress]) -> Iterator[Progress]:
-    """Yield the progress of a run, with a bar on a terminal."""
-    if not is_terminal(sys.stderr):
-        return progress
-    return with_growing_progress(progress, lambda progress, _: progress.total, "applying")
 
 
 WHOLE = ("text", "json")

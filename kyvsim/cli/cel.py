@@ -18,14 +18,13 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
-from kyvsim.cli.closing import FAILED, OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Group
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option
-from kyvsim.cli.streams import print_stderr, write_out
+from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_diagnostics, print_stderr, write_out
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.model.diagnostic import Severity, likely
+from kyvsim.model.diagnostic import has_errors, likely
 from kyvsim.report.log_commands import JSON, log_safe
 from kyvsim.report.style import safe_text
 
@@ -112,15 +111,8 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
 
     Numbers of the object are doubles, as in Kyverno's command line. Values are shown as JSON.
     """
-    inputs = CelInputs(
-        kind=options["kind"],
-        resource=options["resource"],
-        name=options["name"],
-        context_file=options["context_file"],
-        namespace=options["namespace"],
-        now=options["now"],
-    )
-    batch = options["batch"]
+    batch = options.pop("batch")
+    inputs = CelInputs(**options)
     if batch and (arguments or expression):
         raise click.UsageError("--batch reads its own expressions: remove the others")
     texts = () if batch else _texts(arguments, expression)
@@ -132,7 +124,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
     print_diagnostics(session.diagnostics)
-    if any(diagnostic.severity is Severity.ERROR for diagnostic in session.diagnostics):
+    if has_errors(session.diagnostics):
         return UNUSABLE
     if batch:
         write_out(_batch(read_lines(batch), session), JSON)

@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
     colour_option,
@@ -15,8 +14,16 @@ from kyvsim.cli.options import (
     walking_options,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
-from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
-from kyvsim.cli.streams import shows_colours, write_out
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    PathType,
+    argument,
+    flag_option,
+    safe_option,
+)
+from kyvsim.cli.streams import close, print_diagnostics, shows_colours, write_out
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_text import SuiteOptions
@@ -71,10 +78,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     "or a values FILE.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed tests.")
-@safe_option(
-    "--timeline", is_flag=True, group=OUTPUT, help="Show the events of each cluster over time."
-)
+@flag_option("--fail-only", group=OUTPUT, help="Show only failed tests.")
+@flag_option("--timeline", group=OUTPUT, help="Show the events of each cluster over time.")
 @walking_options
 @colour_option
 @jobs_option
@@ -84,14 +89,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no test given: pass folders of tests", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
+    names = ("paths", "jobs", "timeline", "configuration", "install")
     run = ChainsawRun(
-        paths=options["paths"],
         file_name=options["test_file"],
-        jobs=options["jobs"],
-        timeline=options["timeline"],
-        configuration=options["configuration"],
         walking=walking_of(options, ctx),
-        install=options["install"],
+        **{name: options[name] for name in names},
     )
     report = run_chainsaw(run)
     print_diagnostics(report.diagnostics)

@@ -4,11 +4,10 @@ from typing import Any
 
 import click
 
-from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
 from kyvsim.cli.commands import completion_script
 from kyvsim.cli.parameters import argument
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import OK, write_out
 
 _SHELLS = ("bash", "zsh", "fish")
 _HELP = """Print a shell completion script.

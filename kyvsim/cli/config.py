@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import (
+    Command,
+    command_contexts,
+    configuration_files,
+    read_values,
+    use_settings,
+    words_of,
+)
 from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.parameters import (
     OUTPUT,
     Settable,
     argument,
+    flag_option,
     is_flag,
     offering,
     origin_of,
@@ -21,16 +28,9 @@ from kyvsim.cli.parameters import (
     settable,
     takes_several,
 )
-from kyvsim.cli.settings import (
-    command_contexts,
-    configuration_files,
-    read_values,
-    use_settings,
-    words_of,
-)
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
 from kyvsim.load.structure import DIALECT
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, has_errors, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
 
@@ -45,7 +45,6 @@ option; a discovered file may not start programs or write outside of its folder.
     kyvsim config
     kyvsim config apply --all
 """
-_DEFAULT = "default"
 
 
 class _Setting(NamedTuple):
@@ -71,9 +70,7 @@ class _Setting(NamedTuple):
         lambda ctx: (" ".join(words_of(context)) for context in command_contexts(ctx))
     ),
 )
-@safe_option(
-    "--all", "every", is_flag=True, group=OUTPUT, help="Also show options that are not set."
-)
+@flag_option("--all", "every", group=OUTPUT, help="Also show options that are not set.")
 @safe_option(
     "-o",
     "--output-format",
@@ -84,7 +81,7 @@ class _Setting(NamedTuple):
     group=OUTPUT,
     help="Output format.",
 )
-@safe_option("--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of .kyvsim.yaml.")
+@flag_option("--schema", group=OUTPUT, help="Print the JSON Schema of .kyvsim.yaml.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""
@@ -93,32 +90,25 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         return OK
     entries: list[_Setting] = []
     remarks: dict[Diagnostic, None] = {}
-    for context in _chosen(options["words"], ctx):
-        settings = use_settings(context)
-        remarks |= dict.fromkeys((*settings.remarks, *read_values(context)))
-        entries += _settings_of(context, every=options["every"])
-    print_diagnostics(remarks)
-    files = configuration_files(ctx).paths
-    if options["output_format"] == "json":
-        data = {
-            "configuration": list(files),
-            "settings": [setting._asdict() for setting in entries],
-        }
-        write_out([json.dumps(data, indent=2), "\n"], JSON)
-    else:
-        write_out(_text(files, entries))
-    return UNUSABLE if any(diagnostic.severity is Severity.ERROR for diagnostic in remarks) else OK
-
-
-def _chosen(words: tuple[str, ...], ctx: click.Context) -> list[click.Context]:
-    """Return the contexts of commands whose names begin with some words; raises UsageError."""
+    words = options["words"]
     known = {words_of(context): context for context in command_contexts(ctx)}
     contexts = [digest for path, digest in known.items() if path[: len(words)] == words]
     if not contexts:
         name = " ".join(words)
         hint = likely(name, (" ".join(path) for path in known))
         raise click.UsageError(f"unknown command `{name}`{hint}", ctx)
-    return contexts
+    for context in contexts:
+        settings = use_settings(context)
+        remarks |= dict.fromkeys((*settings.remarks, *read_values(context)))
+        entries += _settings_of(context, every=options["every"])
+    print_diagnostics(remarks)
+    files = configuration_files(ctx).paths
+    if options["output_format"] == "json":
+        data = {"configuration": list(files), "settings": [one._asdict() for one in entries]}
+        write_out([json.dumps(data, indent=2), "\n"], JSON)
+    else:
+        write_out(_text(files, entries))
+    return UNUSABLE if has_errors(remarks) else OK
 
 
 def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:
@@ -132,7 +122,7 @@ def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:
             yield _Setting(name, parameter.keys[0], _words(value), str(origin))
         elif every:
             default = parameter.to_info_dict()["default"]
-            yield _Setting(name, parameter.keys[0], default, _DEFAULT)
+            yield _Setting(name, parameter.keys[0], default, "default")
 
 
 def _words(value: Any) -> list[str]:
@@ -144,10 +134,7 @@ def _words(value: Any) -> list[str]:
 def _text(files: tuple[str, ...], entries: Iterable[_Setting]) -> Iterator[str]:
     """Yield the settings by command, in columns."""
     yield f"configuration: {safe_line(', '.join(files)) or 'none'}\n"
-    rows = [
-        (setting.command, setting.key, _shown(setting.value), safe_line(setting.origin))
-        for setting in entries
-    ]
+    rows = [(one.command, one.key, _shown(one.value), safe_line(one.origin)) for one in entries]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (1, 2)]
     last = ""
     for name, key, value, origin in rows:
@@ -157,7 +144,7 @@ def _text(files: tuple[str, ...], entries: Iterable[_Setting]) -> Iterator[str]:
         yield f"  {key.ljust(widths[0])}  {value.ljust(widths[1])}  {origin}\n"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, list):
         return safe_line(", ".join(value)) or '""'
     if value is None:
@@ -172,12 +159,13 @@ def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
     for context in command_contexts(ctx):
         path = words_of(context)
         parameters = settable(context.command)
-        shared |= _properties(parameter for parameter in parameters if parameter.shared)
+        properties = {key: _schema(one) for one in parameters for key in one.keys}
+        shared |= {key: properties[key] for one in parameters if one.shared for key in one.keys}
         inner = parts
         for word in path[:-1]:
             inner = inner.setdefault(word, _map(COMMANDS[word], {}))["properties"]
         text = COMMANDS.get(path[-1]) or context.command.short_help or ""
-        inner[path[-1]] = _map(text, _properties(parameters))
+        inner[path[-1]] = _map(text, properties)
     return {
         "$schema": DIALECT,
         "title": "Configuration of kyvsim",
@@ -192,10 +180,6 @@ def _map(description: str, properties: dict[str, Any]) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": properties,
     }
-
-
-def _properties(parameters: Iterable[Settable]) -> dict[str, Any]:
-    return {key: _schema(parameter) for parameter in parameters for key in parameter.keys}
 
 
 def _schema(parameter: Settable) -> dict[str, Any]:

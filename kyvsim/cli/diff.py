@@ -8,7 +8,6 @@ import click
 
 from kyvsim.api.diff import open_comparison
 from kyvsim.api.inputs import AS_GIVEN, ApplyInputs
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import (
@@ -19,8 +18,15 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.parameters import OUTPUT, safe_option
-from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
+from kyvsim.cli.parameters import OUTPUT, flag_option
+from kyvsim.cli.streams import (
+    close,
+    is_terminal,
+    print_diagnostics,
+    shows_colours,
+    waiting,
+    write_out,
+)
 from kyvsim.report.diff import RunComparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
@@ -47,14 +53,9 @@ the same policies are evaluated again with the request options (--as, --operatio
 )
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
-@safe_option(
-    "--messages", is_flag=True, group=OUTPUT, help="Also report results whose message changed."
-)
-@safe_option(
-    "--detailed-results",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also list results that are not failures one by one.",
+@flag_option("--messages", group=OUTPUT, help="Also report results whose message changed.")
+@flag_option(
+    "--detailed-results", group=OUTPUT, help="Also list results that are not failures one by one."
 )
 @strict_option
 @colour_option

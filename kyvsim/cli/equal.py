@@ -2,14 +2,12 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import (
@@ -33,7 +31,7 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.streams import is_terminal, stdin_of, waiting, write_out
+from kyvsim.cli.streams import close, is_terminal, print_diagnostics, stdin_of, waiting, write_out
 from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 
@@ -47,8 +45,6 @@ them reads and from the manifests given; both policy sets are evaluated on all o
     kyvsim equal require-labels.yaml require-labels-vpol.yaml
     kyvsim equal old/ new/ --resource manifests/ --write-tests evidence/
 """
-_CASES = 20000
-_SECONDS = 8
 
 
 @click.command(
@@ -66,11 +62,11 @@ _SECONDS = 8
 @file_option("-u", "--userinfo", group=REQUEST, help="File with the requesting user's identity.")
 @file_option("--context-file", help="Data for context lookups of CEL policies.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(_SECONDS, "Time limit in seconds; what is left is reported as not covered.")
+@seconds_option(8, "Time limit in seconds; what is left is reported as not covered.")
 @safe_option(
     "--max-cases",
     type=click.IntRange(1),
-    default=_CASES,
+    default=20000,
     show_default=True,
     metavar="N",
     group=EVALUATION,
@@ -101,8 +97,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     chosen = chosen_formats(options, FORMATS, ctx)
     folder = options["write_tests"]
     if options["old"] == options["new"] == "-":
-        text = "standard input (-) can be OLD or NEW, not both"
-        raise click.UsageError(text, ctx)
+        raise click.UsageError("standard input (-) can be OLD or NEW, not both", ctx)
     if "-" not in {options["old"], options["new"]} and (
         os.path.realpath(options["old"]) == os.path.realpath(options["new"])
     ):
@@ -120,7 +115,20 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     stdin = stdin_of({name: options[name] for name in (*read, "crd_paths")}, ctx)
     with report_files(chosen, FORMATS) as files:
         with waiting("generating cases", shown=is_terminal(sys.stderr)):
-            comparison = compare(_inputs(options), stdin)
+            shared = ApplyInputs(
+                policies=(),
+                resources=options["resource"],
+                exceptions=options["exception"],
+                values_file=options["values_file"],
+                userinfo=options["userinfo"],
+                context_file=options["context_file"],
+                crd_paths=options["crd_paths"],
+                now=options["now"],
+            )
+            limits = (options["max_cases"], options["seconds"])
+            sets = ((options["old"],), (options["new"],))
+            inputs = EqualInputs(*sets, shared, *limits, needs_cases=bool(folder))
+            comparison = compare(inputs, stdin)
         equality = Equality(comparison.evidence, comparison.diagnostics)
         print_diagnostics(comparison.diagnostics)
         shown = FORMATS[chosen.shown]
@@ -131,24 +139,3 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         sides = (("old", (options["old"],)), ("new", (options["new"],)))
         write_tests(folder, *comparison.manifests(), sides)
     return equality.ending.status
-
-
-def _inputs(options: Mapping[str, Any]) -> EqualInputs:
-    shared = ApplyInputs(
-        policies=(),
-        resources=options["resource"],
-        exceptions=options["exception"],
-        values_file=options["values_file"],
-        userinfo=options["userinfo"],
-        context_file=options["context_file"],
-        crd_paths=options["crd_paths"],
-        now=options["now"],
-    )
-    return EqualInputs(
-        (options["old"],),
-        (options["new"],),
-        shared,
-        options["max_cases"],
-        options["seconds"],
-        needs_cases=bool(options["write_tests"]),
-    )

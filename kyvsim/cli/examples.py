@@ -9,7 +9,6 @@ import click
 from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.suite_files import Creation, create_test
-from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import (
@@ -21,7 +20,15 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import OUTPUT, Effect, PathType, argument, option
-from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, waiting, write_out
+from kyvsim.cli.streams import (
+    close,
+    is_terminal,
+    print_diagnostics,
+    print_stderr,
+    stdin_of,
+    waiting,
+    write_out,
+)
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
@@ -37,9 +44,6 @@ written to a folder, together with a kyverno-test.yaml.
     kyvsim examples require-labels.yaml
     kyvsim examples require-labels.yaml --output tests/require-labels
 """
-_SECONDS = 8
-_RESOURCES = "resources.yaml"
-_TARGETS = "targets.yaml"
 _MANIFEST = "kyverno-test.yaml"
 
 
@@ -64,7 +68,7 @@ _MANIFEST = "kyverno-test.yaml"
 )
 @resource_option("Manifests to start from. Repeatable.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(_SECONDS, "Time limit per policy, in seconds.")
+@seconds_option(8, "Time limit per policy, in seconds.")
 @force_option("Write into a folder that is not empty.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -102,9 +106,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _write(folder: str, examples: Examples, policies: tuple[str, ...]) -> None:
     """Write the objects, and a test with their current results."""
-    resources = os.path.join(folder, _RESOURCES)
+    resources = os.path.join(folder, "resources.yaml")
     write_in(folder, resources, "".join(stream(examples)))
-    targets = (os.path.join(folder, _TARGETS),) if examples.targets else ()
+    targets = (os.path.join(folder, "targets.yaml"),) if examples.targets else ()
     for path in targets:
         write_in(folder, path, "".join(targets_stream(examples)))
     created = create_test(Creation(policies, (resources,), folder, _MANIFEST, targets))

@@ -8,14 +8,12 @@ from typing import Any
 import click
 
 from kyvsim.api.explain import (
-    Explaining,
     ExplainTarget,
     NotFoundError,
     explained_run,
     open_explanation,
 )
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -28,14 +26,22 @@ from kyvsim.cli.options import colour_option, print_ignored, refused_options
 from kyvsim.cli.output_files import Chosen, chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.run_output import View, is_for_people, show_run, shown_pieces
-from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
-from kyvsim.model.diagnostic import Severity
+from kyvsim.cli.streams import (
+    OK,
+    UNUSABLE,
+    is_terminal,
+    print_diagnostics,
+    shows_colours,
+    waiting,
+    write_out,
+)
+from kyvsim.model.diagnostic import Severity, has_errors
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.explained_rules import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
-from kyvsim.report.run import Run, StreamingDocument
+from kyvsim.report.run import StreamingDocument
 
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80
@@ -53,12 +59,6 @@ _OTHER_VIEWS = (
 """Options of `apply` that --explain does not support."""
 
 
-def opened(inputs: ApplyInputs, target: ExplainTarget, stdin: bytes | None) -> Explaining:
-    """Return the run to explain; raises NotFoundError."""
-    with waiting("reading files", shown=is_terminal(sys.stderr)):
-        return open_explanation(inputs, target, stdin)
-
-
 def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
     """Yield explanations in a format."""
     page = StepPage(
@@ -70,7 +70,7 @@ def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -
 
 def explain_applied(
     given: tuple[ApplyInputs, bytes | None],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     chosen: Chosen,
     ctx: click.Context,
 ) -> int:
@@ -78,34 +78,6 @@ def explain_applied(
 
     Standard output has the explanation instead of the text view, or a format that includes it.
     """
-    _refuse_other_views(options, chosen, ctx)
-    inputs, stdin = given
-    with report_files(chosen, RUN_FORMATS) as reports:
-        run = explained_run(opened(inputs, ExplainTarget(), stdin))
-        view = _view(run) if chosen.shown == _TEXT else None
-        return show_run(
-            run,
-            options,
-            lambda run: shown_pieces(run, chosen, options, reports, view=view),
-            View(is_for_people(chosen), media=RUN_FORMATS[chosen.shown].media),
-            finish=lambda _: reports.commit(),
-        )
-
-
-def _view(run: Run) -> StreamingDocument:
-    """Return the explanation instead of the text view."""
-
-    def row(response: EngineResponse) -> str:
-        explanation = run.explained(response)
-        return (
-            "".join(written(_TEXT, [explanation], colours=shows_colours())) if explanation else ""
-        )
-
-    return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
-
-
-def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
-    """Raise UsageError for options that --explain does not support."""
     other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
     named = [name for name, _ in chosen.files]
     named += [] if chosen.shown == _TEXT else [chosen.shown]
@@ -118,6 +90,25 @@ def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.C
         able = " and ".join(name for name, format_ in RUN_FORMATS.items() if format_.explains)
         text = f"--explain prints text or {able}: it cannot be combined with {other}"
         raise click.UsageError(text, ctx)
+    inputs, stdin = given
+    with report_files(chosen, RUN_FORMATS) as reports:
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            run = explained_run(open_explanation(inputs, ExplainTarget(), stdin))
+
+        def row(response: EngineResponse) -> str:
+            found = run.explained(response)
+            return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
+
+        view = None
+        if chosen.shown == _TEXT:
+            view = StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
+        return show_run(
+            run,
+            options,
+            lambda run: shown_pieces(run, chosen, options, reports, view=view),
+            View(is_for_people(chosen), media=RUN_FORMATS[chosen.shown].media),
+            finish=lambda _: reports.commit(),
+        )
 
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.
@@ -165,7 +156,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     stdin = stdin_for(options, ctx)
     target = ExplainTarget(options["rule"], options["object"])
     try:
-        explained = opened(inputs_of(options, ctx), target, stdin)
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            explained = open_explanation(inputs_of(options, ctx), target, stdin)
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
@@ -178,13 +170,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         )
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
-    later = tuple(
-        diagnostic
-        for diagnostic in explained.run.final_diagnostics()
-        if diagnostic.severity is Severity.ERROR
-    )
+    final = explained.run.final_diagnostics()
+    later = tuple(one for one in final if one.severity is Severity.ERROR)
     print_diagnostics(later)
-    is_broken = any(
-        diagnostic.severity is Severity.ERROR for diagnostic in (*explained.run.diagnostics, *later)
-    )
-    return UNUSABLE if is_broken else OK
+    return UNUSABLE if later or has_errors(explained.run.diagnostics) else OK

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kyvsim.api.suite_files import Creation, FileText, Updates, create_test
 from kyvsim.cli.output_files import refuse_read
 from kyvsim.cli.streams import OutputError, print_stderr, writing_to
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.style import counted, safe_line
@@ -79,7 +79,10 @@ def check_folder(folder: str, reads: Callable[[str], bool], *, force: bool) -> N
 
 
 def write_tests(
-    folder: str, objects: list[Json], left_out: int, sides: Iterable[tuple[str, tuple[str, ...]]]
+    folder: str,
+    objects: list[KubernetesObject],
+    left_out: int,
+    sides: Iterable[tuple[str, tuple[str, ...]]],
 ) -> None:
     """Write objects, and a test of their current results for each policy set."""
     resources = os.path.join(folder, _RESOURCES)

@@ -2,9 +2,8 @@
 
 import click
 
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import Command, command_contexts, words_of
 from kyvsim.cli.parameters import argument, offering
-from kyvsim.cli.settings import command_contexts, words_of
 from kyvsim.cli.streams import write_out
 
 _HELP = """Show the help of a command.

@@ -9,6 +9,7 @@ import click
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.inputs import AS_GIVEN, WhatIf
+from kyvsim.cli.command import configuration_files
 from kyvsim.cli.options import (
     budget_of,
     budget_option,
@@ -16,6 +17,7 @@ from kyvsim.cli.options import (
     exception_option,
     file_option,
     list_option,
+    paths_option,
     refuse_urls,
     resource_option,
     time_option,
@@ -33,10 +35,10 @@ from kyvsim.cli.parameters import (
     argument,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
-from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import print_stderr, stdin_of
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
@@ -91,13 +93,12 @@ what_if_options = combined(
         group=REQUEST,
         help="Operation of the requests [default: CREATE, or UPDATE with --old-resource].",
     ),
-    list_option(
+    paths_option(
         "--old-resource",
         "--old-resources",
         group=REQUEST,
         help="Resources before an update; resources of the same name are evaluated as UPDATE"
         " requests. Repeatable.",
-        paths=True,
     ),
     safe_option(
         "--namespace-labels",
@@ -118,23 +119,17 @@ what_if_options = combined(
 
 
 rendering_options = combined(
-    list_option(
+    paths_option(
         "--helm",
         effect=Effect.RUNS,
-        group=INPUT,
         help="Render this Helm chart with `helm template` and evaluate the output. Repeatable.",
-        paths=True,
     ),
-    list_option(
-        "--helm-values", group=INPUT, help="Values file for --helm. Repeatable.", paths=True
-    ),
-    list_option(
+    paths_option("--helm-values", help="Values file for --helm. Repeatable."),
+    paths_option(
         "--kustomize",
         effect=Effect.RUNS,
-        group=INPUT,
         help="Render this kustomization with `kustomize build` or `kubectl kustomize` and "
         "evaluate the output. Repeatable.",
-        paths=True,
     ),
 )
 
@@ -157,21 +152,17 @@ _OPTIONS = combined(
     resource_option(
         "Resources to evaluate: files, folders or - for standard input. Repeatable.", shared=True
     ),
-    list_option(
+    paths_option(
         "--target-resource",
         "--target-resources",
         shared=True,
-        group=INPUT,
         help="Existing objects that mutate-existing rules may change. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--parameter-resource",
         "--parameter-resources",
         shared=True,
-        group=INPUT,
         help="Parameter objects of admission policy bindings. Repeatable.",
-        paths=True,
     ),
     exception_option(shared=True),
     file_option("-f", "--values-file", shared=True, help="Values file for variables in policies."),
@@ -192,41 +183,33 @@ _OPTIONS = combined(
         help="File with the requesting user's identity.",
     ),
     file_option("--context-file", shared=True, help="Data for context lookups of CEL policies."),
-    list_option(
+    paths_option(
         "--json",
         "json_files",
         shared=True,
-        group=INPUT,
         help="JSON/YAML payloads for policies in JSON mode. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--http-payload",
         shared=True,
-        group=INPUT,
         help="JSON files with requests for policies in HTTP mode. Repeatable.",
-        paths=True,
     ),
-    list_option(
+    paths_option(
         "--envoy-payload",
         shared=True,
-        group=INPUT,
         help="JSON files with requests for policies in Envoy mode. Repeatable.",
-        paths=True,
     ),
     crd_option("--crd-paths", "--crd-path", shared=True),
-    safe_option(
+    flag_option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
         shared=True,
-        is_flag=True,
         group=INPUT,
         help="Also read PolicyExceptions found in the resource files.",
     ),
-    safe_option(
+    flag_option(
         "--exceptions-within-policies",
         shared=True,
-        is_flag=True,
         group=INPUT,
         help="Also read PolicyExceptions found in the policy files.",
     ),
@@ -253,10 +236,9 @@ _OPTIONS = combined(
 
 def input_options_of(metavar: str) -> Decorator:
     """Return what adds the input options, with the metavar of the policies."""
+    path = PathType()
     return combined(
-        argument(
-            "policies", shared=True, nargs=-1, metavar=metavar, type=PathType(), key="policies"
-        ),
+        argument("policies", shared=True, nargs=-1, metavar=metavar, type=path, key="policies"),
         _OPTIONS,
         rendering_options,
         changed_option,
@@ -265,21 +247,18 @@ def input_options_of(metavar: str) -> Decorator:
     )
 
 
-_POLICY = list_option(
-    "--policy",
-    group=INPUT,
-    help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
-    paths=True,
+input_options = combined(
+    input_options_of("POLICY..."),
+    paths_option(
+        "--policy",
+        help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
+    ),
+    flag_option(
+        "--skip-others",
+        group=INPUT,
+        help="Ignore files without manifests even when named explicitly (for pre-commit).",
+    ),
 )
-_SKIP_OTHERS = safe_option(
-    "--skip-others",
-    is_flag=True,
-    group=INPUT,
-    help="Ignore files without manifests even when named explicitly (for pre-commit).",
-)
-
-
-input_options = combined(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
 
 
 def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -341,22 +320,25 @@ def stdin_for(options: Mapping[str, Any], ctx: click.Context) -> bytes | None:
 
 def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
     """Return the inputs of the options; raises UsageError."""
+    same = (
+        *(
+            "policies",
+            "values_file",
+            "set_values",
+            "userinfo",
+            "context_file",
+            "crd_paths",
+            "model",
+        ),
+        *("exceptions_with_resources", "exceptions_within_policies", "now"),
+    )
     return ApplyInputs(
-        policies=options["policies"],
+        **{name: options[name] for name in same},
         resources=(*options["resource"], *rendered(options, ctx)),
         targets=options["target_resource"],
         parameters=options["parameter_resource"],
         exceptions=options["exception"],
-        values_file=options["values_file"],
-        set_values=options["set_values"],
-        userinfo=options["userinfo"],
-        context_file=options["context_file"],
-        crd_paths=options["crd_paths"],
-        model=options["model"],
-        exceptions_with_resources=options["exceptions_with_resources"],
-        exceptions_within_policies=options["exceptions_within_policies"],
         payloads=_payloads(options),
-        now=options["now"],
         walking=walking_of(options, ctx)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, ctx),
         unchanged=unchanged_of(options, ctx, lambda: _decider(options)),
@@ -408,16 +390,11 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     if options["old_resource"] and operation not in {None, Operation.UPDATE.value}:
         text = f"--old-resource requires UPDATE: it cannot be combined with --operation {operation}"
         raise click.UsageError(text, ctx)
-    if operation and any(
-        setting.startswith("request.operation=") for setting in options["set_values"]
-    ):
+    if operation and any(one.startswith("request.operation=") for one in options["set_values"]):
         text = "set the operation with either --operation or --set request.operation, not both"
         raise click.UsageError(text, ctx)
-    named = None
-    if user:
-        named = named_user(user, groups)
     return AS_GIVEN._replace(
-        user=named,
+        user=named_user(user, groups) if user else None,
         operation=Operation(operation) if operation else None,
         old_resources=options["old_resource"],
         namespace_labels=options["namespace_labels"],
@@ -425,7 +402,7 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     )
 
 
-def is_rendered(options: Mapping[str, Any]) -> bool:
+def is_rendered(options: Mapping[str, object]) -> bool:
     """Return whether manifests are rendered."""
     return bool(options["helm"] or options["kustomize"])
 

@@ -11,11 +11,10 @@ from typing import Any, Final
 import click
 
 from kyvsim.api.system import own_system
-from kyvsim.cli.closing import FAILED, OK, UNUSABLE
 from kyvsim.cli.command import Group
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import INPUT, OUTPUT, argument, offering, safe_option
-from kyvsim.cli.streams import print_stderr, read_stdin, write_out
+from kyvsim.cli.parameters import INPUT, OUTPUT, argument, flag_option, offering, safe_option
+from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions import functions
 from kyvsim.jmespath.show_tree import show_tree
@@ -76,10 +75,8 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     "-i", "--input", "source", group=INPUT, help="Read the input from a JSON or YAML file."
 )
 @list_option("-q", "--query", group=INPUT, help="Read a query from a file.")
-@safe_option("-c", "--compact", is_flag=True, group=OUTPUT, help="Print compact JSON.")
-@safe_option(
-    "-u", "--unquoted", is_flag=True, group=OUTPUT, help="Print a string result without quotes."
-)
+@flag_option("-c", "--compact", group=OUTPUT, help="Print compact JSON.")
+@flag_option("-u", "--unquoted", group=OUTPUT, help="Print a string result without quotes.")
 @safe_option(
     "--batch", group=INPUT, help='Read lines {"expr", "input"} from a file (-: standard input).'
 )
@@ -108,17 +105,15 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     return OK
 
 
-def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> int:
+def _answer(text: str, data: object, system: System, options: dict[str, Any]) -> int:
     try:
         result = compile_query(text, system).evaluate(data)
     except QuerySyntaxError as error:
         print_stderr(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
         return UNUSABLE
-    except QueryError as error:
-        print_stderr(f"Error: error evaluating JMESPath expression: {error.message}")
-        return FAILED
-    except BudgetError as error:
-        print_stderr(f"Error: error evaluating JMESPath expression: {error}")
+    except (QueryError, BudgetError) as error:
+        message = error.message if isinstance(error, QueryError) else error
+        print_stderr(f"Error: error evaluating JMESPath expression: {message}")
         return FAILED
     write_out([f"# {safe_text(text)}\n"])
     if options["unquoted"] and result.__class__ is str:

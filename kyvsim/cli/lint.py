@@ -4,7 +4,7 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -25,7 +25,15 @@ from kyvsim.cli.options import (
     walking_options,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
+from kyvsim.cli.parameters import (
+    INPUT,
+    OUTPUT,
+    Effect,
+    PathType,
+    argument,
+    flag_option,
+    option,
+)
 from kyvsim.cli.streams import (
     is_terminal,
     print_stderr,
@@ -65,9 +73,8 @@ PATH is a file, a folder or - for standard input [default: .].
 @crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
 @extent_options
-@safe_option(
+@flag_option(
     "--skip-others",
-    is_flag=True,
     group=INPUT,
     help="Ignore files without policies even when named explicitly (for pre-commit).",
 )
@@ -78,9 +85,8 @@ PATH is a file, a folder or - for standard input [default: .].
     group=OUTPUT,
     help="Apply safe fixes and show them as a diff.",
 )
-@safe_option(
+@flag_option(
     "--diff",
-    is_flag=True,
     group=OUTPUT,
     help="Show safe fixes as a diff without applying them; exit status 1 if there are any.",
 )
@@ -134,7 +140,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 def _after_fixes(
     fixed: tuple[FixedFile, ...],
     findings: Findings,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     check: Callable[[], Findings],
     *,
     shows: bool,
@@ -142,9 +148,24 @@ def _after_fixes(
     """Show fixes, write them if requested, and return the findings afterwards."""
     writes = not options["diff"]
     if shows or not writes:
-        write_out(_diff_of(fixed, _render_options()))
+        paint = layout_of(_render_options()).paint
+        colours = {"+": "pass", "-": "fail"}
+        for file in fixed:
+            old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
+            for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
+                shown = safe_line(line.rstrip("\r\n"))
+                style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
+                end = "" if line.endswith("\n") else "\\ No newline at end of file\n"
+                write_out([paint(style, shown) if style else shown, "\n", end])
     if writes and fixed:
-        write_files([_file_text(file) for file in fixed if file.source.name != STDIN_NAME])
+        files = []
+        for file in fixed:
+            name = file.source.name
+            if name != STDIN_NAME:
+                with open(name, "rb") as stream:
+                    marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+                files.append(FileText(name, "\ufeff" * marked + file.text, os.path.dirname(name)))
+        write_files(files)
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
@@ -154,27 +175,6 @@ def _render_options() -> RenderOptions:
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours()
     return RenderOptions(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
-
-
-def _diff_of(files: Iterable[FixedFile], render_options: RenderOptions) -> Iterator[str]:
-    """Yield the changes of files as a unified diff."""
-    paint = layout_of(render_options).paint
-    colours = {"+": "pass", "-": "fail"}
-    for file in files:
-        old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
-        for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
-            shown = safe_line(line.rstrip("\r\n"))
-            style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
-            yield (paint(style, shown) if style else shown) + "\n"
-            if not line.endswith("\n"):
-                yield "\\ No newline at end of file\n"
-
-
-def _file_text(file: FixedFile) -> FileText:
-    with open(file.source.name, "rb") as stream:
-        marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    folder = os.path.dirname(file.source.name)
-    return FileText(file.source.name, "\ufeff" * marked + file.text, folder)
 
 
 def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:

@@ -8,8 +8,7 @@ import click
 from click.core import ParameterSource
 
 from kyvsim.api.workspace import Rules
-from kyvsim.cli.closing import OK
-from kyvsim.cli.command import Command, of_extra
+from kyvsim.cli.command import Command, of_extra, read_values, use_settings
 from kyvsim.cli.options import (
     crd_option,
     exception_option,
@@ -18,7 +17,7 @@ from kyvsim.cli.options import (
     walking_options,
 )
 from kyvsim.cli.parameters import PathType, argument, origin_of
-from kyvsim.cli.settings import read_values, use_settings
+from kyvsim.cli.streams import OK
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
@@ -63,7 +62,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return OK
 
 
-def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "ProjectSettings":
+def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> "ProjectSettings":
     """Return the settings in the editor's folder, with diagnostics."""
     from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — likewise
 

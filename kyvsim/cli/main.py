@@ -9,10 +9,17 @@ from typing import NoReturn
 
 import click
 
-from kyvsim.cli.closing import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.commands import kyvsim
 from kyvsim.cli.parameters import origin_of, settings_outside_line
-from kyvsim.cli.streams import abandon_stdout, print_stderr
+from kyvsim.cli.streams import (
+    INTERRUPTED,
+    OK,
+    TERMINATED,
+    UNUSABLE,
+    Interrupted,
+    abandon_stdout,
+    print_stderr,
+)
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
@@ -68,7 +75,19 @@ def exit_status_of(error: Exception) -> int:
     """Report an error, and return the exit status."""
     match error:
         case click.ClickException():
-            _print_refused(error)
+            ctx = error.ctx if isinstance(error, click.UsageError) else None
+            if isinstance(error, click.exceptions.NoArgsIsHelpError):
+                print_stderr(error.format_message())
+            else:
+                place = None
+                if ctx is not None:
+                    print_stderr(f"Try '{ctx.command_path} --help' for help.")
+                    if isinstance(error, click.BadParameter):
+                        place = origin_of(ctx, error.param)
+                    elif elsewhere := settings_outside_line(ctx):
+                        print_stderr(f"Set outside of the command line: {elsewhere}")
+                text = error.format_message()
+                _print_error(f"{place}: {text}" if place else text)
             return UNUSABLE
         case click.Abort():
             print_stderr("interrupted")
@@ -89,23 +108,6 @@ def exit_status_of(error: Exception) -> int:
 def _print_error(text: str) -> None:
     """Print an error; parts from users and programs are escaped."""
     print_stderr(f"error: {safe_text(text)}")
-
-
-def _print_refused(error: click.ClickException) -> None:
-    """Report why a command does not run, with the position of a wrong setting."""
-    ctx = error.ctx if isinstance(error, click.UsageError) else None
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        print_stderr(error.format_message())
-        return
-    place = None
-    if ctx is not None:
-        print_stderr(f"Try '{ctx.command_path} --help' for help.")
-        if isinstance(error, click.BadParameter):
-            place = origin_of(ctx, error.param)
-        elif elsewhere := settings_outside_line(ctx):
-            print_stderr(f"Set outside of the command line: {elsewhere}")
-    text = error.format_message()
-    _print_error(f"{place}: {text}" if place else text)
 
 
 def _defect(error: Exception) -> int:

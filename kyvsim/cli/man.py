@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import click
 
 from kyvsim import __version__
-from kyvsim.cli.closing import OK
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import Command, command_contexts
 from kyvsim.cli.commands import PURPOSE, kyvsim
-from kyvsim.cli.settings import command_contexts
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import OK, write_out
 
 _STATUSES = (
     ("0", "Nothing failed."),
@@ -33,7 +31,21 @@ def manual_page() -> Iterator[str]:
     yield ".SH COMMANDS\n"
     root = click.Context(kyvsim, info_name="kyvsim", **kyvsim.context_settings)
     for context in command_contexts(root):
-        yield from _command(context)
+        command = context.command
+        usage = " ".join(command.collect_usage_pieces(context))
+        yield f".SS {_text(context.command_path)} {_text(usage)}\n"
+        for number, paragraph in enumerate(
+            re.split(r"\n{2,}", inspect.cleandoc(command.help or ""))
+        ):
+            lead = ".PP\n" if number else ""
+            if paragraph.startswith("\b"):
+                yield f".PP\n.nf\n{_text(paragraph.removeprefix(chr(8)).strip(chr(10)))}\n.fi\n"
+            else:
+                yield f"{lead}{_text(' '.join(paragraph.split()))}\n"
+        for parameter in command.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None and record[1]:
+                yield _item(*record)
     yield ".SH EXIT STATUS\n"
     yield from (_item(name, text) for name, text in _STATUSES)
     yield ".SH ENVIRONMENT\n"
@@ -44,22 +56,6 @@ def manual_page() -> Iterator[str]:
     yield _item("NO_COLOR, FORCE_COLOR", "Switch colours off or on.")
     yield ".SH FILES\n"
     yield from (_item(name, text) for name, text in _FILES)
-
-
-def _command(context: click.Context) -> Iterator[str]:
-    command = context.command
-    usage = " ".join(command.collect_usage_pieces(context))
-    yield f".SS {_text(context.command_path)} {_text(usage)}\n"
-    for number, text in enumerate(re.split(r"\n{2,}", inspect.cleandoc(command.help or ""))):
-        lead = ".PP\n" if number else ""
-        if text.startswith("\b"):
-            yield f".PP\n.nf\n{_text(text.removeprefix(chr(8)).strip(chr(10)))}\n.fi\n"
-        else:
-            yield f"{lead}{_text(' '.join(text.split()))}\n"
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and record[1]:
-            yield _item(*record)
 
 
 def _item(name: str, text: str) -> str:

@@ -9,7 +9,6 @@ import click
 
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
 from kyvsim.api.suite_files import FileText
-from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import (
@@ -37,12 +36,14 @@ from kyvsim.cli.parameters import (
     Effect,
     PathType,
     argument,
+    flag_option,
     option,
     safe_option,
 )
 from kyvsim.cli.streams import (
     OutputError,
     is_terminal,
+    print_diagnostics,
     print_stderr,
     stdin_of,
     waiting,
@@ -68,7 +69,6 @@ cluster; it is not related to `kyverno migrate`, which rewrites stored objects.
     kyvsim migrate policies/require-labels.yaml
     kyvsim migrate policies/ --output converted/
 """
-_SECONDS = 8
 _AUTO = "auto"
 
 
@@ -97,22 +97,20 @@ _AUTO = "auto"
     group=INPUT,
     help="Convert only rules that become policies of this kind.",
 )
-@safe_option(
+@flag_option(
     "--partial",
-    is_flag=True,
     group=EVALUATION,
     help="Also write policies without the rules that cannot be converted, and policies with "
     "a counterexample.",
 )
-@safe_option(
+@flag_option(
     "--check",
-    is_flag=True,
     group=EVALUATION,
     help="Compare each policy with its conversion as `kyvsim equal` does. Without it, only a"
     " few cases are tried.",
 )
 @resource_option("Manifests for --check to derive cases from. Repeatable.")
-@seconds_option(_SECONDS, "Time limit of --check per policy, in seconds.")
+@seconds_option(8, "Time limit of --check per policy, in seconds.")
 @force_option("Overwrite existing files.")
 @formats_option(FORMATS)
 @walking_options

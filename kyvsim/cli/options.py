@@ -22,6 +22,7 @@ from kyvsim.cli.parameters import (
     PathType,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
@@ -59,11 +60,9 @@ _NEEDLESS = (
 )
 """Flags of Kyverno's command that have no effect here."""
 
-
-strict_option = safe_option(
+strict_option = flag_option(
     "--strict",
     shared=True,
-    is_flag=True,
     group=STATUS,
     help="Treat warnings about input as errors (exit status 2).",
 )
@@ -94,10 +93,9 @@ colour_option = combined(
         help="When to use colours [default: auto, on a terminal].",
     ),
     # What the reference calls it.
-    safe_option(
+    flag_option(
         "--remove-color",
         shared=True,
-        is_flag=True,
         hidden=True,
         callback=_set_colour,
         help="Same as --color never.",
@@ -123,22 +121,19 @@ jobs_option = safe_option(
     help="Number of worker processes (0: one per CPU, for large inputs).",
 )
 extent_options = combined(
-    safe_option(
-        "-q", "--quiet", shared=True, is_flag=True, group=OUTPUT, help="Show only failures."
-    ),
-    safe_option(
+    flag_option("-q", "--quiet", shared=True, group=OUTPUT, help="Show only failures."),
+    flag_option(
         "--verbose",
         shared=True,
-        is_flag=True,
         group=OUTPUT,
         help="Also show passed rules, input files and ignored files.",
     ),
-    safe_option("--statistics", shared=True, is_flag=True, group=OUTPUT, help="Print only counts."),
+    flag_option("--statistics", shared=True, group=OUTPUT, help="Print only counts."),
 )
 
 
 def extent_of(
-    options: Mapping[str, Any], ctx: click.Context, wider: Iterable[str]
+    options: Mapping[str, object], ctx: click.Context, wider: Iterable[str]
 ) -> dict[str, Any]:
     """Return options in which --verbose sets those of `wider`; raises UsageError."""
     chosen = [name for name in ("quiet", "verbose", "statistics") if options[name]]
@@ -163,32 +158,33 @@ def split_at_commas(value: str) -> list[str]:
     return next(csv.reader([value])) if '"' in value else value.split(",")
 
 
-def list_option(
-    *names: str, effect: Effect = Effect.NONE, paths: bool = False, **settings: Any
-) -> Decorator:
+def list_option(*names: str, effect: Effect = Effect.NONE, **settings: Any) -> Decorator:
     """Return an option that may repeat, as a tuple; it splits its values at commas."""
-    if paths:
-        settings["type"] = PathType()
     return option(*names, effect=effect, multiple=True, callback=at_commas, **settings)
+
+
+def paths_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
+    """Return an option for paths that are read; it may repeat and splits its values at commas."""
+    return list_option(*names, type=PathType(), group=group, **settings)
 
 
 def resource_option(text: str, *, shared: bool = False) -> Decorator:
     """Return --resource, with the text of its help."""
     names = ("-r", "--resource", "--resources")
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def exception_option(text: str = "PolicyExceptions.", *, shared: bool = False) -> Decorator:
     """Return --exception, with the text of its help."""
     names = ("-e", "--exception", "--exceptions")
     text = f"{text} Repeatable."
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def crd_option(*names: str, shared: bool = False) -> Decorator:
     """Return the option for CustomResourceDefinitions, with its spellings."""
     text = "CustomResourceDefinitions. Repeatable."
-    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+    return paths_option(*names, shared=shared, help=text)
 
 
 def file_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
@@ -283,7 +279,7 @@ def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
 
 
 def _refused(names: tuple[str, ...], is_flag: bool, message: str) -> Decorator:
-    def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
         del param
         if value:
             raise click.UsageError(message, ctx)
@@ -363,7 +359,7 @@ fleet_options = combined(
 )
 
 
-def is_distributed(options: Mapping[str, Any]) -> bool:
+def is_distributed(options: Mapping[str, object]) -> bool:
     """Return whether an option for distributed runs is given."""
     names = ("engine", "scheduler", "partials", "partials_format", "resume", "cluster_per")
     return any(options[name] for name in (*names, "piece_size"))
@@ -378,9 +374,7 @@ walking_options = combined(
         group=INPUT,
         help="Skip files and folders that match, with .gitignore syntax. Repeatable.",
     ),
-    safe_option(
-        "--no-ignore", shared=True, is_flag=True, group=INPUT, help="Ignore .kyvsimignore files."
-    ),
+    flag_option("--no-ignore", shared=True, group=INPUT, help="Ignore .kyvsimignore files."),
     safe_option(
         "--max-files",
         shared=True,
@@ -391,10 +385,9 @@ walking_options = combined(
         group=INPUT,
         help="Maximum number of files and folders read per path (0: unlimited).",
     ),
-    safe_option(
+    flag_option(
         "--show-ignored",
         shared=True,
-        is_flag=True,
         group=OUTPUT,
         help="List ignored files and documents with the reason.",
     ),
@@ -418,7 +411,7 @@ def print_evaluated_files(policies: Iterable[Policy]) -> None:
         print_stderr(safe_line(f"{file}: read: {counted(number, 'policy')}"))
 
 
-def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
+def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, object]) -> None:
     """Print the ignored files and documents if --show-ignored is given."""
     for folder in dict.fromkeys(left_out) if options["show_ignored"] else ():
         print_stderr(safe_line(f"{folder.location}: ignored: {folder.message}"))

@@ -12,10 +12,10 @@ from typing import IO, Any, NamedTuple, Self
 
 import click
 
+from kyvsim.cli.command import configuration_files
 from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
-from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import OutputError, print_stderr, writing_to
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import metadata
 from kyvsim.load.files import may_find
 from kyvsim.load.folders import is_manifest_name
 from kyvsim.load.scratch import ScratchFiles
@@ -34,6 +34,9 @@ _TESTS = frozenset({"tests", "scenarios"})
 """Keys of folders in which only files of one name are read."""
 
 
+_WOULD_OVERWRITE = "would overwrite {}, which the run reads: choose another file"
+
+
 class ReadPath(NamedTuple):
     """A path that a run reads; `folder` and `pattern` are "" if it is none."""
 
@@ -43,7 +46,7 @@ class ReadPath(NamedTuple):
 
 
 def refuse_overwriting(
-    written: Iterable[tuple[str, str]], options: Mapping[str, Any], ctx: click.Context
+    written: Iterable[tuple[str, str]], options: Mapping[str, object], ctx: click.Context
 ) -> None:
     """Raise UsageError if two of the outputs (name, path) are one file, or one is an input."""
     places: dict[str, str] = {}
@@ -55,7 +58,7 @@ def refuse_overwriting(
         if other != name:
             raise click.UsageError(f"{other} and {name} both go to {path}", ctx)
         if os.path.isfile(place) and _reader(options, ctx, name)(place):
-            raise _is_read(name, path, ctx)
+            raise click.UsageError(f"{name} {_WOULD_OVERWRITE.format(path)}", ctx)
 
 
 def refuse_named(
@@ -72,15 +75,10 @@ def refuse_named(
     for name, path in outputs:
         place = os.path.realpath(path)
         if os.path.isfile(place) and is_among(place, named):
-            raise _is_read(name, path, ctx)
+            raise click.UsageError(f"{name} {_WOULD_OVERWRITE.format(path)}", ctx)
 
 
-def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
-    text = f"{name} would overwrite {path}, which the run reads: choose another file"
-    return click.UsageError(text, ctx)
-
-
-def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
+def reader_of(options: Mapping[str, object], ctx: click.Context) -> Callable[[str], bool]:
     """Return a function that returns whether a path is a file that the run reads."""
     reads = _reader(options, ctx)
 
@@ -108,18 +106,22 @@ def refuse_existing(paths: Iterable[str]) -> None:
 
 
 def _reader(
-    options: Mapping[str, Any], ctx: click.Context, output: str = ""
+    options: Mapping[str, object], ctx: click.Context, output: str = ""
 ) -> Callable[[str], bool]:
     """Return a function that returns whether the run reads a real path, for an output's name."""
     settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
-    for parameter, path in _read_paths(options, ctx):
+    for parameter in ctx.command.params:
+        kind = parameter.type
         # A new baseline may be in a folder that is read, and may replace the old one.
-        if output == BASELINE and parameter.name == "baseline":
+        is_replaced = output == BASELINE and parameter.name == "baseline"
+        if not isinstance(kind, PathType) or kind.separator or kind.is_written or is_replaced:
             continue
         is_of_tests = getattr(parameter, "key", "") in _TESTS and not options.get("create")
-        (tests if is_of_tests else others).append(read_path(path))
+        paths = (path for path in paths_of(options, parameter.name or "") if path)
+        read = [read_path(path) for path in paths if path not in kind.words]
+        (tests if is_of_tests else others).extend(read)
     manifest = options.get("file_name") or options.get("test_file")
 
     def reads(place: str) -> bool:
@@ -130,19 +132,6 @@ def _reader(
         )
 
     return reads
-
-
-def _read_paths(
-    options: Mapping[str, Any], ctx: click.Context
-) -> Iterator[tuple[click.Parameter, str]]:
-    """Yield the paths that a command reads, with their parameters."""
-    for parameter in ctx.command.params:
-        kind = parameter.type
-        if not isinstance(kind, PathType) or kind.separator or kind.is_written:
-            continue
-        for path in paths_of(options, parameter.name or ""):
-            if path not in {"", *kind.words}:
-                yield parameter, path
 
 
 def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -165,13 +154,12 @@ def is_among(place: str, named: Iterable[ReadPath], *, in_folders: bool = True) 
     With `in_folders`, also if it is a manifest in a folder or may match a glob.
     """
     may_be_found = in_folders and is_manifest_name(place)
-    return any(place == path.place or (may_be_found and _finds(path, place)) for path in named)
-
-
-def _finds(named: ReadPath, place: str) -> bool:
-    if named.folder and place.startswith(named.folder):
-        return True
-    return bool(named.pattern) and may_find(named.pattern, place)
+    return any(
+        place == path.place
+        or (may_be_found and path.folder and place.startswith(path.folder))
+        or (may_be_found and path.pattern and may_find(path.pattern, place))
+        for path in named
+    )
 
 
 # Reports in several formats: one on standard output, others in files.
@@ -252,9 +240,12 @@ def _format_and_file(
     name = name.lower()
     if name not in known:
         text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
-        fitting = _format_of(value, known)
+        extension = os.path.splitext(value)[1]
+        usual = next(iter(known)) if "/" in value else ""
+        fits = (one for one, of in known.items() if extension and of.extension == extension)
+        fitting = next(fits, usual)
         has_folder = any("--output" in parameter.opts for parameter in ctx.command.params)
-        if has_folder and not os.path.splitext(value)[1]:
+        if has_folder and not extension:
             text += f"; for a folder use --output {value}"
         elif fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
@@ -263,15 +254,6 @@ def _format_and_file(
     if separator and not path:
         raise bad_value(ctx, option, f"{value}: missing file after =")
     return name, path
-
-
-def _format_of(value: str, known: Mapping[str, OutputFormat]) -> str:
-    """Return the likely format of a path, "" if it is not a path."""
-    extension = os.path.splitext(value)[1]
-    fitting = [
-        name for name, digest in known.items() if extension and digest.extension == extension
-    ]
-    return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
 
 
 def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
@@ -428,9 +410,15 @@ class ObjectFiles:
     def saving(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
         """Yield `responses` after saving their objects."""
         for response in responses:
-            for name, obj in _objects_of(response):
-                place = self._path if self._single else os.path.join(self._folder, name)
-                self._append(place, obj)
+            changed = [response] if mutations(response) else []
+            named = [
+                *((_name(one.object), "mutated", one.object) for one in changed),
+                *((_name(one.object), "mutated", one.object) for one in patched_targets(response)),
+                *((one.policy.name, "generated", one.object) for one in generated(response)),
+            ]
+            for name, what, obj in named:
+                file = f"{file_name(name)}-{what}.yaml"
+                self._append(self._path if self._single else os.path.join(self._folder, file), obj)
             yield response
 
     def commit(self) -> str:
@@ -447,7 +435,7 @@ class ObjectFiles:
         self._temporary.clear()
         self._scratch.close()
 
-    def _append(self, place: str, obj: Json) -> None:
+    def _append(self, place: str, obj: object) -> None:
         is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
         lead = "---\n" if is_begun else ""
         temporary = self._temporary.get(place) or self._open(place)
@@ -469,17 +457,7 @@ class ObjectFiles:
         return temporary
 
 
-def _objects_of(response: EngineResponse) -> Iterator[tuple[str, Json]]:
-    """Yield file names and objects: the changed resource, patched targets, generated objects."""
-    if mutations(response):
-        yield f"{file_name(_name(response.object))}-mutated.yaml", response.object
-    for patched in patched_targets(response):
-        yield f"{file_name(_name(patched.object))}-mutated.yaml", patched.object
-    for created in generated(response):
-        yield f"{file_name(created.policy.name)}-generated.yaml", created.object
-
-
-def _name(obj: Json) -> str:
+def _name(obj: object) -> str:
     meta = metadata(obj)
     return str(meta.get("name") or meta.get("generateName") or "unnamed")
 

@@ -25,7 +25,7 @@ class Effect(Enum):
     """What an option affects.
 
     A discovered configuration belongs to whoever wrote the folder. It may choose what is read and
-    how results are shown; not where to write, what to run or where to connect (`settings.py`).
+    how results are shown; not where to write, what to run or where to connect (`command.py`).
     """
 
     NONE = "none"
@@ -227,6 +227,7 @@ def option(*names: str, effect: Effect, **settings: Any) -> Decorator:
 
 safe_option = partial(click.option, cls=Option, effect=Effect.NONE)
 """The decorator for an option that discovered configurations may set."""
+flag_option = partial(safe_option, is_flag=True)
 
 
 def argument(*names: str, **settings: Any) -> Decorator:
@@ -266,11 +267,7 @@ def takes_several(parameter: click.Parameter) -> bool:
 
 def settable(command: click.Command) -> list[Settable]:
     """Return the parameters of a command that a configuration may set."""
-    return [
-        parameter
-        for parameter in command.params
-        if isinstance(parameter, Settable) and parameter.keys
-    ]
+    return [one for one in command.params if isinstance(one, Settable) and one.keys]
 
 
 def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location | None:

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import click
 
-from kyvsim.cli.closing import OK, TERMINATED, Interrupted
 from kyvsim.cli.command import Command, of_extra
-from kyvsim.cli.parameters import safe_option
-from kyvsim.cli.streams import print_stderr
+from kyvsim.cli.parameters import flag_option, safe_option
+from kyvsim.cli.streams import OK, TERMINATED, Interrupted, print_stderr
 
 _HELP = """Start a local web playground.
 
@@ -38,7 +37,7 @@ _PORT: Final = 8420
     metavar="N",
     help="Local port (0: any free port).",
 )
-@safe_option("--no-open", is_flag=True, help="Do not open a browser.")
+@flag_option("--no-open", help="Do not open a browser.")
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
     with of_extra("playground"):

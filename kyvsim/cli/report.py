@@ -15,7 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.parameters import OUTPUT, argument, bad_value, safe_option
+from kyvsim.cli.parameters import OUTPUT, argument, bad_value, flag_option, safe_option
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import ReportStore
@@ -50,9 +50,7 @@ _format = safe_option(
 
 @report.command(short_help="Merge partial reports and show the results.")
 @_format
-@safe_option(
-    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed and skipped rules."
-)
+@flag_option("--detailed-results", group=OUTPUT, help="Also show passed and skipped rules.")
 @safe_option(
     "--show",
     type=click.Choice((Show.CHANGES.value, Show.OBJECTS.value)),

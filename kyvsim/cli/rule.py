@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
 from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
-from kyvsim.cli.streams import shown_width, shows_colours, write_out
+from kyvsim.cli.streams import OK, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.diagnostic_codes import (
     DiagnosticCode,
@@ -51,7 +50,15 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     known = codes_by_name()
     chosen = [_chosen(name, known, ctx) for name in options["codes"]]
     if options["output_format"] == "json":
-        data = [_plain(code) for code in chosen or known.values()]
+        data = []
+        for code in chosen or known.values():
+            examples = {
+                name: {"command": f"kyvsim {one.command}", "files": dict(files_of(one.text))}
+                for name, one in (("bad", code.bad), ("good", code.good))
+                if one
+            }
+            beside = {"beside": dict(files_of(code.beside)), "page": code.page}
+            data.append({**code._asdict(), **examples, **beside})
         write_out([json.dumps(data, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
     render_options = RenderOptions(colours=shows_colours(), width=shown_width(sys.stdout))
@@ -72,13 +79,3 @@ def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) 
         return known[spelled]
     hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
     raise click.UsageError(f"unknown code `{spelled}`{hint}", ctx)
-
-
-def _plain(code: DiagnosticCode) -> dict[str, Any]:
-    """Return the data of a code for JSON."""
-    examples = {
-        name: {"command": f"kyvsim {example.command}", "files": dict(files_of(example.text))}
-        for name, example in (("bad", code.bad), ("good", code.good))
-        if example
-    }
-    return {**code._asdict(), **examples, "beside": dict(files_of(code.beside)), "page": code.page}

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.api.apply import render_run
-from kyvsim.cli.closing import SummaryStyle, close, print_diagnostics
 from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
-from kyvsim.cli.streams import print_stderr, shown_width, shows_colours, write_out
+from kyvsim.cli.streams import (
+    SummaryStyle,
+    close,
+    print_diagnostics,
+    print_stderr,
+    shown_width,
+    shows_colours,
+    write_out,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
@@ -55,21 +62,13 @@ def show_run(
         """Print diagnostics; only errors with --quiet."""
         quiet = options.get("quiet")
         print_diagnostics(
-            tuple(
-                diagnostic
-                for diagnostic in diagnostics
-                if not quiet or diagnostic.severity is Severity.ERROR
-            )
+            tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
         )
 
     # A long view moves what is above it off the screen, so errors are printed below it.
-    errors = tuple(
-        diagnostic for diagnostic in run.diagnostics if diagnostic.severity is Severity.ERROR
-    )
+    errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
     report(
-        diagnostic
-        for diagnostic in run.diagnostics
-        if not view.for_people or diagnostic.severity is not Severity.ERROR
+        one for one in run.diagnostics if not view.for_people or one.severity is not Severity.ERROR
     )
     if options.get("verbose"):
         print_evaluated_files(run.policies)
@@ -83,9 +82,6 @@ def show_run(
     ending = run_ending(run)
     close(ending, on_stdout=view.for_people, closing=view.closing)
     return ending.status
-
-
-# The formats of `kyvsim apply`.
 
 
 _VIEWS = (
@@ -108,13 +104,6 @@ _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Formats of these options combined with a data format."""
 _VIEW = "text"
-_OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
-    {
-        "diff": "--diff applies to the text view",
-        "show": "--show applies to the text view",
-        "statistics": "--statistics applies to the text view",
-    }
-)
 
 
 def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
@@ -137,9 +126,10 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
         text = f"{names} cannot be combined: only one format can go to standard output"
         raise click.UsageError(text, ctx)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
-    for name, text in _OF_THE_VIEW.items():
+    for name in ("diff", "show", "statistics"):
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
-            raise click.UsageError(f"{text} and cannot be combined with {given[0][0]}", ctx)
+            text = f"--{name} applies to the text view and cannot be combined with {given[0][0]}"
+            raise click.UsageError(text, ctx)
     if chosen.files or options["output"] or options["write_baseline"]:
         others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
         refuse_overwriting((*chosen.files, *others), options, ctx)
@@ -159,7 +149,7 @@ def streams(chosen: Chosen) -> bool:
 def shown_pieces(
     run: Run,
     chosen: Chosen,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     files: ReportFiles,
     *,
     view: StreamingDocument | None = None,
@@ -179,7 +169,7 @@ def shown_pieces(
             files.write(index, closing)
 
 
-def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | None:
+def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet | None:
     """Return the documents of the formats for a run in parts, None if one needs all responses."""
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or any(FORMATS[name].single_process for name in names):
@@ -187,13 +177,13 @@ def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | No
     return DocumentSet(len(names), lambda run: _documents(run, chosen, options))
 
 
-def _documents(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
+def _documents(run: Run, chosen: Chosen, options: Mapping[str, object]) -> list[StreamingDocument]:
     begun = [FORMATS[chosen.shown].write(run, render_options_of(chosen, options))]
     plain = _plain_render_options(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
-def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
+def render_options_of(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions:
     """Return the options for standard output."""
     plain = _plain_render_options(options)
     if not is_for_people(chosen):
@@ -202,14 +192,10 @@ def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptio
     return plain._replace(colours=colours, width=shown_width(sys.stdout))
 
 
-def summary_style(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
+def summary_style(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions | None:
     """Return the style of the closing line; None for a single line."""
-    render_options = render_options_of(chosen, options)
-    return (
-        render_options
-        if chosen.shown == _VIEW and render_options.show is not Show.OBJECTS
-        else None
-    )
+    own = render_options_of(chosen, options)
+    return own if chosen.shown == _VIEW and own.show is not Show.OBJECTS else None
 
 
 def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:

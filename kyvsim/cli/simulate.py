@@ -3,14 +3,13 @@
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from kyvsim.api.explain import NotFoundError
-from kyvsim.api.simulate import SimulateInputs, Watched, scenario_json_schema, simulate
-from kyvsim.cli.closing import OK, close, print_diagnostics
+from kyvsim.api.simulate import SimulateInputs, scenario_json_schema, simulate
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
     budget_of,
@@ -18,7 +17,7 @@ from kyvsim.cli.options import (
     colour_option,
     exception_option,
     jobs_option,
-    list_option,
+    paths_option,
     print_ignored,
     refuse_urls,
     resource_option,
@@ -29,17 +28,20 @@ from kyvsim.cli.options import (
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import (
     EVALUATION,
-    INPUT,
     OUTPUT,
     REQUEST,
     STATUS,
     PathType,
     argument,
     bad_value,
+    flag_option,
     safe_option,
 )
 from kyvsim.cli.streams import (
+    OK,
+    close,
     is_terminal,
+    print_diagnostics,
     shows_colours,
     stdin_of,
     with_growing_progress,
@@ -56,6 +58,7 @@ from kyvsim.report.timeline_rows import (
     TimelineOptions,
     simulation_ending,
 )
+from kyvsim.simulator.exploration import Order
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(level.value for level in HazardLevel), NO_LEVEL)
@@ -100,12 +103,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @resource_option("Resources to create, in order; - for standard input. Repeatable.")
-@list_option(
+@paths_option(
     "--object",
     "--objects",
-    group=INPUT,
     help="Objects that exist before the policies, such as Roles. Repeatable.",
-    paths=True,
 )
 @exception_option()
 @safe_option(
@@ -174,11 +175,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Also run N interleavings of concurrent steps, or all that can differ.",
 )
 @jobs_option
-@list_option(
+@paths_option(
     "--compare",
     group=EVALUATION,
     help="Policies or scenario to run instead of POLICY, to compare with it.",
-    paths=True,
 )
 @safe_option(
     "--explain",
@@ -196,14 +196,10 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Exit with status 1 for hazards of this level or higher [default: error, or as in "
     "the scenario].",
 )
-@safe_option(
-    "--all", "--details", "every", is_flag=True, group=OUTPUT, help="Also show internal events."
-)
+@flag_option("--all", "--details", "every", group=OUTPUT, help="Also show internal events.")
 @walking_options
 @colour_option
-@safe_option(
-    "--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of scenario files."
-)
+@flag_option("--schema", group=OUTPUT, help="Print the JSON Schema of scenario files.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""
@@ -223,10 +219,19 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    inputs = _inputs(options, ctx)._replace(walking=walking_of(options, ctx))
+    inputs = _inputs(options, ctx)
+    most = float("inf") if options["interleavings"] is None else options["interleavings"]
+
+    def watched(orders: Iterator[Order]) -> Iterator[Order]:
+        if most == 1 or not is_terminal(sys.stderr):
+            return orders
+        return with_growing_progress(
+            orders, lambda one, number: int(min(most, number + one.waiting)), "trying interleavings"
+        )
+
     stdin = stdin_of({name: options[name] for name in given}, ctx)
     try:
-        done = simulate(inputs, stdin, _watched(options))
+        done = simulate(inputs, stdin, watched)
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
@@ -252,34 +257,17 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return ending.status
 
 
-def _watched(options: Mapping[str, Any]) -> Watched:
-    """Return what shows the progress of several orders of steps on a terminal."""
-    limit = options["interleavings"]
-    if limit == 1 or not is_terminal(sys.stderr):
-        return iter
-    most = float("inf") if limit is None else limit
-    return lambda orders: with_growing_progress(
-        orders, lambda order, number: int(min(most, number + order.waiting)), "trying interleavings"
-    )
-
-
 def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
+    same = (
+        *("paths", "user", "groups", "model", "seed", "install", "start", "horizon", "max_events"),
+        *("interleavings", "jobs", "explain"),
+    )
     return SimulateInputs(
-        paths=options["paths"],
+        **{name: options[name] for name in same},
         resources=options["resource"],
         exceptions=options["exception"],
         objects=options["object"],
-        user=options["user"],
-        groups=options["groups"],
-        model=options["model"],
-        seed=options["seed"],
-        install=options["install"],
-        start=options["start"],
-        horizon=options["horizon"],
-        max_events=options["max_events"],
-        budget=budget_of(options["budget"], ctx, SIMULATED),
-        interleavings=options["interleavings"],
-        jobs=options["jobs"],
         compared=options["compare"],
-        explain=options["explain"],
+        budget=budget_of(options["budget"], ctx, SIMULATED),
+        walking=walking_of(options, ctx),
     )

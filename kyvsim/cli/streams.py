@@ -1,19 +1,43 @@
-"""Standard input, output and error, with progress."""
+"""Standard input, output and error, with diagnostics, progress, closing line and exit status."""
 
 import contextlib
 import errno
+import itertools
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import click
 
 from kyvsim.load import files
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.result import RunEnding
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import diagnostic_text, source_lines
+from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
+from kyvsim.report.style import RenderOptions, layout_of
+
+# Exit statuses of commands; that of a run follows from its verdict (`model/result.py`).
+
+OK = 0
+FAILED = 1
+UNUSABLE = 2
+"""Wrong usage, unusable input or output, or a bug."""
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Interrupted(SystemExit):
+    """SIGINT or SIGTERM ended the command; `code` is the exit status for shells.
+
+    Not a KeyboardInterrupt: after one inside `eval` or `exec`, as in declarations of named tuples,
+    `python -m` ends by SIGINT whatever its status.
+    """
 
 
 def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:
@@ -126,7 +150,9 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
     )
     try:
         for batch in batches:
-            _write(stream, batch)
+            stream.flush()
+            stream.buffer.write(batch.encode("utf-8", "backslashreplace"))
+            stream.buffer.flush()
         stream.flush()
     except BrokenPipeError:
         abandon_stdout()
@@ -162,13 +188,6 @@ def _batches(pieces: Iterable[str], size: int) -> Iterator[str]:
             waiting.clear()
             length = 0
     yield "".join(waiting)
-
-
-def _write(stream: IO[str], text: str) -> None:
-    """Write UTF-8 independent of the locale; other characters are escaped."""
-    stream.flush()
-    stream.buffer.write(text.encode("utf-8", "backslashreplace"))  # type: ignore[attr-defined]
-    stream.buffer.flush()  # type: ignore[attr-defined]
 
 
 Item = TypeVar("Item")
@@ -231,3 +250,53 @@ def with_growing_progress(
         for number, item in enumerate(items, done + 1):
             yield item
             progress.update(task, completed=number, total=total(item, number))
+
+
+def print_diagnostics(remarks: Iterable[Diagnostic]) -> None:
+    """Print diagnostics about inputs."""
+    lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(diagnostic_text, remarks)
+    for line in lines:
+        print_stderr(line)
+
+
+class SummaryStyle(NamedTuple):
+    """The style of the closing line."""
+
+    look: RenderOptions
+    begun: float | None = None
+    """Start of the run, on the clock of `time.perf_counter`; None to omit the duration."""
+
+    def lines(self, ending: RunEnding) -> Iterator[str]:
+        """Yield the closing line, with the duration on a terminal only."""
+        is_told = self.begun is not None and is_terminal(sys.stdout)
+        seconds = time.perf_counter() - (self.begun or 0) if is_told else None
+        return closing_lines(ending, layout_of(self.look), seconds)
+
+
+def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = None) -> None:
+    """Write the closing line: to standard output after a view for people, else to stderr."""
+    if closing is None and on_stdout and is_terminal(sys.stdout):
+        closing = SummaryStyle(RenderOptions(width=shown_width(sys.stdout)))
+    if closing is not None:
+        write_out(closing.lines(ending))
+    elif on_stdout:
+        write_out((f"{ending_line(ending)}\n",))
+    else:
+        print_stderr(ending_line(ending))
+
+
+def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
+    """Yield the lines of diagnostics, with those of their files if they still exist."""
+    width = shown_width(sys.stderr)
+    layout = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
+    places = ((one, one.location or Location("")) for one in remarks)
+    for file, group in itertools.groupby(
+        places, key=lambda pair: pair[1].file if pair[1].line else ""
+    ):
+        lines: list[str] = []
+        with suppress(OSError, ValueError), open(file, encoding="utf-8-sig", errors="replace") as f:
+            lines = f.read().split("\n")
+        for remark, place in group:
+            own = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+            yield diagnostic_text(remark, width)
+            yield from source_lines(remark, own, layout)

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.api.mutants import try_mutants
-from kyvsim.api.suite import Outcomes, Reading, Round, SuiteRun, run_tests, watch_tests
+from kyvsim.api.suite import Reading, SuiteRun, run_tests, watch_tests
 from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
-from kyvsim.cli.closing import OK, UNUSABLE, Interrupted, close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files, write_updates
 from kyvsim.cli.options import (
@@ -54,11 +53,17 @@ from kyvsim.cli.parameters import (
     argument,
     bad_value,
     combined,
+    flag_option,
     option,
     safe_option,
 )
 from kyvsim.cli.streams import (
+    OK,
+    UNUSABLE,
+    Interrupted,
+    close,
     is_terminal,
+    print_diagnostics,
     print_stderr,
     shown_width,
     shows_colours,
@@ -83,7 +88,7 @@ from kyvsim.report.suite_text import (
     summary_line,
     unusable_manifests,
 )
-from kyvsim.suite.row_targets import RowSelector, RowSelectorError, parse_selector
+from kyvsim.suite.row_targets import RowSelectorError, parse_selector
 
 
 def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Any:
@@ -102,21 +107,9 @@ def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | No
 _SECONDS = 120
 
 
-class CoverageOptions(NamedTuple):
-    """The options that were given."""
-
-    wanted: bool
-    files: tuple[tuple[str, str], ...]
-    threshold: Decimal
-    """Percent; 0 if no minimum is given."""
-
-
 coverage_options = combined(
-    safe_option(
-        "--coverage",
-        is_flag=True,
-        group=COVERAGE,
-        help="Show rules, branches and outcomes that no row reached.",
+    flag_option(
+        "--coverage", group=COVERAGE, help="Show rules, branches and outcomes that no row reached."
     ),
     option(
         "--coverage-report",
@@ -135,36 +128,18 @@ coverage_options = combined(
         help="Fail if total coverage is lower.",
     ),
 )
-"""Adds the options on coverage; each of them switches it on."""
+"""Each of them switches coverage on."""
 
 
-def chosen_coverage(options: Mapping[str, Any], ctx: click.Context) -> CoverageOptions:
-    """Return the coverage options; raises UsageError."""
-    files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
-    threshold = options["coverage_threshold"]
-    wanted = options["coverage"] or bool(files) or threshold is not None
-    return CoverageOptions(wanted, files, threshold or Decimal())
-
-
-def wants_coverage(options: Mapping[str, Any]) -> bool:
+def wants_coverage(options: Mapping[str, object]) -> bool:
     """Return whether one of the options is given."""
     names = ("coverage", "coverage_report", "coverage_threshold")
     return any(options[name] not in {False, (), None} for name in names)
 
 
-class MutationOptions(NamedTuple):
-    """The options that were given."""
-
-    wanted: bool
-    score: Decimal
-    """Percent; 0 if no minimum is given."""
-    seconds: float
-
-
 mutants_options = combined(
-    safe_option(
+    flag_option(
         "--mutants",
-        is_flag=True,
         group=COVERAGE,
         help="Mutation testing: show changes to the policies that no test detects.",
     ),
@@ -177,21 +152,41 @@ mutants_options = combined(
     ),
     seconds_option(_SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."),
 )
-"""Adds the options on mutants; a minimum score switches them on, too."""
+"""A minimum score switches mutation testing on, too."""
 
 
-def chosen_mutants(options: Mapping[str, Any], ctx: click.Context) -> MutationOptions:
-    """Return the mutation options; raises UsageError."""
-    wanted = wants_mutants(options)
-    if wanted and options["update"]:
-        text = "--mutants cannot be combined with --update: the files would depend on the mutant"
-        raise click.UsageError(text, ctx)
-    return MutationOptions(wanted, options["min_score"] or Decimal(), options["seconds"])
-
-
-def wants_mutants(options: Mapping[str, Any]) -> bool:
+def wants_mutants(options: Mapping[str, object]) -> bool:
     """Return whether one of the options is given."""
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
+
+
+def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
+    policies, resources = options["paths"], options["resource"]
+    if not policies or not resources:
+        text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
+        raise click.UsageError(text, ctx)
+    if options["update"] or options["lenient"]:
+        raise click.UsageError("--create cannot be combined with --update or --lenient", ctx)
+    for is_given, others in (
+        (options["watch"], "--watch"),
+        (wants_coverage(options), "coverage options"),
+        (wants_mutants(options), "--mutants or --min-score"),
+    ):
+        if is_given:
+            text = f"--create cannot be combined with {others}: it runs no tests"
+            raise click.UsageError(text, ctx)
+    # Without --output the folder may be given with -o, as before --output was there.
+    folders = (options["output"],) if options["output"] else options["output_format"]
+    if len(folders) > 1:
+        raise click.UsageError("--create writes to one folder: pass it with --output", ctx)
+    for path in (*policies, *resources):
+        if path == "-" or "://" in path:
+            text = f"--create needs files that the test can refer to, not {path}"
+            raise click.UsageError(text, ctx)
+    name = options["file_name"]
+    if os.path.basename(name) != name:
+        raise click.UsageError(f"--file-name {name}: --create needs a file name, not a path", ctx)
+    return Creation(policies, resources, folders[0] if folders else ".", name)
 
 
 def create(options: Mapping[str, Any], ctx: click.Context) -> int:
@@ -209,37 +204,6 @@ def create(options: Mapping[str, Any], ctx: click.Context) -> int:
     refuse_read((file.path for file in created.files), reader_of(options, ctx))
     _write(created, creation, force=options["force"])
     return OK
-
-
-def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
-    # Without --output the folder may be given with -o, as before --output was there.
-    folders = (options["output"],) if options["output"] else options["output_format"]
-    policies, resources = options["paths"], options["resource"]
-    if not policies or not resources:
-        text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
-        raise click.UsageError(text, ctx)
-    if options["update"] or options["lenient"]:
-        raise click.UsageError("--create cannot be combined with --update or --lenient", ctx)
-    if options["watch"]:
-        raise click.UsageError("--create cannot be combined with --watch: it runs no tests", ctx)
-    if wants_coverage(options):
-        raise click.UsageError(
-            "--create cannot be combined with coverage options: it runs no tests", ctx
-        )
-    if wants_mutants(options):
-        raise click.UsageError(
-            "--create cannot be combined with --mutants or --min-score: it runs no tests", ctx
-        )
-    if len(folders) > 1:
-        raise click.UsageError("--create writes to one folder: pass it with --output", ctx)
-    for path in (*policies, *resources):
-        if path == "-" or "://" in path:
-            text = f"--create needs files that the test can refer to, not {path}"
-            raise click.UsageError(text, ctx)
-    name = options["file_name"]
-    if os.path.basename(name) != name:
-        raise click.UsageError(f"--file-name {name}: --create needs a file name, not a path", ctx)
-    return Creation(policies, resources, folders[0] if folders else ".", name)
 
 
 def _write(created: Created, creation: Creation, *, force: bool) -> None:
@@ -270,17 +234,15 @@ class Clock(NamedTuple):
 MACHINE = Clock()
 
 
-def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+def check_watch(options: Mapping[str, object], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError for options that contradict --watch."""
-    if options["update"]:
-        text = "--watch cannot be combined with --update: each run would write the files again"
-        raise click.UsageError(text, ctx)
-    if wants_coverage(options):
-        text = "--watch cannot be combined with --coverage: it reruns only affected tests"
-        raise click.UsageError(text, ctx)
-    if wants_mutants(options):
-        text = "--watch cannot be combined with --mutants: they take too long for each change"
-        raise click.UsageError(text, ctx)
+    for is_given, other, reason in (
+        (options["update"], "--update", "each run would write the files again"),
+        (wants_coverage(options), "--coverage", "it reruns only affected tests"),
+        (wants_mutants(options), "--mutants", "they take too long for each change"),
+    ):
+        if is_given:
+            raise click.UsageError(f"--watch cannot be combined with {other}: {reason}", ctx)
     if not FORMATS[chosen.shown].for_people:
         views = " or ".join(name for name, format_ in FORMATS.items() if format_.for_people)
         text = (
@@ -290,40 +252,37 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
         raise click.UsageError(text, ctx)
 
 
-def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:
+def watch(
+    run: SuiteRun, chosen: Chosen, options: Mapping[str, object], clock: Clock
+) -> SuiteOutcome:
     """Show each round; return the last outcome after an interrupt or when the reader is gone.
 
-    `show` returns whether the reader still exists. An interrupt in the first round is raised.
+    An interrupt in the first round is raised.
     """
     last: SuiteOutcome | None = None
+    suite_options = _suite_options(options)
     try:
         for round_ in watch_tests(run, clock.sleep):
             last = round_.whole
-            if not (show(round_) and _print_summary(round_, clock.now())):
+            fresh, whole = (_with_demands(one, options) for one in (round_.fresh, last))
+            print_diagnostics(every_diagnostic(fresh))
+            write_reports(
+                (path, FORMATS[name].media, FORMATS[name].write(whole, suite_options))
+                for name, path in chosen.files
+            )
+            if fresh.total and not _show(fresh, chosen, options):
+                break
+            broken = unusable_manifests(last)
+            unusable = f"; {counted(broken, 'manifest')} with unusable input" if broken else ""
+            gone = "".join(f"deleted  {safe_line(file)}\n" for file in round_.gone)
+            summary = f"{clock.now():%H:%M:%S}  all: {summary_line(last)}{unusable}"
+            if not write_out([gone, "\n", f"{summary}; waiting for changes\n", "\n"]):
                 break
     except (KeyboardInterrupt, Interrupted):
         if last is None:
             raise
         print_stderr("")  # the shell's prompt goes below the terminal's ^C
     return last or SuiteOutcome((), ())
-
-
-def _print_summary(round_: Round, now: datetime) -> bool:
-    """Write a summary of all tests; return whether the reader still exists."""
-    broken = unusable_manifests(round_.whole)
-    unusable = f"; {counted(broken, 'manifest')} with unusable input" if broken else ""
-    gone = "".join(f"deleted  {safe_line(file)}\n" for file in round_.gone)
-    line = f"{now:%H:%M:%S}  all: {summary_line(round_.whole)}{unusable}; waiting for changes\n"
-    return write_out([gone, "\n", line, "\n"])
-
-
-class Outputs(NamedTuple):
-    """How a run is written."""
-
-    chosen: Chosen
-    files: ReportFiles
-    refuse: Callable[[SuiteOutcome], None]
-    """Raises UsageError if an output is an input of a manifest."""
 
 
 _HELP = """Run policy tests (kyverno-test.yaml).
@@ -366,21 +325,18 @@ or resource does not exist or if the rule never ran.
     group=EVALUATION,
     help="Run only matching rows; wildcards are allowed.",
 )
-@safe_option(
+@flag_option(
     "--lenient",
-    is_flag=True,
     group=EVALUATION,
     help="Count rows as Kyverno's CLI does: a row whose rule never ran passes.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed rows.")
-@safe_option(
-    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed rows and messages."
-)
+@flag_option("--fail-only", group=OUTPUT, help="Show only failed rows.")
+@flag_option("--detailed-results", group=OUTPUT, help="Also show passed rows and messages.")
 @strict_option
 @extent_options
 @colour_option
-@safe_option("--require-tests", is_flag=True, group=STATUS, help="Fail if there are no tests.")
+@flag_option("--require-tests", group=STATUS, help="Fail if there are no tests.")
 @option(
     "--update",
     effect=Effect.OVERWRITES,
@@ -404,9 +360,8 @@ or resource does not exist or if the rule never ran.
     group=OUTPUT,
     help="Folder for --create [default: .].",
 )
-@safe_option(
+@flag_option(
     "--watch",
-    is_flag=True,
     group=OUTPUT,
     help="Rerun affected tests when files change; Ctrl-C exits with the status of the last run.",
 )
@@ -427,18 +382,29 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resource"] or options["force"] or options["output"]:
         raise click.UsageError("--resource, --output and --force require --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    measures = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
-    reports = [(f"--coverage-report {name}", path) for name, path in measures[0].files]
+    coverage_files = chosen_files(
+        options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx
+    )
+    if wants_mutants(options) and options["update"]:
+        text = "--mutants cannot be combined with --update: the files would depend on the mutant"
+        raise click.UsageError(text, ctx)
+    reports = [(f"--coverage-report {name}", path) for name, path in coverage_files]
     written = (*chosen.files, *reports)
     refuse_overwriting(written, options, ctx)
+    try:
+        selector = parse_selector(options["test_case_selector"])
+    except RowSelectorError as error:
+        raise bad_value(ctx, "--test-case-selector", str(error)) from None
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
         options=Reading(
-            _selector(options["test_case_selector"], ctx),
+            selector,
             options["lenient"],
             options["update"],
-            measures[0].wanted,
+            bool(
+                options["coverage"] or coverage_files or options["coverage_threshold"] is not None
+            ),
             walking_of(options, ctx),
             stamped=bool(written),
         ),
@@ -446,7 +412,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     if options["watch"]:
         check_watch(options, chosen, ctx)
-        last = watch(run, lambda round_: _show_round(round_, chosen, options), MACHINE)
+        last = watch(run, chosen, options, MACHINE)
         ending = suite_ending(_with_demands(last, options))
         close(ending, on_stdout=True)
         return ending.status
@@ -457,23 +423,34 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             read = (mark.path for stamp in stamps for mark in stamp.marks)
             refuse_named(written, read, ctx)
 
-        return _run_once(run, options, measures, Outputs(chosen, files, refuse))
+        return _run_once(run, options, chosen, files, refuse, coverage_files)
 
 
 def _run_once(
     run: SuiteRun,
     options: Mapping[str, Any],
-    measures: tuple[CoverageOptions, MutationOptions],
-    outputs: Outputs,
+    chosen: Chosen,
+    files: ReportFiles,
+    refuse: Callable[[SuiteOutcome], None],
+    coverage_files: tuple[tuple[str, str], ...],
 ) -> int:
-    chosen, files = outputs.chosen, outputs.files
-    coverage, mutants = measures
-    measured = run_tests(run, _watched)
-    outputs.refuse(measured)
-    if mutants.wanted:
-        with waiting("trying mutants", shown=is_terminal(sys.stderr)):
-            measured = measured._replace(mutants=try_mutants(run, mutants.seconds))
-    outcome = _with_demands(measured, options, measures)
+    """Run and report tests; `refuse` raises UsageError if an output is an input of a manifest."""
+    is_shown = is_terminal(sys.stderr)
+    measured = run_tests(
+        run,
+        lambda outcomes, total: with_progress(outcomes, total, "testing") if is_shown else outcomes,
+    )
+    refuse(measured)
+    if wants_mutants(options):
+        with waiting("trying mutants", shown=is_shown):
+            measured = measured._replace(mutants=try_mutants(run, options["seconds"]))
+    outcome = _with_demands(measured, options)
+    outcome = outcome._replace(
+        demands=outcome.demands._replace(
+            coverage=options["coverage_threshold"] or Decimal(),
+            score=options["min_score"] or Decimal(),
+        )
+    )
     print_diagnostics(every_diagnostic(outcome))
     for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
@@ -482,45 +459,31 @@ def _run_once(
     if options["update"] and for_people:
         outcome = _updated(outcome, chosen)
     files.fill(FORMATS[name].write(outcome, _suite_options(options)) for name, _ in chosen.files)
-    _report_coverage(outcome, chosen, coverage)
+    _report_coverage(outcome, chosen, coverage_files)
     print_ignored(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
 
 
-def _watched(outcomes: Outcomes, total: int) -> Outcomes:
-    """Return outcomes with a progress bar on a terminal."""
-    return with_progress(outcomes, total, "testing") if is_terminal(sys.stderr) else outcomes
-
-
-def _with_demands(
-    outcome: SuiteOutcome,
-    options: Mapping[str, Any],
-    measures: tuple[CoverageOptions, MutationOptions] | None = None,
-) -> SuiteOutcome:
-    """Return an outcome with the thresholds of the options."""
-    demands = Demands(options["require_tests"])
-    if measures is not None:
-        demands = demands._replace(coverage=measures[0].threshold, score=measures[1].score)
+def _with_demands(outcome: SuiteOutcome, options: Mapping[str, Any]) -> SuiteOutcome:
+    """Return an outcome with what --require-tests and --strict demand."""
     if options["strict"]:
-        strict = (
-            manifest._replace(diagnostics=strictly(manifest.diagnostics))
-            for manifest in outcome.manifests
-        )
+        strict = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
         outcome = outcome._replace(
             manifests=tuple(strict), diagnostics=strictly(outcome.diagnostics)
         )
-    return outcome._replace(demands=demands)
+    return outcome._replace(demands=Demands(options["require_tests"]))
 
 
-def _report_coverage(outcome: SuiteOutcome, chosen: Chosen, options: CoverageOptions) -> None:
-    """Write the coverage reports."""
+def _report_coverage(
+    outcome: SuiteOutcome, chosen: Chosen, files: tuple[tuple[str, str], ...]
+) -> None:
     if outcome.coverage is None:
         return
     write_reports(
         (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(outcome.coverage))
-        for name, path in options.files
+        for name, path in files
     )
     lines = COVERAGE_FORMATS["text"].write(outcome.coverage)
     if chosen.shown == "text":
@@ -545,14 +508,7 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     return outcome._replace(not_updated=write_updates(updates))
 
 
-def _selector(text: str, ctx: click.Context) -> RowSelector:
-    try:
-        return parse_selector(text)
-    except RowSelectorError as error:
-        raise bad_value(ctx, "--test-case-selector", str(error)) from None
-
-
-def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, object]) -> bool:
     """Write a format to standard output; return whether the reader still exists."""
     shown = FORMATS[chosen.shown]
     suite_options = _suite_options(options)._replace(
@@ -567,15 +523,3 @@ def _suite_options(options: Mapping[str, Any]) -> SuiteOptions:
         fail_only=options["fail_only"] or options["quiet"],
         statistics=options["statistics"],
     )
-
-
-def _show_round(round_: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
-    """Show the tests that have just run, write reports of all; return whether a reader exists."""
-    fresh, whole = (_with_demands(outcome, options) for outcome in (round_.fresh, round_.whole))
-    print_diagnostics(every_diagnostic(fresh))
-    suite_options = _suite_options(options)
-    write_reports(
-        (path, FORMATS[name].media, FORMATS[name].write(whole, suite_options))
-        for name, path in chosen.files
-    )
-    return not fresh.total or _show(fresh, chosen, options)

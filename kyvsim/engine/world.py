@@ -21,7 +21,8 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json, in_version, labels, object_key, text_field
 from kyvsim.model.ports import ClusterView, ExternalData
-from kyvsim.model.request import NO_MOCKS, AdmissionRequest, Mocks, Operation, UserInfo
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.values import NO_MOCKS, Mocks
 
 if TYPE_CHECKING:
     from kyvsim.model.values import Values

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import KindTable, is_namespaced_in_cluster, spl
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.field_reference import FieldPath, Segment
-from kyvsim.model.mocks import ImageData
+from kyvsim.model.values import ImageData
 from kyvsim.schema.merge_types import FindType, Type
 
 _T = TypeVar("_T")

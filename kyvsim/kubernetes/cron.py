@@ -18,14 +18,8 @@ from kyvsim.kubernetes.quantities import parse_duration
 # upstream: github.com/aptible/supercronic/cronexpr, with which Kyverno reads schedules.
 
 _CRON_NAMES = MappingProxyType(
-    {
-        "@yearly": "0 0 0 1 1 * *",
-        "@annually": "0 0 0 1 1 * *",
-        "@monthly": "0 0 0 1 * * *",
-        "@weekly": "0 0 0 * * 0 *",
-        "@daily": "0 0 0 * * * *",
-        "@hourly": "0 0 * * * * *",
-    }
+    {"@yearly": "0 0 0 1 1 * *", "@annually": "0 0 0 1 1 * *", "@monthly": "0 0 0 1 * * *"}
+    | {"@weekly": "0 0 0 * * 0 *", "@daily": "0 0 0 * * * *", "@hourly": "0 0 * * * * *"}
 )
 _CRON_MONTHS = (
     "january february march april may june july august september october november december"

@@ -23,7 +23,7 @@ class GivenSchema:
 
     __slots__ = ("words",)
 
-    def __init__(self, words: Mapping[str, Json]) -> None:
+    def __init__(self, words: Mapping[str, object]) -> None:
         self.words = words
 
 
@@ -161,24 +161,17 @@ def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
     if facts:
         return facts.plural
     lower = kind.lower()
-    if lower.endswith("endpoints"):
+    if not lower or lower.endswith("endpoints"):
         return lower
-    if lower.endswith("s"):
-        return lower + "es"
     if lower.endswith("y"):
         return lower[:-1] + "ies"
-    return lower + "s" if lower else ""
+    return lower + ("es" if lower.endswith("s") else "s")
 
 
 def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
     """Return the kind with the plural name `name`, "" where none is known."""
-    found = _builtin_plurals().get((group, name))
-    if found:
-        return found
-    for (extra_group, kind), facts in extra.items():
-        if extra_group == group and facts.plural == name:
-            return kind
-    return ""
+    others = (kind for (of, kind), facts in extra.items() if (of, facts.plural) == (group, name))
+    return _builtin_plurals().get((group, name)) or next(others, "")
 
 
 def kinds_named(name: str, extra: KindTable = NO_KINDS) -> list[tuple[str, str]]:
@@ -210,11 +203,10 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
         names = spec.get("names") if spec.__class__ is dict else None
         kind = text_field(names, "kind")
         if kind:
-            namespaced = text_field(spec, "scope") != "Cluster"
             listed = spec["names"].get("shortNames")
             facts = KindFacts(
                 text_field(names, "plural"),
-                namespaced,
+                text_field(spec, "scope") != "Cluster",
                 _versions_of(spec),
                 _schemas_of(spec),
                 tuple(map(str, listed)) if listed.__class__ is list else (),

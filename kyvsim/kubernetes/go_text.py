@@ -50,7 +50,7 @@ def sprint_text(value: Json) -> str:
     return f"%!s({name}={sprint(value)})"
 
 
-def _sprint_inner(value: Json) -> str:
+def _sprint_inner(value: object) -> str:
     return "<nil>" if value is None else sprint_text(value)
 
 
@@ -205,12 +205,12 @@ def parse_json(text: str) -> Json:
     return _with_characters(data) if "\\u" in text and re.search(_HALF, text) else data
 
 
-def json_kind(value: Json) -> str:
+def json_kind(value: object) -> str:
     """Return what Go calls a value, not null, that does not fit what is read."""
     return _KINDS[value.__class__]
 
 
-def _with_characters(value: Json) -> Json:
+def _with_characters(value: object) -> Json:
     """Replace halves of surrogate pairs: Go has no text that holds one."""
     if value.__class__ is str:
         return re.sub(_LONE, "\ufffd", value)
@@ -292,9 +292,7 @@ def _bad_value(text: str, at: int) -> str:
     word = {"t": "true", "f": "false", "n": "null"}.get(text[at])
     if word is None:
         return _invalid(text[at], "looking for beginning of value")
-    fitting = next(
-        count for count in range(1, len(word)) if text[at + count : at + count + 1] != word[count]
-    )
+    fitting = next(n for n in range(1, len(word)) if text[at + n : at + n + 1] != word[n])
     place = f"in literal {word} (expecting '{word[fitting]}')"
     return _invalid(text[at + fitting : at + fitting + 1] or " ", place)
 

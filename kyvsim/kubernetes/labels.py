@@ -171,7 +171,7 @@ def is_key(key: str) -> bool:
     return not any(_key_problems(key))
 
 
-def is_value(value: Json) -> bool:
+def is_value(value: object) -> bool:
     """Return whether labels may have a value."""
     return value.__class__ is str and not any(_value_problems("", [value]))
 
@@ -202,7 +202,7 @@ def _key_problems(key: str) -> Iterator[str]:
         yield f"key: Invalid value: {quote(key)}: {text}"
 
 
-def _value_problems(key: str, values: Sequence[Json]) -> Iterator[str]:
+def _value_problems(key: str, values: Sequence[object]) -> Iterator[str]:
     for index, value in enumerate(values):
         text = "; ".join(_LABEL_VALUE.check(str(value)))
         if text:
@@ -253,7 +253,7 @@ def _label_test(key: str, value: str) -> Selector:
     )
 
 
-def _fits_label(name: str, text: Json, fits_value: Callable[[str], bool]) -> bool:
+def _fits_label(name: str, text: object, fits_value: Callable[[str], bool]) -> bool:
     return bool(text.__class__ is str and fits_value(text) and is_key(name) and is_value(text))
 
 
@@ -273,5 +273,5 @@ def _without_wildcards(text: str) -> str:
     return text.replace("*", "0").replace("?", "0")
 
 
-def _text(value: Json) -> str:
+def _text(value: object) -> str:
     return "" if value is None else str(value)

@@ -47,19 +47,19 @@ _NO_KEY = ObjectKey("", "", "", "")
 _new = tuple.__new__
 
 
-def metadata(obj: Json) -> Mapping[str, Json]:
+def metadata(obj: object) -> Mapping[str, Json]:
     """Return `obj.metadata`, or an empty mapping where it is missing or no mapping."""
     found = obj.get("metadata") if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}
 
 
-def text_field(data: Json, name: str) -> str:
+def text_field(data: object, name: str) -> str:
     """Return the text at `data[name]`, or "" where it is missing or no text."""
     found = data.get(name) if data.__class__ is dict else None
     return found if found.__class__ is str else ""
 
 
-def contains_text(data: Json, *texts: str) -> bool:
+def contains_text(data: object, *texts: str) -> bool:
     """Return whether a key or text anywhere in data has one of some texts in it."""
     joined = "\0".join(texts_in(data))
     for text in texts:  # noqa: SIM110 — called hundreds of times at a start, mostly for small data
@@ -87,17 +87,17 @@ def texts_in(data: Json) -> list[str]:
     return found
 
 
-def labels(obj: Json) -> dict[str, str]:
+def labels(obj: object) -> dict[str, str]:
     """Return the labels of `obj`; empty if they are not a map of strings (null counts as "")."""
     return _string_map(metadata(obj).get("labels"))
 
 
-def annotations(obj: Json) -> dict[str, str]:
+def annotations(obj: object) -> dict[str, str]:
     """Return the annotations of `obj`; empty if they are not a map of strings."""
     return _string_map(metadata(obj).get("annotations"))
 
 
-def _string_map(found: Json) -> dict[str, str]:
+def _string_map(found: object) -> dict[str, str]:
     if found.__class__ is not dict:
         return {}
     for value in found.values():
@@ -109,7 +109,7 @@ def _string_map(found: Json) -> dict[str, str]:
     return coerced if all(value.__class__ is str for value in coerced.values()) else {}
 
 
-def in_version(obj: Json, api_version: str) -> Json:
+def in_version(obj: KubernetesObject, api_version: str) -> Json:
     """Return `obj` as it is read under another version of its group; its fields stay as they are.
 
     What the API server would convert is not.
@@ -117,7 +117,7 @@ def in_version(obj: Json, api_version: str) -> Json:
     return obj if obj["apiVersion"] == api_version else {**obj, "apiVersion": api_version}
 
 
-def object_key(obj: Json) -> ObjectKey:
+def object_key(obj: object) -> ObjectKey:
     """Return the identity of `obj`; missing parts are empty texts."""
     # Called all the time: written out in place of calls of the functions above.
     if obj.__class__ is not dict:
@@ -138,7 +138,7 @@ def object_key(obj: Json) -> ObjectKey:
     return _new(ObjectKey, (api_version, kind, namespace, name))
 
 
-def entries(data: Json, name: str) -> list[Json]:
+def entries(data: object, name: str) -> list[Json]:
     """Return the mappings in the list at `data[name]`, none if there is no list."""
     found = data.get(name) if data.__class__ is dict else None
     return [one for one in found if one.__class__ is dict] if found.__class__ is list else []
@@ -155,7 +155,7 @@ are, have some sixty."""
 TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
-def held_by(level: list[Json]) -> list[Json]:
+def held_by(level: list[object]) -> list[Json]:
     """Return what the maps and lists among some values hold."""
     return [
         inner
@@ -165,7 +165,7 @@ def held_by(level: list[Json]) -> list[Json]:
     ]
 
 
-def is_too_deep(data: Json) -> bool:
+def is_too_deep(data: object) -> bool:
     """Return whether maps and lists in `data` are nested more than MAX_DEPTH deep."""
     level = [data]
     for _ in range(MAX_DEPTH):
@@ -200,7 +200,7 @@ def without(value: Json, path: Path) -> Json:
     return {name: one for name, one in value.items() if name != step}
 
 
-def renamed(value: Json, path: Path, key: str) -> Json:
+def renamed(value: object, path: Path, key: str) -> Json:
     """Return a value in which the last key of a path is another one, at the same place."""
     around = path[:-1]
     inner = found_at(value, around)
@@ -231,7 +231,7 @@ _PASSING = frozenset(
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"
 
 
-def without_server_fields(obj: Json) -> Json:
+def without_server_fields(obj: object) -> Json:
     """Return an object without what a server writes anew each time, at any depth.
 
     Times that are left are all alike.

@@ -37,7 +37,7 @@ class Reference(NamedTuple):
 
 
 def injected_references(
-    before: Json, after: Json, known: Mapping[Target, str]
+    before: object, after: object, known: Mapping[Target, str]
 ) -> list[tuple[Reference, str | None]]:
     """Return the references that only `after` has, each with what meets it in `known`, or None."""
     had = {reference.target for reference in references(before)}
@@ -53,7 +53,7 @@ def met_by(reference: Reference, known: Mapping[Target, str]) -> str | None:
     return known.get(reference.target)
 
 
-def target_of(obj: Json) -> Target | None:
+def target_of(obj: object) -> Target | None:
     """Return what references to `obj` look like, or None for a kind that Pods do not refer to."""
     key = object_key(obj)
     if key.api_version != "v1" or key.kind not in KINDS:
@@ -119,7 +119,7 @@ def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
                 yield "Secret", _dict(plugin, field).get("name"), place, False
 
 
-def _key_sources(source: Json, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:
+def _key_sources(source: object, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:
     if source.__class__ is not dict:
         return
     for kind, field in (("ConfigMap", config_map), ("Secret", secret)):
@@ -128,12 +128,12 @@ def _key_sources(source: Json, config_map: str, secret: str) -> Iterator[tuple[s
             yield kind, found.get("name"), found.get("optional") is True
 
 
-def _dict(obj: Json, field: str) -> dict[str, Json]:
+def _dict(obj: object, field: str) -> dict[str, Json]:
     found = obj.get(field) if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}
 
 
-def _dicts(values: Json) -> Iterator[dict[str, Json]]:
+def _dicts(values: object) -> Iterator[dict[str, Json]]:
     """Yield the mappings among `values`, which may be no list at all."""
     if isinstance(values, Iterable) and values.__class__ not in {str, dict}:
         yield from (value for value in values if value.__class__ is dict)

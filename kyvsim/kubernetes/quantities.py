@@ -18,7 +18,7 @@ _OTHERS: Final = MappingProxyType({int: _TEXTS | {float}, float: _TEXTS | {int}}
 """By the numbers that are looked for what is none of them and holds none: most of what there is."""
 
 
-def with_floats(value: Json) -> Json:
+def with_floats(value: object) -> Json:
     """Return `value` with every int a float; parts without ints are shared, not copied.
 
     That is what Go's decoder makes of numbers without a given type.
@@ -26,14 +26,14 @@ def with_floats(value: Json) -> Json:
     return _with_numbers(value, int, float)
 
 
-def with_floats_where_exact(value: Json) -> Json:
+def with_floats_where_exact(value: object) -> Json:
     """Return `value` with every int a float that is the same number; others stay as they are."""
     return _with_numbers(
         value, int, lambda number: float(number) if abs(number) <= _EXACT else number
     )
 
 
-def with_whole_numbers(value: Json) -> Json:
+def with_whole_numbers(value: object) -> Json:
     """Return `value` with whole floats as ints; parts without any are shared, not copied.
 
     That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
@@ -149,7 +149,7 @@ def wrap_int64(number: int) -> int:
 _CONTAINERS: Final = frozenset({dict, list})
 
 
-def deep_equal(left: Json, right: Json) -> bool:
+def deep_equal(left: object, right: object) -> bool:
     """Return whether two values are the same throughout, as Go's reflect.DeepEqual.
 
     1 is neither 1.0 nor true.
@@ -470,6 +470,11 @@ def parse_duration(text: str) -> int | None:
     if sign == "-":
         return -total
     return None if total == _LIMIT else total
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as `1m30s`, 0 where Go refuses it."""
+    return (parse_duration(text) or 0) / SECOND
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:

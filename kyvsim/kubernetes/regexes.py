@@ -153,7 +153,7 @@ def _go_message(problem: str | bytes) -> str:
     return f"error parsing regexp: {_GO_WORDS.get(words, words)}{shown}"
 
 
-def is_found(compiled: Any, text: str) -> bool:
+def is_found(compiled: object, text: str) -> bool:
     """Return whether a place in the text fits the pattern."""
     return next(each_match(compiled, as_bytes(text)), None) is not None
 

@@ -14,6 +14,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector, format_problems
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     annotations,
     entries,
     labels,
@@ -30,7 +31,7 @@ _LABEL_NAMES = frozenset({("", "Namespace"), ("", "Service"), ("apps", "Stateful
 _LONGEST_CRON_JOB = 52
 
 
-def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
+def metadata_problems(obj: object, *, new: bool) -> Iterator[str]:
     """Yield what is wrong with an object's name, labels and annotations."""
     name = text_field(metadata(obj), "name")
     if not name:
@@ -51,7 +52,7 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
     yield from _owner_problems(obj)
 
 
-def _owner_problems(obj: Json) -> Iterator[str]:
+def _owner_problems(obj: object) -> Iterator[str]:
     # upstream: k8s.io/apimachinery pkg/api/validation/objectmeta.go (ValidateOwnerReferences)
     path = "metadata.ownerReferences"
     controllers: list[str] = []
@@ -71,7 +72,7 @@ def _owner_problems(obj: Json) -> Iterator[str]:
                 )
 
 
-def label_value_problems(holder: Json, path: str) -> Iterator[str]:
+def label_value_problems(holder: object, path: str) -> Iterator[str]:
     """Yield what is wrong with the values of labels."""
     for _, value in sorted(labels(holder).items()):
         for problem in _format_problems_of("labelValue", value):
@@ -84,7 +85,7 @@ def _format_problems_of(form: str, text: str) -> tuple[str, ...]:
     return tuple(format_problems(form, text))
 
 
-def _name_problems(obj: Json, name: str) -> list[str]:
+def _name_problems(obj: object, name: str) -> list[str]:
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
     if group in _PATH_NAMES:
@@ -97,7 +98,7 @@ def _name_problems(obj: Json, name: str) -> list[str]:
     return found
 
 
-def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]:
+def pod_problems(spec: object, path: str, *, mounts: bool = True) -> Iterator[str]:
     """Yield what is wrong with a Pod's specification; `mounts` says whether all volumes are in it.
 
     (A StatefulSet adds volumes of its own.)
@@ -121,7 +122,7 @@ def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]
                 yield from _mounts(container, place, volumes)
 
 
-def _container(container: Json, path: str) -> Iterator[str]:
+def _container(container: object, path: str) -> Iterator[str]:
     name = text_field(container, "name")
     if not name:
         yield f"{path}.name: Required value"
@@ -135,7 +136,7 @@ def _container(container: Json, path: str) -> Iterator[str]:
             yield f"{path}.ports[{index}].containerPort: Required value"
 
 
-def _mounts(container: Json, path: str, volumes: list[str]) -> Iterator[str]:
+def _mounts(container: object, path: str, volumes: list[str]) -> Iterator[str]:
     paths: set[str] = set()
     for index, mount in enumerate(entries(container, "volumeMounts")):
         name, where = text_field(mount, "name"), text_field(mount, "mountPath")
@@ -161,7 +162,7 @@ _EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def workload_problems(obj: Json) -> Iterator[str]:
+def workload_problems(obj: KubernetesObject) -> Iterator[str]:
     """Yield what is wrong with a workload: its template, its selector, how its Pods restart."""
     kind, path = text_field(obj, "kind"), "spec"
     spec: Json = obj.get("spec")
@@ -186,7 +187,7 @@ def workload_problems(obj: Json) -> Iterator[str]:
         yield f'{place}: Required value: valid values: "OnFailure", "Never"'
 
 
-def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
+def _selector_problems(kind: str, spec: Json, template: KubernetesObject) -> Iterator[str]:
     """Yield what is wrong with the selector of a workload, which has to select its template.
 
     Values are shown as JSON, as API servers have done since 1.34.
@@ -217,7 +218,7 @@ def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
         )
 
 
-def definition_problems(obj: Json) -> Iterator[str]:
+def definition_problems(obj: KubernetesObject) -> Iterator[str]:
     """Yield what the definition of a custom resource lacks to be served.
 
     An API server also requires schemas and a version to store; nothing here depends on these.
@@ -278,7 +279,7 @@ def update_problems(obj: Json, old: Json) -> Iterator[str]:
                 yield f"{field}: Forbidden: field is immutable when `immutable` is set"
 
 
-def _pod_changes(spec: Json, old: Json) -> Iterator[str]:
+def _pod_changes(spec: Json, old: KubernetesObject) -> Iterator[str]:
     for group in ("containers", "initContainers"):
         if len(entries(spec, group)) != len(entries(old, group)):
             yield f"spec.{group}: Forbidden: pod updates may not add or remove containers"
@@ -302,7 +303,7 @@ def _fixed_part(spec: Json) -> Json:
     return fixed
 
 
-def _value_at(data: Json, path: tuple[str, ...]) -> Json:
+def _value_at(data: object, path: tuple[str, ...]) -> Json:
     for name in path:
         data = data.get(name) if data.__class__ is dict else None
     return data
@@ -366,7 +367,7 @@ _REQUIRED: Mapping[tuple[str, str], _RequiredFields] = MappingProxyType(
 _LACKING: tuple[Json, ...] = (None, "", 0, [], {})
 
 
-def required_problems(obj: Json) -> Iterator[str]:
+def required_problems(obj: object) -> Iterator[str]:
     """Yield each required field that an object lacks, in the words of Kubernetes."""
     for field, problem in _REQUIRED.get(object_key(obj)[:2], {}).items():
         *path, name = field.split(".")
@@ -375,7 +376,7 @@ def required_problems(obj: Json) -> Iterator[str]:
                 yield f"{place}{name}: {problem}"
 
 
-def _parts(part: Json, place: str, path: list[str]) -> Iterator[tuple[str, Json]]:
+def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, Json]]:
     """Yield the maps at a path that are there and not empty, each after its place."""
     if not path:
         if part.__class__ is dict and part:
@@ -399,7 +400,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProx
 )
 
 
-def problems_of(obj: Json, old: Json = None) -> Iterator[str]:
+def problems_of(obj: object, old: object = None) -> Iterator[str]:
     """Yield what is wrong with an object; `old` is None for a new one."""
     yield from metadata_problems(obj, new=old is None)
     check = _CHECKS.get(object_key(obj)[:2])

@@ -57,7 +57,11 @@ def _follow(text: str, first: str, middle: Sequence[str], last: str) -> bool:
         return False
     at, end = len(first), len(text) - len(last)
     for part in middle:
-        at = _find(part, text, at, end)
+        if "?" not in part:
+            at = text.find(part, at, end)
+        else:
+            found = _regex(part).search(text, at, end)
+            at = -1 if found is None else found.start()
         if at < 0:
             return False
         at += len(part)
@@ -68,14 +72,6 @@ def _fits(part: str, text: str) -> bool:
     if "?" not in part:
         return part == text
     return len(part) == len(text) and _regex(part).fullmatch(text) is not None
-
-
-def _find(part: str, text: str, at: int, end: int) -> int:
-    """Return where a part without stars first fits in a text between two places; -1 for nowhere."""
-    if "?" not in part:
-        return text.find(part, at, end)
-    found = _regex(part).search(text, at, end)
-    return -1 if found is None else found.start()
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +208,7 @@ def compile_text_pattern(text: str) -> Predicate:
     tests = tuple(map(_compile_alternative, parse_alternatives(text)))
     test = tests[0] if len(tests) == 1 else _any_of(tests)
 
-    def fits(value: Json) -> bool:
+    def fits(value: object) -> bool:
         if value.__class__ is str and value in plain:
             return True
         return test(value)
@@ -221,7 +217,7 @@ def compile_text_pattern(text: str) -> Predicate:
 
 
 def _any_of(tests: tuple[Predicate, ...]) -> Predicate:
-    def fits(value: Json) -> bool:
+    def fits(value: object) -> bool:
         for test in tests:  # noqa: SIM110 — a plain loop is faster than any() with a generator
             if test(value):
                 return True
@@ -235,7 +231,7 @@ def _compile_alternative(alternative: Alternative) -> Predicate:
     if len(tests) == 1:
         return tests[0]
 
-    def fits(value: Json) -> bool:
+    def fits(value: object) -> bool:
         for test in tests:  # noqa: SIM110 — a plain loop is faster than all() with a generator
             if not test(value):
                 return False
@@ -262,7 +258,7 @@ def _comparison(name: str, operand: str) -> Predicate:
     if duration is None and quantity is None:
         return as_text
 
-    def fits(value: Json) -> bool:
+    def fits(value: object) -> bool:
         number = _number_text(value)
         if number is None:
             return as_text(value)
@@ -279,7 +275,7 @@ def _comparison(name: str, operand: str) -> Predicate:
     return fits
 
 
-def _number_text(value: Json) -> str | None:
+def _number_text(value: object) -> str | None:
     """Return the text that is tried as a duration and a quantity; a missing value is zero."""
     kind = value.__class__
     if kind is str:
@@ -297,7 +293,7 @@ def _text_comparison(operand: str, expected: bool | None) -> Predicate:
         return lambda _: False
     match = bool if operand == "?*" else compile_wildcard(operand)
 
-    def fits(value: Json) -> bool:
+    def fits(value: object) -> bool:
         text = _scalar_text(value)
         return text is not None and match(text) is expected
 

@@ -17,8 +17,6 @@ from decimal import Decimal
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
-from urllib.parse import quote as percent_encoded
-from urllib.parse import unquote, urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -117,19 +115,6 @@ def _request(found: "x509.CertificateSigningRequest") -> Json:
     extensions = _extensions(found, found.tbs_certrequest_bytes)
     names = [one for one in extensions if one.oid.dotted_string == _ALTERNATIVE_NAMES]
     fields = _extension_fields(names)
-    return {
-        **_common_fields(found, found.tbs_certrequest_bytes),
-        "RawTBSCertificateRequest": _base64(found.tbs_certrequest_bytes),
-        "Version": 0.0,  # the library refuses every other
-        "Attributes": _attributes(extensions),
-        "Extensions": _listed(extensions),
-        "ExtraExtensions": None,
-        **{name: fields[name] for name in _NAME_FIELDS},
-    }
-
-
-def _attributes(extensions: list[Any]) -> Json:
-    """Return the requested extensions as an old field has them: a critical one without value."""
     pairs: list[Json] = [
         {
             "Type": _numbers(one.oid.dotted_string),
@@ -137,7 +122,17 @@ def _attributes(extensions: list[Any]) -> Json:
         }
         for one in extensions
     ]
-    return [{"Type": _numbers("1.2.840.113549.1.9.14"), "Value": [pairs]}] if pairs else None
+    return {
+        **_common_fields(found, found.tbs_certrequest_bytes),
+        "RawTBSCertificateRequest": _base64(found.tbs_certrequest_bytes),
+        "Version": 0.0,  # the library refuses every other
+        "Attributes": (
+            [{"Type": _numbers("1.2.840.113549.1.9.14"), "Value": [pairs]}] if pairs else None
+        ),
+        "Extensions": _listed(extensions),
+        "ExtraExtensions": None,
+        **{name: fields[name] for name in _NAME_FIELDS},
+    }
 
 
 def _common_fields(found: _Found, signed: bytes) -> _Fields:
@@ -248,7 +243,7 @@ def _has_small_numbers(name: str) -> bool:
     return all(int(part) < 1 << 31 for part in name.split("."))
 
 
-def _add(fields: _Fields, name: str, value: Json) -> None:
+def _add(fields: _Fields, name: str, value: object) -> None:
     fields[name] = [*(fields[name] or ()), value]
 
 
@@ -310,7 +305,7 @@ _KINDS: Final = MappingProxyType(
 """Kinds of names: the fields of an alternative name, and of a constraint."""
 
 
-def _is_url(name: Any) -> bool:
+def _is_url(name: object) -> bool:
     return type(name).__name__ == "UniformResourceIdentifier"
 
 
@@ -326,7 +321,7 @@ def _alternative_names(fields: _Fields, value: Any) -> bool:
     return understood
 
 
-def _address(address: Any) -> str:
+def _address(address: object) -> str:
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)
 
@@ -449,12 +444,12 @@ def _policies(fields: _Fields, value: Any) -> bool:
     return True
 
 
-def _policy_mappings(_: _Fields, __: Any) -> bool:
+def _policy_mappings(_: _Fields, __: object) -> bool:
     raise CertificateError("x509: policy mappings are not supported")
 
 
 def _limits(**attributes: str) -> _Reader:
-    def read(fields: _Fields, value: Any) -> bool:
+    def read(fields: _Fields, value: object) -> bool:
         for name, attribute in attributes.items():
             number = getattr(value, attribute)
             if number is not None:
@@ -496,43 +491,17 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
     }
 )
 
-_PLAIN_IN_PATHS = "/$&+,:;=@"
-_PLAIN_IN_FRAGMENTS = "/$&+,:;=@?!()*"
-
 
 def _url(text: str) -> Json:
     try:
-        parse_url(text)
+        url = parse_url(text)
     except UrlError as error:
         raise CertificateError(f"x509: cannot parse URI {quote(text)}: {error}") from None
-    parts = urlsplit(text)
-    _, user, host = parts.netloc.rpartition("@")
-    if host.startswith(".") or not _is_domain(host):
+    if url.host.startswith(".") or not _is_domain(url.host):
         raise CertificateError(f"x509: cannot parse URI {quote(text)}: invalid domain")
-    opaque = bool(parts.scheme) and not parts.netloc and not parts.path.startswith("/")
-    path, raw_path = ("", "") if opaque else _plain_and_raw(parts.path, _PLAIN_IN_PATHS)
-    fragment, raw_fragment = _plain_and_raw(parts.fragment, _PLAIN_IN_FRAGMENTS)
-    return {
-        "Scheme": parts.scheme,
-        "Opaque": parts.path if opaque else "",
-        "User": {} if user else None,
-        "Host": host,
-        "Path": path,
-        "RawPath": raw_path,
-        "OmitHost": False,
-        "ForceQuery": text.endswith("?"),
-        "RawQuery": parts.query,
-        "Fragment": fragment,
-        "RawFragment": raw_fragment,
-    }
+    return url.as_json()
 
 
 def _is_domain(text: str) -> bool:
     dots = text.endswith(".") or ".." in text
     return not dots and all("!" <= char <= "~" for char in text)
-
-
-def _plain_and_raw(text: str, kept: str) -> tuple[str, str]:
-    """Return a text without its escapes, and as it stands unless Go would escape it so anyway."""
-    plain = unquote(text)
-    return plain, "" if percent_encoded(plain, safe=kept) == text else text

@@ -4,9 +4,8 @@ from importlib import import_module
 from typing import Any
 
 from kyvsim.languages.policies import CLASSIC_POLICIES, kinds_of
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.field_reference import FieldReference, Subject
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.ports import System
 
 

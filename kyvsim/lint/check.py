@@ -13,7 +13,7 @@ from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
 
 if TYPE_CHECKING:
-    from kyvsim.model.exceptions import CelException, PolicyException
+    from kyvsim.model.policy import CelException, PolicyException
     from kyvsim.model.values import Values
 
 

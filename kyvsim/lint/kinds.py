@@ -27,7 +27,7 @@ from kyvsim.policy.cel_policy import read_binding
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 if TYPE_CHECKING:
-    from kyvsim.model.exceptions import PolicyException
+    from kyvsim.model.policy import PolicyException
     from kyvsim.policy.cel_policy import MatchConstraints
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.

@@ -18,7 +18,7 @@ from kyvsim.policy.cel_policy import read_binding
 from kyvsim.policy.visit import texts_within
 
 if TYPE_CHECKING:
-    from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException
+    from kyvsim.model.policy import CelException, ExceptedRules, PolicyException
     from kyvsim.model.values import Values
     from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 

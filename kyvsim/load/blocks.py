@@ -58,28 +58,23 @@ class FileBlock(NamedTuple):
 
 def origins(paths: Iterable[str | Source], stdin: bytes | None) -> tuple[Origin, ...] | None:
     """Return the files of `paths`; None if one of them is not a file."""
-    files = [_origin(path, stdin) for path in paths]
-    known = tuple(origin for origin in files if origin is not None)
-    return known if len(known) == len(files) else None
-
-
-def _origin(path: str | Source, stdin: bytes | None) -> Origin | None:
-    if isinstance(path, Source):
-        return None
-    if path == STDIN:
-        data = stdin or b""
-        return Origin(STDIN_NAME, "", data, len(data), (0, 0))
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    return Origin(path, path, b"", status.st_size, _mark(status))
-
-
-def _mark(status: os.stat_result) -> tuple[int, int]:
-    return status.st_mtime_ns, status.st_ino
+    known: list[Origin] = []
+    for path in paths:
+        if isinstance(path, Source):
+            return None
+        if path == STDIN:
+            data = stdin or b""
+            known.append(Origin(STDIN_NAME, "", data, len(data), (0, 0)))
+            continue
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        mark = (status.st_mtime_ns, status.st_ino)
+        known.append(Origin(path, path, b"", status.st_size, mark))
+    return tuple(known)
 
 
 def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Iterator[FileBlock]:
@@ -119,7 +114,8 @@ def _opened(origin: Origin) -> Iterator[Reader]:
         return
     with open(origin.path, "rb", buffering=0, opener=open_without_blocking) as file:
         status = os.fstat(file.fileno())
-        if (status.st_size, _mark(status)) != (origin.length, origin.mark):
+        found = (status.st_size, (status.st_mtime_ns, status.st_ino))
+        if found != (origin.length, origin.mark):
             raise OSError(errno.ESTALE, _CHANGED, origin.name)
 
         def read(start: int, size: int) -> bytes:

@@ -4,11 +4,10 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path as FilePath
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
-from kyvsim.kubernetes.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.quantities import seconds
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.folders import USUAL, Walking, is_manifest_name
@@ -34,16 +33,6 @@ from kyvsim.schema.node import SchemaNode
 GROUP = "chainsaw.kyverno.io/"
 TEST = f"{GROUP}v1alpha1/Test"
 STEP_TEMPLATE = f"{GROUP}v1alpha1/StepTemplate"
-_TIMEOUTS = MappingProxyType(
-    {
-        "apply": "apply",
-        "assert": "check",
-        "cleanup": "cleanup",
-        "delete": "delete",
-        "error": "error",
-        "exec": "exec",
-    }
-)
 _ABOUT_OPERATIONS = frozenset({"description", "continueOnError", "compiler"})
 _USUAL_LANGUAGE = "jp"
 
@@ -86,25 +75,19 @@ def operations_in(
     reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str = ""
 ) -> tuple[ChainsawOperation, ...]:
     """Return the operations of the block at `path`; `foreign` is what cannot be simulated there."""
-    entries = data.get(str(path[-1]), ())
-    return tuple(
-        _operation(reading, entry, (*path, place), foreign) for place, entry in enumerate(entries)
-    )
-
-
-def _operation(
-    reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str
-) -> ChainsawOperation:
-    name = next(name for name in data if name not in _ABOUT_OPERATIONS)
-    spec = data[name]
-    return ChainsawOperation(
-        name,
-        spec,
-        reading.document.locate((*path, name)),
-        bindings_in(spec),
-        continues=data.get("continueOnError") is True,
-        foreign=foreign or foreign_in(data) or foreign_in(spec),
-    )
+    operations: list[ChainsawOperation] = []
+    for place, entry in enumerate(data.get(str(path[-1]), ())):
+        name = next(name for name in entry if name not in _ABOUT_OPERATIONS)
+        operation = ChainsawOperation(
+            name,
+            entry[name],
+            reading.document.locate((*path, place, name)),
+            bindings_in(entry[name]),
+            continues=entry.get("continueOnError") is True,
+            foreign=foreign or foreign_in(entry) or foreign_in(entry[name]),
+        )
+        operations.append(operation)
+    return tuple(operations)
 
 
 def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
@@ -115,7 +98,7 @@ def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
     )
 
 
-def foreign_in(data: Mapping[str, Json]) -> str:
+def foreign_in(data: Mapping[str, object]) -> str:
     """Return what a block needs that cannot be simulated, or ""."""
     if data.get("cluster"):
         return f"the cluster `{data['cluster']}`, which is not the test's own"
@@ -132,12 +115,7 @@ def foreign_language(name: str) -> str:
 def timeouts_in(data: Mapping[str, Json]) -> dict[str, float]:
     """Return the timeouts of a block, in seconds, by field of `Timeouts`."""
     given = data.get("timeouts", {})
-    return {_TIMEOUTS[name]: seconds(text) for name, text in given.items()}
-
-
-def seconds(text: str) -> float:
-    """Return the seconds of a valid duration."""
-    return (parse_duration(text) or 0) / SECOND
+    return {"check" if name == "assert" else name: seconds(text) for name, text in given.items()}
 
 
 # Codes: KV063 a configuration that cannot be used, KV064 an ignored field of a configuration.
@@ -291,8 +269,7 @@ def load_test(
     template = spec.get("namespaceTemplate", configuration.namespace_template)
     if template is not None:
         foreign = foreign or foreign_language(text_field(spec, "namespaceTemplateCompiler"))
-    grace = spec.get("forceTerminationGracePeriod")
-    delay = spec.get("delayBeforeCleanup")
+    grace, delay = _grace(spec), spec.get("delayBeforeCleanup")
     test = ChainsawTest(
         name=text_field(metadata(reading.data), "name"),
         folder=os.path.dirname(reading.document.file),
@@ -309,13 +286,12 @@ def load_test(
         propagation=spec.get("deletionPropagationPolicy", configuration.propagation),
         keeps=spec.get("skipDelete", configuration.keeps),
         delay=configuration.delay if delay is None else seconds(delay),
-        grace_period=configuration.grace_period if grace is None else seconds(grace),
+        grace_period=configuration.grace_period if grace is None else grace,
     )
-    scenarios = reading.data["spec"].get("scenarios", ())
-    tests = [
+    tests = (
         test._replace(scenario=number, bindings=(*bindings_in(scenario), *test.bindings))
-        for number, scenario in enumerate(scenarios, 1)
-    ]
+        for number, scenario in enumerate(spec.get("scenarios", ()), 1)
+    )
     return tuple(tests) or (test,)
 
 

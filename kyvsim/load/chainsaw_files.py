@@ -97,9 +97,7 @@ class ReachableFiles:
         path = self.key(name)
         if not os.path.isdir(path):
             return self._read_object_file(path)
-        names = (
-            os.path.join(path, entry) for entry in self._entries(path) if is_manifest_name(entry)
-        )
+        names = (os.path.join(path, one) for one in self._entries(path) if is_manifest_name(one))
         files = [file for file in names if not os.path.isdir(file)]
         return _merged([self._read_object_file(self.key(file)) for file in files], path)
 
@@ -130,9 +128,9 @@ class ReachableFiles:
     def parsed(self, text: str) -> Objects:
         """Return the documents of a text."""
         documents = tuple(parse_documents(Source("<script>", text)))
-        wrong = next((document for document in documents if isinstance(document, Diagnostic)), None)
+        wrong = (str(one) for one in documents if isinstance(one, Diagnostic))
         data = tuple(document.data for document in documents if isinstance(document, Document))
-        return data, str(wrong) if wrong else ""
+        return data, next(wrong, "")
 
     def key(self, name: str) -> str:
         """Return the resolved path of a script's file; raises UnreachableError."""
@@ -221,7 +219,5 @@ def read_objects(path: str) -> Objects:
     """Return the documents of a file."""
     # A file may be called `-`, which would be standard input.
     documents, remarks = read_documents((os.path.join(os.curdir, path) if path == "-" else path,))
-    wrong = next(
-        (diagnostic for diagnostic in remarks if diagnostic.severity is Severity.ERROR), None
-    )
-    return tuple(document.data for document in documents), str(wrong) if wrong else ""
+    wrong = (str(remark) for remark in remarks if remark.severity is Severity.ERROR)
+    return tuple(document.data for document in documents), next(wrong, "")

@@ -75,9 +75,10 @@ def _distrusted_entry(path: str) -> str:
     entry, content, parent = os.lstat(path), os.stat(path), os.stat(os.path.dirname(path))
     user, group = os.geteuid(), os.getegid()
     users, groups = {user, 0}, {group}
-    if user == 0:
-        users |= _number_in("SUDO_UID")
-        groups |= _number_in("SUDO_GID")
+    for variable, known in (("SUDO_UID", users), ("SUDO_GID", groups)):
+        value = os.environ.get(variable, "")
+        if user == 0 and value.isascii() and value.isdecimal():
+            known.add(int(value))
     for what, facts in (("the file", entry), ("the file", content), ("its folder", parent)):
         if facts.st_uid not in users:
             return f"{what} belongs to user {facts.st_uid}, and kyvsim runs as user {user}"
@@ -85,23 +86,12 @@ def _distrusted_entry(path: str) -> str:
     if is_sticky and content.st_nlink > 1:
         return "the file is a hard link in a folder that other users can write to"
     for what, facts in (("the file", content), ("its folder", parent)):
-        if (facts is content or not is_sticky) and _lets_others_write(facts, groups):
+        # The primary group is trusted: if each user has an own one, folders have mode 775.
+        of_group = facts.st_mode & stat.S_IWGRP and facts.st_gid not in groups
+        is_open = facts.st_mode & stat.S_IWOTH or of_group
+        if is_open and (facts is content or not is_sticky):
             return f"other users can write to {what}"
     return ""
-
-
-def _number_in(variable: str) -> set[int]:
-    value = os.environ.get(variable, "")
-    return {int(value)} if value.isascii() and value.isdecimal() else set()
-
-
-def _lets_others_write(facts: os.stat_result, groups: set[int]) -> bool:
-    """Return whether users other than the owner may write; the primary group is trusted.
-
-    If each user has a group of their own, folders have mode 775.
-    """
-    of_group = facts.st_mode & stat.S_IWGRP and facts.st_gid not in groups
-    return bool(facts.st_mode & stat.S_IWOTH or of_group)
 
 
 class Configuration(NamedTuple):

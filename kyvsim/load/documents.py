@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import (
@@ -27,11 +27,16 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 from kyvsim.yaml.document import Keys, YamlError, read_first
-from kyvsim.yaml.list_items import cut_list, read_text
-from kyvsim.yaml.text import DocumentText, TextRange, find_position, split_chunks
+from kyvsim.yaml.text import (
+    DocumentText,
+    TextRange,
+    cut_list,
+    find_position,
+    read_text,
+    split_chunks,
+)
 
 # Codes: KV097 an unusable AdmissionReview, KV098 one that contradicts its object.
-
 
 _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -119,7 +124,7 @@ def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
             yield (field,), f"{text}: an API server rejects such a request"
 
 
-def _texts(data: Json, *names: str) -> tuple[str, ...]:
+def _texts(data: object, *names: str) -> tuple[str, ...]:
     return tuple(text_field(data, name) for name in names)
 
 
@@ -310,12 +315,12 @@ def _parse_chunk(
         return
     if first.ignored_line:
         place = Location(source.name, first.ignored_line + chunk.line - 1, 1)
-        if chunk.text.lstrip().startswith(("{", "[")):
-            message = "text follows after the JSON value"
-            yield Diagnostic("KV008", Severity.ERROR, message, place)
-            return
-        message = "the document ends before this line: the rest is ignored"
+        is_json = chunk.text.lstrip().startswith(("{", "["))
+        ended = "the document ends before this line: the rest is ignored"
+        message = "text follows after the JSON value" if is_json else ended
         yield Diagnostic("KV008", Severity.ERROR, message, place)
+        if is_json:
+            return
     if first.data is not None:
         locate = PlaceFinder(source.name, chunk.excerpt())
         templated = templated_path(first.data) if helm_template(chunk.text) else None
@@ -326,15 +331,14 @@ def _parse_chunk(
 
 
 def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
-    line = error.line + chunk.line - 1 if error.line else 0
-    place = Location(name, line, error.column)
+    place = Location(name, error.line + chunk.line - 1 if error.line else 0, error.column)
     if helm_template(without_comments(chunk.text)):
         text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
     return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place)
 
 
-def is_list(data: Json) -> bool:
+def is_list(data: object) -> bool:
     """Return whether an object is a `List`, or a typed one (PodList).
 
     A custom resource may be called `AllowList` and have `items` that are no objects.
@@ -350,7 +354,7 @@ def is_list(data: Json) -> bool:
     return holds_objects or is_builtin(group, kind.removesuffix("List"))
 
 
-def holds_others(data: Json) -> bool:
+def holds_others(data: object) -> bool:
     """Return whether a map is a list or a review, which contain objects."""
     kind = text_field(data, "kind")
     if not kind.endswith("List"):  # as of nearly all
@@ -358,7 +362,7 @@ def holds_others(data: Json) -> bool:
     return is_list(data)
 
 
-def _is_review(data: Json) -> bool:
+def _is_review(data: object) -> bool:
     """Return whether a map is an AdmissionReview."""
     group, _ = split_api_version(text_field(data, "apiVersion"))
     return text_field(data, "kind") == _REVIEW and group == "admission.k8s.io"
@@ -380,14 +384,13 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
                 yield obj
             continue
         items, place = data.get("items"), (*prefix, "items")
-        if items.__class__ is not list or not items:
-            is_empty = items.__class__ is list
-            severity = Severity.WARNING if is_empty else Severity.ERROR
+        if items.__class__ is not list:
             text = f"`items` of a {data['kind']} must be a list: it is ignored"
-            if is_empty:
-                text = f"the {data['kind']} is empty"
-            yield Diagnostic("KV027", severity, text, document.locate(place))
+            yield Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
             continue
+        if not items:
+            text = f"the {data['kind']} is empty"
+            yield Diagnostic("KV027", Severity.WARNING, text, document.locate(place))
         listed = [(child, (*place, n)) for n, child in enumerate(items)]
         for index, (child, where) in enumerate(listed):
             if not is_mapping(child):
@@ -398,7 +401,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         )
 
 
-def typed(item: Json, parent: Json) -> Json:
+def typed(item: KubernetesObject, parent: KubernetesObject) -> Json:
     """Return the item of a list with its inherited type."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):

@@ -43,11 +43,9 @@ def find(pattern: str, on_error: _OnError) -> list[str]:
     paths = sorted(dict.fromkeys(_expand(root, parts, on_error)))
     folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
     return [
-        path
-        for path in paths
-        if not any(
-            path.startswith(above) and path != above.rstrip(os.path.sep) for above in folders
-        )
+        one
+        for one in paths
+        if not any(one.startswith(above) and one != above.rstrip(os.path.sep) for above in folders)
     ]
 
 
@@ -55,9 +53,7 @@ def may_find(pattern: str, place: str) -> bool:
     """Return whether a pattern matches a real path or a folder above it, existing or not."""
     wide = os.path.realpath(pattern).replace(f"**{os.path.sep}", "*")
     wildcards = (wide, os.path.join(wide, "*"))
-    return glob.has_magic(pattern) and any(
-        fnmatch.fnmatchcase(place, wildcard) for wildcard in wildcards
-    )
+    return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in wildcards)
 
 
 def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
@@ -191,26 +187,19 @@ def read_sources(
         elif path == STDIN:
             yield decode(STDIN_NAME, stdin or b"")
         else:
-            yield from _read_path(os.fspath(path), walking)
-
-
-def _error(code: str, message: str, location: Location) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, location)
-
-
-def _read_path(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
-    if "\0" in path:  # what Python says of it differs between its versions
-        text = "cannot be read: a path cannot contain a null character"
-        yield _error("KV003", text, Location(path))
-        return
-    try:
-        mode = os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        yield from _read_glob(path, walking)
-    except (OSError, ValueError) as error:
-        yield unreadable(path, error)
-    else:
-        yield from _read_existing(path, mode, walking)
+            name = os.fspath(path)
+            if "\0" in name:  # what Python says of it differs between its versions
+                text = "cannot be read: a path cannot contain a null character"
+                yield Diagnostic("KV003", Severity.ERROR, text, Location(name))
+                continue
+            try:
+                mode = os.stat(name).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                yield from _read_glob(name, walking)
+            except (OSError, ValueError) as error:
+                yield unreadable(name, error)
+            else:
+                yield from _read_existing(name, mode, walking)
 
 
 def _read_existing(
@@ -230,7 +219,7 @@ def _read_existing(
         yield _read_file(path)
     else:
         message = "neither a file nor a folder: devices, pipes and sockets are not read"
-        yield _error("KV004", message, Location(path))
+        yield Diagnostic("KV004", Severity.ERROR, message, Location(path))
 
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
@@ -249,9 +238,11 @@ def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
         else:
             yield from _read_existing(match, mode, walking, path)
     if matches and not manifests:
-        yield _error("KV002", "no YAML or JSON file matches the pattern", Location(path))
+        yield Diagnostic(
+            "KV002", Severity.ERROR, "no YAML or JSON file matches the pattern", Location(path)
+        )
     elif not matches and not problems:
-        yield _error("KV001", explain_missing(path), Location(path))
+        yield Diagnostic("KV001", Severity.ERROR, explain_missing(path), Location(path))
 
 
 def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | Diagnostic]:
@@ -275,7 +266,7 @@ def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | D
     if not count:
         hidden = "no YAML or JSON file in this folder that is neither hidden nor ignored"
         message = hidden if aside else "no YAML or JSON file in this folder"
-        yield _error("KV002", message, Location(path))
+        yield Diagnostic("KV002", Severity.ERROR, message, Location(path))
 
 
 def _read_file(path: str) -> Source | Diagnostic:
@@ -284,7 +275,7 @@ def _read_file(path: str) -> Source | Diagnostic:
     except OSError as error:
         return unreadable(path, error)
     if data is None:
-        return _error(TOO_MUCH, TOO_LARGE, Location(path))
+        return Diagnostic(TOO_MUCH, Severity.ERROR, TOO_LARGE, Location(path))
     return decode(path, data)
 
 
@@ -298,9 +289,11 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
             )
         elif data.startswith(_ZIP):
             advice = "the file is a zip archive: unpack it and pass the files"
-        return _error("KV005", advice, Location(name))
+        return Diagnostic("KV005", Severity.ERROR, advice, Location(name))
     if data.startswith(_UTF16_MARKS):
-        return _error("KV005", "the file is UTF-16: only UTF-8 is supported", Location(name))
+        return Diagnostic(
+            "KV005", Severity.ERROR, "the file is UTF-16: only UTF-8 is supported", Location(name)
+        )
     # Not "utf-8-sig": that decoder is a module of its own, which says of errors where they are
     # behind the mark, as this does.
     body = data.removeprefix(codecs.BOM_UTF8)
@@ -310,6 +303,9 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
         line_start = body.rfind(b"\n", 0, error.start) + 1
         column = len(body[line_start : error.start].decode("utf-8", "replace")) + 1
         place = Location(name, body.count(b"\n", 0, error.start) + 1, column)
-        return _error(
-            "KV005", f"the file is not UTF-8: byte 0x{error.object[error.start]:02x}", place
+        return Diagnostic(
+            "KV005",
+            Severity.ERROR,
+            f"the file is not UTF-8: byte 0x{error.object[error.start]:02x}",
+            place,
         )

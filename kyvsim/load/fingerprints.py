@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kyvsim.load.files import find
 from kyvsim.load.folders import IGNORE_FILE, USUAL, Walking, folders_above, walk
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import FileState, Fingerprint
 
 
@@ -32,13 +33,10 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
         return
     # A folder's own time changes with files that are not read, such as an editor's.
     yield FileState(path, 0, 0, 0, state.st_mode)
-    for file in (*_ignore_files(path, walking), *walk(path, walking)):
+    ignore_files: list[str | Diagnostic] = []
+    if walking.ignore_files:
+        ignore_files += (os.path.join(above, IGNORE_FILE) for above in folders_above(path))
+        ignore_files += walk(path, walking, IGNORE_FILE)
+    for file in (*ignore_files, *walk(path, walking)):
         if isinstance(file, str):
             yield from _marks(file, walking)
-
-
-def _ignore_files(folder: str, walking: Walking) -> Iterator[str]:
-    if walking.ignore_files:
-        yield from (os.path.join(above, IGNORE_FILE) for above in folders_above(folder))
-        walked = walk(folder, walking, IGNORE_FILE)
-        yield from (file for file in walked if isinstance(file, str))

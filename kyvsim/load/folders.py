@@ -87,12 +87,6 @@ def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
     return tuple(Patterns(base, spec, "--exclude") for base in bases)
 
 
-def patterns_above(folder: str) -> Iterator[Patterns | Diagnostic]:
-    """Yield the patterns of the ignore files in the parent folders, the highest first."""
-    for above in folders_above(folder):
-        yield from patterns_in(above)
-
-
 def folders_above(folder: str) -> list[str]:
     """Return the parent folders whose ignore files apply, the highest first.
 
@@ -113,9 +107,8 @@ def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
     """Yield the patterns of a folder's ignore file, if it has one."""
     file = os.path.join(folder, IGNORE_FILE)
     if os.path.exists(file) and not os.path.isfile(file):
-        yield Diagnostic(
-            "KV047", Severity.ERROR, "cannot be used: it is not a file", Location(file)
-        )
+        text = "cannot be used: it is not a file"
+        yield Diagnostic("KV047", Severity.ERROR, text, Location(file))
         return
     try:
         with open(file, encoding="utf-8-sig") as stream:
@@ -215,47 +208,44 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     of Helm charts and unreadable folders are reported. With a name, nothing counts as hidden or as
     a template. If there are too many files, only that is reported.
     """
-    entries: list[str | Diagnostic] = []
-    given = given_patterns(walking.exclude, path)
     real = os.path.realpath(path)
+    given = given_patterns(walking.exclude, path)
     same = _FolderWalk(given, walking.ignore_files, name, {real})
-    for part in _walked(path, real, same):
-        entries += part
+    above = (
+        [one for parent in folders_above(path) for one in patterns_in(parent)]
+        if walking.ignore_files
+        else []
+    )
+    entries: list[str | Diagnostic] = [one for one in above if isinstance(one, Diagnostic)]
+    pending = [_Folder(path, real, tuple(one for one in above if isinstance(one, Patterns)))]
+    while pending:
+        folder = pending.pop()
+        children: list[str | _Folder | Diagnostic]
+        try:
+            with os.scandir(folder.path) as listed:
+                inside = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            children = [unreadable(str(error.filename or folder.path), error)]
+        else:
+            children = [*_read_folder(folder, inside, same)]
+        entries += [child for child in children if not isinstance(child, _Folder)]
+        pending += reversed([child for child in children if isinstance(child, _Folder)])
         if walking.most and len(entries) + len(same.seen) > walking.most:
             return iter((too_much(path, walking),))
     return iter(entries)
 
 
-def _walked(path: str, real: str, same: _FolderWalk) -> Iterator[list[str | Diagnostic]]:
-    above = tuple(patterns_above(path)) if same.ignore_files else ()
-    yield [patterns for patterns in above if isinstance(patterns, Diagnostic)]
-    pending = [
-        _Folder(path, real, tuple(patterns for patterns in above if isinstance(patterns, Patterns)))
-    ]
-    while pending:
-        folder = pending.pop()
-        try:
-            with os.scandir(folder.path) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
-        except OSError as error:
-            yield [unreadable(str(error.filename or folder.path), error)]
-            continue
-        children = [*_read_folder(folder, entries, same)]
-        yield [entry for entry in children if not isinstance(entry, _Folder)]
-        pending += reversed([entry for entry in children if isinstance(entry, _Folder)])
-
-
 def ignored_because(path: str, walking: Walking) -> Iterator[Diagnostic]:
     """Yield why a walk would ignore a file; nothing if it would not."""
     folder = os.path.dirname(path) or os.curdir
-    groups = [*given_patterns(walking.exclude, folder)]
-    if walking.ignore_files:
-        for patterns in (*patterns_above(folder), *patterns_in(folder)):
-            if isinstance(patterns, Diagnostic):
-                yield patterns
-            else:
-                groups.append(patterns)
-    origin = ignored_by(path, tuple(groups), is_folder=False)
+    places = (*folders_above(folder), folder) if walking.ignore_files else ()
+    found = [one for place in places for one in patterns_in(place)]
+    yield from (one for one in found if isinstance(one, Diagnostic))
+    groups = (
+        *given_patterns(walking.exclude, folder),
+        *(one for one in found if isinstance(one, Patterns)),
+    )
+    origin = ignored_by(path, groups, is_folder=False)
     if origin:
         yield left_out(f"ignored by {origin}", Location(path))
 

@@ -5,17 +5,32 @@ KV019 an exception among policies, KV227 a namespace of a kind that has none.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.go_time import parse_rfc3339
+from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, metadata, text_field
+from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.policy import Binding, Policy, PolicyReaders
+from kyvsim.model.policy import (
+    Binding,
+    CelException,
+    ExceptedRules,
+    Exceptions,
+    Policy,
+    PolicyException,
+    PolicyReaders,
+    PolicyRef,
+)
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
+from kyvsim.policy.cel import read_named_expressions
+from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
+    POLICY_GROUPS,
     RULES_GROUP,
     is_written,
     kyverno_kinds,
@@ -78,7 +93,7 @@ def load_bindings(
     return tuple(bindings), tuple(remarks)
 
 
-def is_binding(data: Json) -> bool:
+def is_binding(data: object) -> bool:
     """Return whether data is a binding of a supported kind of policies."""
     name = sniff(data)
     return name.endswith("AdmissionPolicyBinding") and name in native_schemas()
@@ -107,18 +122,18 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     return cleared, (Diagnostic("KV227", Severity.WARNING, text, place),)
 
 
-def is_shared_data(data: Json) -> bool:
+def is_shared_data(data: object) -> bool:
     """Return whether data is a GlobalContextEntry."""
     group = split_api_version(text_field(data, "apiVersion"))[0]
     return (group, text_field(data, "kind")) == (RULES_GROUP, "GlobalContextEntry")
 
 
-def sniff(data: Json) -> str:
+def sniff(data: object) -> str:
     """Return `apiVersion/kind` of a document; missing parts are empty."""
     return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
 
 
-def is_exception(data: Json) -> bool:
+def is_exception(data: object) -> bool:
     """Return whether a document is a supported PolicyException."""
     return text_field(data, "kind") == "PolicyException" and is_written(sniff(data))
 
@@ -148,7 +163,9 @@ def _load_policy(
             return None, diagnostics(document, problems)
         return read(data, document)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a document's fault is that document's error
-        return None, (_error("KV010", f"the policy cannot be read: {fault_text(error)}", document),)
+        return None, (
+            _refused("KV010", f"the policy cannot be read: {fault_text(error)}", document),
+        )
 
 
 def _key_of(name: str) -> tuple[str, str]:
@@ -167,13 +184,13 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
         text = "a PolicyException among policies is ignored: pass its file with --exception"
-        return _error("KV019", text, document)._replace(severity=Severity.WARNING)
+        return _refused("KV019", text, document)._replace(severity=Severity.WARNING)
     if document.data.__class__ is not dict:
-        return _error("KV010", "a policy must be a mapping", document)
+        return _refused("KV010", "a policy must be a mapping", document)
     if not api_version or not kind:
         missing = "kind" if api_version else "apiVersion"
         text = f"policy type not supported: no `{missing}`{advice_for(document)}"
-        return _error("KV010", text, document)
+        return _refused("KV010", text, document)
     group = split_api_version(api_version)[0]
     if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
         return _wrong_kind(document)
@@ -184,12 +201,84 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     return _wrong_kind(document, hint)
 
 
+def _refused(code: str, message: str, document: Document) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, document.locate(()))
+
+
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
     """Return the error about a document of another kind, with a hint."""
     shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
     text = f"policy type not supported: {shown}{hint or advice_for(document)}"
-    return _error("KV011", text, document)
+    return _refused("KV011", text, document)
 
 
-def _error(code: str, message: str, document: Document) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, document.locate(()))
+_PRIORITY = "polex.kyverno.io/priority"
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+"""Of the years 1 to 9999, beyond which Python has no times."""
+
+
+def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
+    """Return the exceptions in `documents`, and what is wrong with the other documents.
+
+    upstream: cmd/cli/kubectl-kyverno/exception
+    """
+    rules: list[PolicyException] = []
+    policies: list[CelException] = []
+    remarks: list[Diagnostic] = []
+    for document in documents:
+        if document.data is None:
+            continue
+        name = sniff(document.data)
+        if not is_exception(document.data):
+            hint = ": pass policies as arguments and exceptions with --exception"
+            if not is_written(name):
+                known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
+                hint = likely(name, known)
+            text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
+            remarks.append(Diagnostic("KV011", Severity.ERROR, text, document.locate(())))
+            continue
+        data, problems = check(written_schema(name), document.data)
+        remarks.extend(diagnostics(document, problems))
+        if problems:
+            continue
+        if name.startswith(f"{RULES_GROUP}/"):
+            rules.append(_exception_from_rules(data, document))
+        else:
+            policies.append(_cel_exception(data, document))
+    return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
+
+
+def _exception_from_rules(data: KubernetesObject, document: Document) -> PolicyException:
+    spec, excluded = data["spec"], ("spec", "podSecurity")
+    return PolicyException(
+        name=text_field(metadata(data), "name"),
+        namespace=text_field(metadata(data), "namespace"),
+        exceptions=tuple(
+            ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
+            for entry in spec["exceptions"]
+        ),
+        match=read_match(spec["match"], ("spec", "match")),
+        conditions=read_conditions(spec.get("conditions"), ("spec", "conditions")),
+        pod_security=read_pod_security_exclusions(spec.get("podSecurity"), excluded),
+        document=document,
+    )
+
+
+def _cel_exception(data: Json, document: Document) -> CelException:
+    spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
+    end = None
+    if spec.get("expiresAt"):
+        seconds = parse_rfc3339(spec["expiresAt"]).nanoseconds / SECOND
+        end = datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC)
+    return CelException(
+        name=text_field(metadata(data), "name"),
+        namespace=text_field(metadata(data), "namespace"),
+        policies=tuple(PolicyRef(one["kind"], one["name"]) for one in spec["policyRefs"]),
+        conditions=read_named_expressions(spec, "matchConditions", ("spec",)),
+        images=tuple(spec.get("images", ())),
+        values=tuple(spec.get("allowedValues", ())),
+        passes=spec["reportResult"] == "pass",
+        priority=max(int(priority), 0) if priority.removeprefix("-").isdecimal() else 0,
+        expires=end,
+        document=document,
+    )

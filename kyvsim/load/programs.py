@@ -38,18 +38,6 @@ def program_on_path(name: str) -> str | None:
     return program if program is not None and os.path.isabs(program) else None
 
 
-def offline_environment() -> Mapping[str, str]:
-    """Return an environment without network access, for helm and kustomize.
-
-    Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases with
-    git. A chart's values can start plugins of helm.
-    """
-    kept = {name: value for name, value in os.environ.items() if name.upper() != "NO_PROXY"}
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), _CLOSED_PROXY)
-    lower = {name.lower(): proxy for name, proxy in proxies.items()}
-    return {**kept, **proxies, **lower, **NO_TRANSPORT, "HELM_NO_PLUGINS": "1"}
-
-
 # The settings of a repository can make git start programs: file system monitors, filters, external
 # diffs, hooks, transports. So git only returns paths in the repository itself, and compares files
 # in a folder of ours with the repository's objects and index, and its settings about storage. The
@@ -100,15 +88,27 @@ def changes_since(ref: str) -> Changes:
         settings = {
             "core.repositoryformatversion": "1",
             "extensions.objectformat": _git_line("rev-parse", "--show-object-format"),
-            **dict(_storage_settings()),
         }
-        _write(os.path.join(folder, "HEAD"), "ref: refs/heads/none\n")
-        _write(os.path.join(folder, "config"), "".join(_config_lines(settings)))
+        for line in _git_fields(_REPOSITORY, "config", "--local", "--no-includes", "-z", "--list"):
+            name, _, value = line.partition("\n")
+            if name.lower() in _STORAGE:
+                settings[name.lower()] = value or "true"
+        texts = {"HEAD": "ref: refs/heads/none\n", "config": ""}
+        for name, value in settings.items():
+            section, _, key = name.partition(".")
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            texts["config"] += f'[{section}]\n\t{key} = "{quoted}"\n'
+        for name, text in texts.items():
+            file = os.path.join(folder, name)
+            with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
+                stream.write(text)
         index = _path_of("index")
         own = os.path.dirname(index)
         copies = {index: "index"}
         # A split index has its larger part in files beside it.
-        copies |= {os.path.join(own, name): name for name in _names_in(own, "sharedindex.")}
+        with contextlib.suppress(OSError):
+            shared_indexes = [name for name in os.listdir(own) if name.startswith("sharedindex.")]
+            copies |= {os.path.join(own, name): name for name in shared_indexes}
         copies |= {_path_of(f"info/{name}"): os.path.join("info", name) for name in _INFO}
         for source, name in copies.items():
             if os.path.isfile(source):
@@ -159,37 +159,9 @@ def _clear_flags(place: _RepositoryPaths) -> None:
     flagged = {"--no-assume-unchanged": str.islower, "--no-skip-worktree": "Ss".__contains__}
     for option, has_flag in flagged.items():
         paths = [path for tag, path in tagged if has_flag(tag)]
-        present = [
-            path for path in paths if os.path.lexists(os.path.join(place.folder or "", path))
-        ]
+        present = [one for one in paths if os.path.lexists(os.path.join(place.folder or "", one))]
         if present:
             _git_output(place, ("update-index", option, "-z", "--stdin"), "\0".join(present))
-
-
-def _names_in(folder: str, beginning: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.startswith(beginning)]
-    except OSError:
-        return []
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.write(text)
-
-
-def _storage_settings() -> Iterator[tuple[str, str]]:
-    for line in _git_fields(_REPOSITORY, "config", "--local", "--no-includes", "-z", "--list"):
-        name, _, value = line.partition("\n")
-        if name.lower() in _STORAGE:
-            yield name.lower(), value or "true"
-
-
-def _config_lines(settings: Mapping[str, str]) -> Iterator[str]:
-    for name, value in settings.items():
-        section, _, key = name.partition(".")
-        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        yield f'[{section}]\n\t{key} = "{quoted}"\n'
 
 
 def _path_of(part: str) -> str:
@@ -294,8 +266,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
-    places = {program: program_on_path(program) for program in programs}
-    program, place = next(((program, at) for program, at in places.items() if at), ("", None))
+    places = ((program, program_on_path(program)) for program in programs)
+    program, place = next(((program, at) for program, at in places if at), ("", None))
     if place is None:
         raise RenderError(f"no program to render it is in PATH: {' or '.join(programs)}")
     words = (*_WORDS[program], *arguments)
@@ -318,13 +290,18 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
     process group of its own, so that processes left behind do not block and are killed.
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        # Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases
+        # with git. A chart's values can start plugins of helm.
+        kept = {name: value for name, value in os.environ.items() if name.upper() != "NO_PROXY"}
+        proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), _CLOSED_PROXY)
+        lower = {name.lower(): proxy for name, proxy in proxies.items()}
         process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
             called,
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=errors,
             start_new_session=True,
-            env=offline_environment(),
+            env={**kept, **proxies, **lower, **NO_TRANSPORT, "HELM_NO_PLUGINS": "1"},
         )
         try:
             _watch(process, (printed, errors), command)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
@@ -59,7 +59,7 @@ def without_comments(text: str) -> str:
     return re.sub(_COMMENT, "", text) if "#" in text else text
 
 
-def templated_path(data: Json) -> Path | None:
+def templated_path(data: object) -> Path | None:
     """Return the path of the first string with a Helm expression, None without one.
 
     Other templates are common in ConfigMaps, Secrets and multi-line strings.
@@ -91,7 +91,7 @@ def error_text(text: str, error: YamlError) -> str:
     return error.message
 
 
-def is_mapping(data: Json) -> bool:
+def is_mapping(data: object) -> bool:
     """Return whether data is a mapping."""
     return data.__class__ is dict
 
@@ -115,7 +115,7 @@ def looks_like_policy(data: Json) -> bool:
     return _has_rules(data)
 
 
-def is_related(data: Json) -> bool:
+def is_related(data: object) -> bool:
     """Return whether a document belongs to a related program, or is written by Kyverno.
 
     Some have kinds with the names of Kyverno's, such as kyverno-json's ValidatingPolicy.
@@ -141,7 +141,7 @@ def looks_like_object(data: Json) -> bool:
     return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
 
 
-def _means_a_mapping(data: Json) -> bool:
+def _means_a_mapping(data: object) -> bool:
     """Return whether a string was meant as an object.
 
     YAML reads `kind:Pod` without a blank, and JSON after a comment, as a string.
@@ -158,7 +158,7 @@ def is_test_manifest(data: Json) -> bool:
     return rows.__class__ is list and data.get("policies").__class__ is list
 
 
-def is_definition(data: Json) -> bool:
+def is_definition(data: object) -> bool:
     """Return whether a document is a CustomResourceDefinition."""
     return text_field(data, "kind") == "CustomResourceDefinition"
 
@@ -204,7 +204,7 @@ def description_of(document: Document) -> str:
     return "a list" if data.__class__ is list else "a string or number"
 
 
-def _group(data: Json) -> str:
+def _group(data: object) -> str:
     version = text_field(data, "apiVersion")
     return version.partition("/")[0] if "/" in version else ""
 
@@ -218,14 +218,15 @@ def may_mean_policy_group(group: str) -> bool:
     return any(SequenceMatcher(None, group.lower(), known).ratio() >= _CLOSE for known in every)
 
 
-def _has_rules(data: Json) -> bool:
+def _has_rules(data: object) -> bool:
     """Return whether there are rules like those of Kyverno's policies."""
     rules = _in_spec(data, "rules")
     for rule in rules if rules.__class__ is list else ():
-        match: Json = rule.get("match") if is_mapping(rule) else None
-        selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
-        if selects or (is_mapping(rule) and not RULE_BODIES.isdisjoint(rule)):
-            return True
+        if is_mapping(rule):
+            match = rule.get("match")
+            selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
+            if selects or not RULE_BODIES.isdisjoint(rule):
+                return True
     return False
 
 
@@ -273,7 +274,7 @@ def advice_for(document: Document) -> str:
     return f": {does}" if does else ""
 
 
-def reading_command(data: Json) -> str:
+def reading_command(data: object) -> str:
     """Return which command reads a document of a tool, or why none does; "" for others."""
     version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
     commands = (
@@ -283,7 +284,6 @@ def reading_command(data: Json) -> str:
 
 
 # Codes: KV026 no policy among what is given, KV029 inputs that seem to be swapped.
-
 
 _EXCHANGED = (
     "policies and resources seem to be swapped: pass policies as arguments and resources with -r"
@@ -298,18 +298,10 @@ def misplaced_inputs(
     `empty_folders` were given for policies and have none.
     """
     named = tuple(policies)
-    stray = next(
-        (
-            document.locate(())
-            for document in named
-            if looks_like_object(document.data)
-            and not looks_like_policy(document.data)
-            and not is_related(document.data)
-        ),
-        None,
-    )
-    exchanged = not any(looks_like_policy(document.data) for document in named) and any(
-        looks_like_policy(document.data) for document in resources
+    others = (one for one in named if not looks_like_policy(one.data) and not is_related(one.data))
+    stray = next((one.locate(()) for one in others if looks_like_object(one.data)), None)
+    exchanged = not any(looks_like_policy(one.data) for one in named) and any(
+        looks_like_policy(one.data) for one in resources
     )
     if stray is None and exchanged and empty_folders:
         stray = Location(empty_folders[0])
@@ -319,7 +311,7 @@ def misplaced_inputs(
     return (Diagnostic("KV029", Severity.WARNING, _EXCHANGED if exchanged else text, stray),)
 
 
-def only_policies(resources: Sequence[Json], path: str) -> Diagnostic | None:
+def only_policies(resources: Sequence[KubernetesObject], path: str) -> Diagnostic | None:
     """Return an error if all resources are policies, or documents of related programs.
 
     For runs in which no rule matched; `path` is the first that was given for resources.

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     is_namespaced,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import MAP_FIELDS, Json, Path, text_field
+from kyvsim.kubernetes.objects import MAP_FIELDS, Json, KubernetesObject, Path, text_field
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -107,7 +107,7 @@ def partition_by_kind(
 def load_resources(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
-    crds: Iterable[Json] = (),
+    crds: Iterable[KubernetesObject] = (),
     typing: Typing = AS_RESOURCES,
     *,
     walking: Walking = USUAL,
@@ -159,9 +159,7 @@ class LoadedText(NamedTuple):
 def resources_among(documents: Iterable[Document | Diagnostic], kinds: KindTable) -> LoadedText:
     """Return the resources among the documents of a text, with the kinds of definitions."""
     every = tuple(documents)
-    objects, problems = objects_among(
-        document for document in every if isinstance(document, Document)
-    )
+    objects, problems = objects_among(one for one in every if isinstance(one, Document))
     remarks = tuple(document for document in every if isinstance(document, Diagnostic))
     return LoadedText(tuple(completed(document, kinds) for document in objects), remarks, problems)
 
@@ -173,33 +171,27 @@ def objects_among(documents: Iterable[Document]) -> Loaded:
     for document in documents:
         problem = _problem(document)
         if problem:
-            problems.append(problem)
+            code, path, text = problem
+            problems.append(Diagnostic(code, Severity.ERROR, text, document.locate(path)))
         else:
             objects.append(document)
     return tuple(objects), tuple(problems)
 
 
-def _problem(document: Document) -> Diagnostic | None:
+def _problem(document: Document) -> tuple[str, Path, str] | None:
     data = document.data
     if data.__class__ is not dict:
-        return _error(
-            document, "KV020", (), "a resource must be a map with `apiVersion` and `kind`"
-        )
+        return "KV020", (), "a resource must be a map with `apiVersion` and `kind`"
     for code, name in (("KV021", "apiVersion"), ("KV022", "kind")):
         value = data.get(name)
         if value is not None and value.__class__ is not str:
-            return _error(document, code, (name,), f"`{name}` must be a string")
+            return code, (name,), f"`{name}` must be a string"
         if not value:
-            text = f"the resource has no `{name}`{advice_for(document)}"
-            return _error(document, code, (), text)
+            return code, (), f"the resource has no `{name}`{advice_for(document)}"
     if data["apiVersion"].count("/") > 1:
-        message = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
-        return _error(document, "KV021", ("apiVersion",), message)
+        text = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
+        return "KV021", ("apiVersion",), text
     return None
-
-
-def _error(document: Document, code: str, path: Path, message: str) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, document.locate(path))
 
 
 def completed(document: Document, kinds: KindTable) -> Document:
@@ -209,15 +201,19 @@ def completed(document: Document, kinds: KindTable) -> Document:
     """
     data = document.data
     complete = data
+    kind = (split_api_version(data["apiVersion"])[0], data["kind"])
     if (
         document.review is None
         or text_field(document.review, "namespace")
-        or is_builtin(split_api_version(data["apiVersion"])[0], data["kind"])
-        or (split_api_version(data["apiVersion"])[0], data["kind"]) in kinds
+        or is_builtin(*kind)
+        or kind in kinds
     ):
         complete = _with_namespace(data, kinds)
-    if not document.has_no_null_maps:
-        complete = _without_null_maps(complete)
+    if not document.has_no_null_maps and any(map(_null_maps, _maps(data))):
+        complete = copy_tree(complete)
+        for node in _maps(complete):
+            for field in _null_maps(node):
+                node[field] = {}
     return document if complete is data else document._replace(data=complete)
 
 
@@ -234,7 +230,7 @@ def _with_namespace(data: Json, kinds: KindTable) -> Json:
     return {**data, "metadata": {**metadata, "namespace": "default"}}
 
 
-def _maps(root: Json) -> Iterator[dict[str, Json]]:
+def _maps(root: object) -> Iterator[dict[str, Json]]:
     """Yield the maps inside an object, except in lists of lists, as upstream does."""
     pending = [root]
     for node in pending:
@@ -252,17 +248,6 @@ def _null_maps(node: dict[str, Json]) -> list[str]:
     if MAP_FIELDS.isdisjoint(node):
         return []
     return [field for field in MAP_FIELDS if field in node and node[field] is None]
-
-
-def _without_null_maps(data: Json) -> Json:
-    """Return `data` with empty maps instead of nulls, at any depth."""
-    if not any(map(_null_maps, _maps(data))):
-        return data
-    root = copy_tree(data)
-    for node in _maps(root):
-        for field in _null_maps(node):
-            node[field] = {}
-    return root
 
 
 # Codes: KV075 a file without a definition, KV076 a definition that defines no kind.

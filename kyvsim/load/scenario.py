@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, Path, text_field
-from kyvsim.kubernetes.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.quantities import seconds
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
@@ -67,19 +67,19 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
     if given in BY_NAME:
         return BY_NAME[given], ()
     documents, remarks = read_documents((given,), None, STRICT)
+    place, text = Location(given), ""
     if has_errors(remarks):
-        if all(remark.code == "KV001" for remark in remarks):
-            hint = likely(given, list(BY_NAME))
-            text = f"`--install {given}`: must be helm, ci or a values file{hint}"
-            return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
-        return None, remarks
-    if len(documents) != 1 or documents[0].data.__class__ is not dict:
+        if not all(remark.code == "KV001" for remark in remarks):
+            return None, remarks
+        text = f"`--install {given}`: must be helm, ci or a values file{likely(given, BY_NAME)}"
+    elif len(documents) != 1 or documents[0].data.__class__ is not dict:
         text = "a values file of Kyverno's Helm chart must be one map"
-        return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
-    (document,) = documents
-    if "apiVersion" in document.data and "kind" in document.data:
+    elif {"apiVersion", "kind"} <= documents[0].data.keys():
         text = "this is an object, not a values file of Kyverno's Helm chart"
-        return None, (Diagnostic("KV053", Severity.ERROR, text, document.locate(())),)
+        place = documents[0].locate(())
+    if text:
+        return None, (Diagnostic("KV053", Severity.ERROR, text, place),)
+    (document,) = documents
     problems = tuple(dict.fromkeys(_wrong_shapes(document)))
     if problems:
         return None, problems
@@ -188,7 +188,7 @@ def scenario_schemas() -> Mapping[str, SchemaNode]:
     return load_schemas("scenario.json")
 
 
-def is_scenario(data: Json) -> bool:
+def is_scenario(data: object) -> bool:
     """Return whether a document is meant as a scenario."""
     return text_field(data, "apiVersion").startswith("kyvsim/") or sniff(data) == SCENARIO
 
@@ -205,13 +205,6 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
         return None, diagnostics(document, problems)
     reading = _ScenarioReading(document, [])
     stem = os.path.splitext(os.path.basename(document.file))[0]
-    expected = (
-        _expected(reading, entry, ("expect", index))
-        for index, entry in enumerate(data.get("expect", ()))
-    )
-    steps = (
-        _step(reading, entry, ("steps", index)) for index, entry in enumerate(data.get("steps", ()))
-    )
     scenario = Scenario(
         name=data.get("name") or stem,
         description=data.get("description", ""),
@@ -219,16 +212,15 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
         objects=_objects(reading, data.get("objects"), ("objects",)),
         policies=_objects(reading, data.get("policies"), ("policies",), STRICT),
         exceptions=_objects(reading, data.get("exceptions"), ("exceptions",), STRICT),
-        steps=tuple(steps),
-        expected=tuple(expected),
+        steps=tuple(
+            _step(reading, one, ("steps", n)) for n, one in enumerate(data.get("steps", ()))
+        ),
+        expected=tuple(
+            _expected(reading, one, ("expect", n)) for n, one in enumerate(data.get("expect", ()))
+        ),
         fail_on=data.get("hazards", {}).get("failOn", ""),
     )
     return (None if has_errors(reading.problems) else scenario), tuple(reading.problems)
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds of a duration such as `1m30s`, 0 if it is invalid."""
-    return (parse_duration(text) or 0) / SECOND
 
 
 def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSettings:
@@ -244,11 +236,11 @@ def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSe
         model=data.get("model", usual.model),
         seed=int(data.get("seed", usual.seed)),
         start=datetime.fromisoformat(start) if start else None,
-        horizon=seconds_of(data["horizon"]) if "horizon" in data else usual.horizon,
-        pace=seconds_of(data["pace"]) if "pace" in data else usual.pace,
+        horizon=seconds(data["horizon"]) if "horizon" in data else usual.horizon,
+        pace=seconds(data["pace"]) if "pace" in data else usual.pace,
         installation=installation,
         exceptions=data.get("exceptions", usual.exceptions),
-        latency=tuple((name, seconds_of(text)) for name, text in data.get("latency", {}).items()),
+        latency=tuple((name, seconds(text)) for name, text in data.get("latency", {}).items()),
         workloads=actors.get("workloads", usual.workloads),
         kubelet=actors.get("kubelet", usual.kubelet),
         max_events=int(data.get("maxEvents", usual.max_events)),
@@ -258,8 +250,7 @@ def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSe
 def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
     verbs = [verb for verb in Verb if verb in data]
     if len(verbs) > 1 or (not verbs and "expect" not in data):
-        problem = not_one_of(path, Verb)
-        reading.problems.extend(diagnostics(reading.document, [problem]))
+        reading.problems.extend(diagnostics(reading.document, [not_one_of(path, Verb)]))
     verb, user = verbs[0] if verbs else None, data.get("as")
     if user.__class__ is str:
         user = {"name": user}
@@ -281,7 +272,7 @@ def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> Sc
         patch = Patch(form, given[form], given.get("subresource", ""))
         return step._replace(target=ObjectKey(*names), patch=patch)
     if verb is Verb.WAIT:
-        return step._replace(seconds=seconds_of(given))
+        return step._replace(seconds=seconds(given))
     return step._replace(controller=given)
 
 
@@ -300,7 +291,7 @@ def _outcomes(
 
 def _expected(reading: _ScenarioReading, entry: Mapping[str, Json], path: Path) -> Expected:
     demand = next(demand for demand in Demand if demand in entry)
-    within = seconds_of(entry["within"]) if "within" in entry else None
+    within = seconds(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
         text = f"`within` has no meaning for `{demand}`"
         _add_error(reading, text, (*path, "within"))
@@ -317,12 +308,12 @@ def _objects(
         place = (*path, index) if several else path
         if entry.__class__ is str:
             folder = os.path.dirname(reading.document.file)
-            path_there = os.path.normpath(os.path.join(folder, entry))
-            documents, remarks = read_documents((path_there,), None, typing)
+            file = os.path.normpath(os.path.join(folder, entry))
+            documents, remarks = read_documents((file,), None, typing)
             missing = [remark for remark in remarks if remark.code == "KV001"]
             if missing:
                 _add_error(reading, f"`{entry}`: {missing[0].message}", place)
-            reading.problems.extend([remark for remark in remarks if remark not in missing])
+            reading.problems.extend(remark for remark in remarks if remark not in missing)
             collected += documents
         elif entry is not None:
             obj = entry

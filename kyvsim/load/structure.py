@@ -50,7 +50,7 @@ def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:
     return schemas_of(read_table(__file__, "schemas", file_name))
 
 
-def check(schema: SchemaNode, data: Json) -> tuple[Json, tuple[Problem, ...]]:
+def check(schema: SchemaNode, data: object) -> tuple[Json, tuple[Problem, ...]]:
     """Return `data` with defaults, and schema errors.
 
     A null where none is allowed counts as missing, as for the API server.
@@ -58,9 +58,7 @@ def check(schema: SchemaNode, data: Json) -> tuple[Json, tuple[Problem, ...]]:
     filled = completed(data, schema)
     findings = findings_as_written(filled, schema)
     of_wrong_type = {finding.path for finding in findings if finding.word == "type"}
-    findings += (
-        finding for finding in duplicates(filled, schema) if finding.path not in of_wrong_type
-    )
+    findings += (one for one in duplicates(filled, schema) if one.path not in of_wrong_type)
     return filled, tuple(map(worded, findings))
 
 
@@ -208,7 +206,7 @@ def json_schema(schema: SchemaNode, title: str) -> Json:
     return {"$schema": DIALECT, "title": title, **root, "definitions": in_order}
 
 
-def _references(converted: Json) -> Iterator[str]:
+def _references(converted: object) -> Iterator[str]:
     if isinstance(converted, dict):
         reference = converted.get("$ref")
         if isinstance(reference, str):
@@ -220,7 +218,7 @@ def _references(converted: Json) -> Iterator[str]:
             yield from _references(value)
 
 
-def _converted(ref: SchemaRef, known: Mapping[str, Json]) -> Json:
+def _converted(ref: SchemaRef, known: Mapping[str, object]) -> Json:
     if isinstance(ref, str):
         return {"$ref": f"{_REFERENCE}{ref}"} if ref in known else {"type": ref}
     result = {name: ref[name] for name in _KEPT if name in ref}

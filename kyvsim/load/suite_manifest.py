@@ -36,15 +36,10 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
     for index, row in _rows(data):
         fields += [(("results", index, old), new) for old, new in _ROW if old in row]
     fix = current_format(document) if fields else None
+    texts = ((path, f"`{path[-1]}` is deprecated: use `{new}`") for path, new in fields)
     return tuple(
-        Diagnostic(
-            "KV040",
-            Severity.ERROR,
-            f"`{path[-1]}` is deprecated: use `{new}`",
-            document.locate(path),
-            fix=fix,
-        )
-        for path, new in fields
+        Diagnostic("KV040", Severity.ERROR, text, document.locate(path), fix=fix)
+        for path, text in texts
     )
 
 
@@ -71,7 +66,7 @@ def current_format(document: Document) -> Fix | None:
     return Fix("use the current format", changes) if changes else None
 
 
-def _rows(data: Json) -> Iterator[tuple[int, Json]]:
+def _rows(data: object) -> Iterator[tuple[int, Json]]:
     rows = data.get("results") if data.__class__ is dict else None
     for index, row in enumerate(rows if rows.__class__ is list else ()):
         if row.__class__ is dict:
@@ -119,12 +114,7 @@ def _current_rows(document: Document) -> Iterator[TextChange]:
 # manifest, KV049 a folder without manifests.
 # upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 
-_PAYLOADS = (
-    (PayloadMode.JSON, "jsonPayloads"),
-    (PayloadMode.HTTP, "httpPayloads"),
-    (PayloadMode.ENVOY, "envoyPayloads"),
-)
-_FLAG = "is"
+_PAYLOADS = tuple((mode, f"{mode.value.lower()}Payloads") for mode in PayloadMode)
 
 
 def find_manifests(
@@ -250,7 +240,7 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
         clone_source=entry.get("cloneSourceResource", ""),
         fails_on_missing=entry.get("failOnMissingResources", False),
         path=("results", index),
-        flags=tuple(name for name in entry if name.startswith(_FLAG) and entry[name]),
+        flags=tuple(name for name in entry if name.startswith("is") and entry[name]),
     )
 
 
@@ -262,7 +252,7 @@ def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, 
         return document, ()
     diagnostics: list[Diagnostic] = []
 
-    def respelled(fields: Json, names: Mapping[str, Json], path: Path) -> Json:
+    def respelled(fields: object, names: Mapping[str, object], path: Path) -> Json:
         if fields.__class__ is not dict or fields.keys() <= names.keys():
             return fields
         by_lower = {name.lower(): name for name in names}

@@ -1,21 +1,32 @@
-"""Values files, `--set` options, users and contexts."""
+"""Values files, `--set` options, users, contexts and baselines."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import advice_for, description_of
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.mocks import Attestation, CallAnswer, GlobalData, ImageData, Signature
 from kyvsim.model.ports import ContextData
-from kyvsim.model.request import Mocks, UserInfo
+from kyvsim.model.request import UserInfo
+from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
 from kyvsim.model.source import Document
-from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
+from kyvsim.model.values import (
+    Attestation,
+    CallAnswer,
+    GlobalData,
+    ImageData,
+    KindKey,
+    Mocks,
+    Signature,
+    Subresource,
+    Values,
+    ValuesEntry,
+)
 from kyvsim.schema.node import SchemaNode
 
 
@@ -86,10 +97,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
             remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
         content, problems = _content(entry, document)
         remarks += problems
-        projections = tuple(
-            (projection["name"], projection["path"])
-            for projection in entry.get("projections") or ()
-        )
+        projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
     images = load_image_data(document.data.get("images"))
     return Mocks(calls, data, images), tuple(remarks)
@@ -148,15 +156,35 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     mocks, problems = load_mocks(document._replace(data=data))
     if remarks or problems:
         return None, (*remarks, *problems)
-    resource_values: dict[tuple[str, str], Mapping[str, Json]] = {}
+    resource_values: dict[tuple[str, str], Mapping[str, object]] = {}
     for policy, entry in _entries(data, "resources"):
         key = (policy, entry["name"])
         resource_values[key] = {**resource_values.get(key, {}), **entry.get("values", {})}
+    # Of a list under `foreachValues`, the first element counts. upstream: cmd/cli/kubectl-
+    # kyverno/store
+    rule_values: dict[tuple[str, str], Mapping[str, object]] = {}
+    for policy, entry in _entries(data, "rules"):
+        lists = entry.get("foreachValues", {})
+        first = {name: items[0] for name, items in lists.items() if items}
+        for prefix in ("", "autogen-", "autogen-cronjob-"):
+            rule_values.setdefault(
+                (policy, prefix + entry["name"]), {**entry.get("values", {}), **first}
+            )
+    namespaces = {
+        entry["name"]: {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
+        }
+        for entry in data.get("namespaceSelector", ())
+    }
+    for namespace in data.get("namespaces", ()):
+        namespaces[namespace["metadata"]["name"]] = namespace
     values = Values(
         global_values=data.get("globalValues", {}),
         resource_values=MappingProxyType(resource_values),
-        rule_values=_rule_values(data),
-        namespaces=_namespaces(data),
+        rule_values=MappingProxyType(rule_values),
+        namespaces=MappingProxyType(namespaces),
         subresources=subresources,
         mocks=mocks,
         entries=tuple(_named(data)),
@@ -230,38 +258,6 @@ def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
     for policy in data.get("policies", ()):
         for entry in policy.get(member, ()):
             yield policy["name"], entry
-
-
-def _rule_values(data: Json) -> Mapping[tuple[str, str], Mapping[str, Json]]:
-    """Return the values of rules and their autogen rules; the first entry for a name wins.
-
-    Of a list under `foreachValues`, the first element counts.
-    upstream: cmd/cli/kubectl-kyverno/store
-    """
-    rule_values: dict[tuple[str, str], Mapping[str, Json]] = {}
-    for policy, entry in _entries(data, "rules"):
-        lists = entry.get("foreachValues", {})
-        first = {name: items[0] for name, items in lists.items() if items}
-        for prefix in ("", "autogen-", "autogen-cronjob-"):
-            rule_values.setdefault(
-                (policy, prefix + entry["name"]), {**entry.get("values", {}), **first}
-            )
-    return MappingProxyType(rule_values)
-
-
-def _namespaces(data: Json) -> Mapping[str, Mapping[str, Json]]:
-    """Return Namespaces by name; those under `namespaces` override labels."""
-    namespaces = {
-        entry["name"]: {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
-        }
-        for entry in data.get("namespaceSelector", ())
-    }
-    for namespace in data.get("namespaces", ()):
-        namespaces[namespace["metadata"]["name"]] = namespace
-    return MappingProxyType(namespaces)
 
 
 def _subresources(
@@ -341,3 +337,59 @@ def read_context_file(
         resources += spec.get("resources") or ()
         images |= {text_field(image, "image"): image for image in spec.get("images") or ()}
     return ContextData(tuple(resources), images), tuple(reported)
+
+
+# Baseline files: the known failures of a run.
+# Codes: KV091 no baseline, or one of another version, KV092 a failure that a baseline has twice.
+
+BASELINE_VERSION = "kyvsim/v1"
+BASELINE_KIND = "Baseline"
+
+
+@cache
+def baseline_schema() -> SchemaNode:
+    """Return the schema of baseline files; read on first use."""
+    schemas: Mapping[str, SchemaNode] = load_schemas("baseline.json")
+    return schemas[f"{BASELINE_VERSION}/{BASELINE_KIND}"]
+
+
+def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic, ...]]:
+    """Return the baseline of a file, or None and an error."""
+    other = _version_error(document)
+    if other:
+        return None, (Diagnostic("KV091", Severity.ERROR, other, document.locate(())),)
+    data, problems = check(baseline_schema(), document.data)
+    if problems:
+        # One mistake is often made in every entry, and none of them counts then.
+        return None, diagnostics(document, problems[:1])
+    entries: dict[KnownFailure, BaselineEntry] = {}
+    for index, entry in enumerate(data["failures"]):
+        names = ("apiVersion", "kind", "namespace", "name")
+        path, place = text_field(entry, "path"), document.locate(("failures", index))
+        failure = KnownFailure(
+            policy=entry["policy"],
+            rule=text_field(entry, "rule"),
+            object=ObjectKey(*(text_field(entry["resource"], name) for name in names)),
+            result=entry["result"],
+            path=path,
+            message="" if path else text_field(entry, "message"),
+        )
+        if failure in entries:
+            line = entries[failure].place.line
+            text = f"duplicate of the entry in line {line}: use one entry with a `count`"
+            return None, (Diagnostic("KV092", Severity.ERROR, text, place),)
+        entries[failure] = BaselineEntry(int(entry.get("count", 1)), place)
+    return Baseline(document.file, MappingProxyType(entries)), ()
+
+
+def _version_error(document: Document) -> str:
+    """Return why a document is not a baseline of this version, "" if it is."""
+    data = document.data
+    if text_field(data, "kind") != BASELINE_KIND:
+        return f"expected a baseline, found {description_of(document)}"
+    version = text_field(data, "apiVersion")
+    if version == BASELINE_VERSION:
+        return ""
+    named = f"version `{version}`" if version else "no version"
+    advice = "`kyvsim apply --write-baseline FILE` rewrites it"
+    return f"this baseline has {named}, but kyvsim reads `{BASELINE_VERSION}`: {advice}"

@@ -52,9 +52,8 @@ from kyvsim.migrate.settings import (
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.migration import Conversion, ConversionCondition, Made, RuleOutcome
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import fault_text
 from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import ContextEntry, VariableEntry

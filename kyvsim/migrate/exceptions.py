@@ -27,7 +27,6 @@ from kyvsim.migrate.settings import (
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
-from kyvsim.model.exceptions import ExceptedRules, PolicyException
 from kyvsim.model.migration import (
     Conversion,
     ConversionCondition,
@@ -35,7 +34,7 @@ from kyvsim.model.migration import (
     Made,
     RuleOutcome,
 )
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.policy.autogen import CRON_JOB
 
 _SPEC: Final = ("spec",)

@@ -81,7 +81,7 @@ class ChainsawConfiguration(NamedTuple):
     template: bool | None = True
     """Whether scalars are evaluated; None where there is no configuration that could say it."""
     namespace: str = ""
-    namespace_template: Json = None
+    namespace_template: object = None
     """What a test's namespace has beside its name, None for nothing."""
     catch: tuple[ChainsawOperation, ...] = ()
     propagation: str = "Background"
@@ -117,7 +117,7 @@ class ChainsawTest(NamedTuple):
     location: Location
     scenario: int = 0
     """Which of its scenarios this is, 0 where it has none."""
-    namespace_template: Json = None
+    namespace_template: object = None
     propagation: str = "Background"
     keeps: bool = False
     delay: float = 0.0

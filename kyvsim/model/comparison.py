@@ -115,7 +115,7 @@ class ObjectDifference(NamedTuple):
 class ResourceDifference(NamedTuple):
     """All that two sets say otherwise of a resource."""
 
-    resource: Json
+    resource: object
     place: Location | None
     verdicts: tuple[VerdictDifference, ...]
     objects: tuple[ObjectDifference, ...]

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import Evidence
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exceptions import PolicyException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Location
 
 

@@ -9,11 +9,12 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
+from kyvsim.policy.cel import NamedExpression
 from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
+from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
 
 if TYPE_CHECKING:
     from kyvsim.model.background import Generation, MutationTarget
-    from kyvsim.model.exceptions import CelException, PolicyException
     from kyvsim.policy.cel_policy import CelPolicyNode
 
 
@@ -56,7 +57,7 @@ class RuleFacts(NamedTuple):
     image_actions: tuple[str, ...] = ()
     """The failure actions that entries for images name."""
     generation: "Generation | None" = None
-    upkeep: Mapping[str, Json] = _NOTHING
+    upkeep: Mapping[str, object] = _NOTHING
     """What is said about later changes of what it generates, by the names of the settings."""
     targets: tuple["MutationTarget", ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
@@ -70,7 +71,7 @@ class RuleFacts(NamedTuple):
     """Whether they are, after what the policy says for rules that ask for nothing."""
     sees_background: bool = False
     """Whether requests of the background controller are triggers, too."""
-    asked_labels: Mapping[str, Json] | None = None
+    asked_labels: Mapping[str, object] | None = None
     """The labels that its pattern asks for; None where it asks for none."""
 
 
@@ -257,14 +258,86 @@ class Binding(NamedTuple):
         return self.kind == f"{kind}Binding" and self.policy == name
 
 
-# PolicyExceptions: what is let off which rules, or which policies in CEL.
+# PolicyExceptions: what is exempt from which rules, or from which policies in CEL.
+
+
+class ExceptedRules(NamedTuple):
+    """One entry of an exception: a policy, and patterns for the names of its rules."""
+
+    policy: str
+    """The policy's key: `namespace/name` for a namespaced policy."""
+    rules: tuple[str, ...]
+
+
+class PolicyException(NamedTuple):
+    """A PolicyException (kyverno.io): shape checked, expressions still text."""
+
+    name: str
+    namespace: str
+    exceptions: tuple[ExceptedRules, ...]
+    match: MatchBlock
+    conditions: Conditions | None
+    pod_security: tuple[PodSecurityExclusion, ...]
+    document: Document
+
+    @property
+    def entries(self) -> Mapping[str, tuple[int, ...]]:
+        """The numbers of the entries for each policy, by its key."""
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.exceptions):
+            found.setdefault(one.policy, []).append(index)
+        return {policy: tuple(numbers) for policy, numbers in found.items()}
+
+    @property
+    def kind(self) -> str:
+        """The kind that it is written as."""
+        return "PolicyException"
+
+    @property
+    def key(self) -> str:
+        """Name as shown in messages: `namespace/name`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class PolicyRef(NamedTuple):
+    """A policy in CEL that an exception is for."""
+
+    kind: str
+    name: str
+
+
+class CelException(NamedTuple):
+    """A PolicyException of `policies.kyverno.io`: shape checked, expressions still text."""
+
+    name: str
+    namespace: str
+    policies: tuple[PolicyRef, ...]
+    conditions: tuple[NamedExpression, ...]
+    images: tuple[str, ...]
+    values: tuple[str, ...]
+    passes: bool
+    """Whether the result is a pass; a skip otherwise."""
+    priority: int
+    """What decides between several: that of the highest counts."""
+    expires: datetime | None
+    document: Document
+
+    @property
+    def key(self) -> str:
+        """Name as shown in messages."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is checked; otherwise the policy itself reads what is let pass."""
+        return not (self.images or self.values)
 
 
 class Exceptions(NamedTuple):
     """Exceptions of both sorts, each in the order in which they were given."""
 
-    rules: tuple["PolicyException", ...] = ()
-    policies: tuple["CelException", ...] = ()
+    rules: tuple[PolicyException, ...] = ()
+    policies: tuple[CelException, ...] = ()
 
     @property
     def total(self) -> int:

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, Json, KubernetesObject, held_by, labels
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.request import NO_MOCKS, Mocks, UserInfo
+from kyvsim.model.request import UserInfo
+from kyvsim.model.values import NO_MOCKS, Mocks
 
 # How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
 #
@@ -84,13 +85,20 @@ class Meter:
         """Count steps that are about to be taken; raises BudgetError where they are too many."""
         self.left -= steps
         if self.left < 0:
-            raise self._error()
+            budget = self.budget
+            name, limit = "rule", budget.rule
+            if budget.resource and self.given == self._resource and self.given != budget.rule:
+                name, limit = "resource", budget.resource
+            elif budget.run and self.given == self._run and self.given != budget.rule:
+                name, limit = "run", budget.run
+            cause = f"the budget of {limit:,} steps for a {name} is spent"
+            raise BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
     def spend_text(self, length: int) -> None:
         """Count a text that is about to be made or read; raises BudgetError."""
         self.spend(length // CHARACTERS)
 
-    def weigh(self, data: Json) -> int:
+    def weigh(self, data: object) -> int:
         """Count all nodes of `data`, shared parts as often as they are met; return how many.
 
         Raises BudgetError where they are too many, or nested too deeply.
@@ -125,16 +133,6 @@ class Meter:
         self._resource -= used
         self._run -= used
         self.given = self.left
-
-    def _error(self) -> BudgetError:
-        budget = self.budget
-        name, limit = "rule", budget.rule
-        if budget.resource and self.given == self._resource and self.given != budget.rule:
-            name, limit = "resource", budget.resource
-        elif budget.run and self.given == self._run and self.given != budget.rule:
-            name, limit = "run", budget.run
-        cause = f"the budget of {limit:,} steps for a {name} is spent"
-        return BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
 
 # The three ways in which evaluation sees the world outside: cluster, clock and entropy.
@@ -245,7 +243,7 @@ class ExternalData(NamedTuple):
         given = labels(self.namespaces.get(namespace))
         return given or self.cluster.namespace_labels(namespace)
 
-    def as_json(self, value: Json) -> Json:
+    def as_json(self, value: object) -> Json:
         """Return what comes from the cluster as expressions see it, with floats for all numbers.
 
         upstream: pkg/engine/context keeps JSON text, and reads it where no type is asked for.

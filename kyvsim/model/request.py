@@ -1,15 +1,11 @@
-"""What a request brings to policies, and the answers given for what is unknown offline."""
+"""What a request brings to policies: the object, the user, or a payload without a request."""
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.model.source import Document
-
-if TYPE_CHECKING:
-    from kyvsim.model.mocks import CallAnswer, GlobalData, ImageData
 
 # Admission requests: what the API server would ask about one object.
 
@@ -82,21 +78,3 @@ class Payload(NamedTuple):
     def data(self) -> Json:
         """What it holds."""
         return self.document.data
-
-
-class Mocks(NamedTuple):
-    """The answers given in place of what a cluster, a service or a registry would have said."""
-
-    calls: Mapping[tuple[str, str], "CallAnswer"] = MappingProxyType({})
-    """By method ("" for any) and URL or URL path."""
-    global_data: Mapping[str, "GlobalData"] = MappingProxyType({})
-    """By the entry's name."""
-    images: Mapping[str, "ImageData"] = MappingProxyType({})
-    """By the image's whole reference: with registry, and with digest or tag."""
-
-    def answer(self, method: str, url: str) -> "CallAnswer | None":
-        """Return the answer to a call, or None; one for just this method comes first."""
-        return self.calls.get((method, url)) or self.calls.get(("", url))
-
-
-NO_MOCKS = Mocks()

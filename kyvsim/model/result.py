@@ -5,7 +5,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document, Location
@@ -160,7 +160,7 @@ class PassingPolicies(NamedTuple):
 class EngineResponse(NamedTuple):
     """Everything the policies said about one request, in the order in which they said it."""
 
-    trigger: Json
+    trigger: object
     object: Json
     """The object as all mutate rules left it."""
     answers: tuple[PolicyResponse | PassingPolicies, ...]
@@ -338,3 +338,34 @@ class RefusalCount(NamedTuple):
     example: str
     location: Location
     number: int = 1
+
+
+class KnownFailure(NamedTuple):
+    """What a failure is known by, wherever lines move; they sort by policy, rule and object."""
+
+    policy: str
+    """The policy's key."""
+    rule: str
+    object: ObjectKey
+    """That of the resource as it was given."""
+    result: str
+    """`fail`, `error` or `warn`."""
+    path: str
+    """Where in the object the check failed; "" where that is not known."""
+    message: str
+    """What was said; "" where there is a path, since messages repeat values."""
+
+
+class BaselineEntry(NamedTuple):
+    """A failure of a baseline."""
+
+    number: int
+    """How many failures are alike."""
+    place: Location
+
+
+class Baseline(NamedTuple):
+    """What a baseline file says."""
+
+    file: str
+    entries: Mapping[KnownFailure, BaselineEntry]

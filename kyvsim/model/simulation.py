@@ -276,7 +276,7 @@ class FailureReason(NamedTuple):
     """The uid by which it was looked for."""
     rules: tuple[str, ...] = ()
     """The rules that stood in the way, as `policy/rule`."""
-    wanted_by: str = ""
+    on_behalf_of: str = ""
     """The rule that could not do its work, as `policy/rule`."""
 
 

@@ -63,7 +63,7 @@ class Document(NamedTuple):
     review: Json = None
     """The `request` of the AdmissionReview in which it came, None where it came as it is."""
 
-    def within(self, place: Path, data: Json) -> "Document":
+    def within(self, place: Path, data: object) -> "Document":
         """Return a part of this document as one of its own, whose paths begin at that place."""
         return self._replace(data=data, locate=partial(_located, self, place))
 
@@ -143,19 +143,16 @@ def _written(document: Document, start: Location) -> Iterator[tuple[str, Locatio
     elif style in {"'", '"'}:
         column, line = column + 1, line[1:]
     for last in range(number, number + _MOST_LINES):
-        yield from _characters(line, style, Location(start.file, last, column))
+        first = Location(start.file, last, column)
+        at = 0
+        while at < len(line):
+            place = first._replace(column=first.column + at)
+            character, length = line[at], 1
+            if style == "'" and character == "'":
+                length = 2
+            elif style == '"' and character == "\\":
+                character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
+            at += length
+            if character.strip():
+                yield character, place
         column, line = 1, _line(document, last + 1)
-
-
-def _characters(line: str, style: str, start: Location) -> Iterator[tuple[str, Location]]:
-    at = 0
-    while at < len(line):
-        place = start._replace(column=start.column + at)
-        character, length = line[at], 1
-        if style == "'" and character == "'":
-            length = 2
-        elif style == '"' and character == "\\":
-            character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
-        at += length
-        if character.strip():
-            yield character, place

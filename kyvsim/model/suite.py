@@ -111,16 +111,16 @@ class Manifest(NamedTuple):
     document: Document
     policies: tuple[str, ...]
     resources: tuple[str, ...]
-    targets: tuple[str, ...]
-    params: tuple[str, ...]
-    exceptions: tuple[str, ...]
-    cluster_resources: tuple[str, ...]
-    values_file: str
-    userinfo: str
-    context: str
-    payloads: tuple[tuple[PayloadMode, str], ...]
+    targets: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    cluster_resources: tuple[str, ...] = ()
+    values_file: str = ""
+    userinfo: str = ""
+    context: str = ""
+    payloads: tuple[tuple[PayloadMode, str], ...] = ()
     """Files that policies judge by themselves."""
-    rows: tuple[ExpectedRow, ...]
+    rows: tuple[ExpectedRow, ...] = ()
 
 
 class GoldenDifference(NamedTuple):
@@ -128,7 +128,7 @@ class GoldenDifference(NamedTuple):
 
     file: str
     expected: Json
-    actual: Json
+    actual: object
 
 
 class Golden(NamedTuple):

@@ -1,15 +1,98 @@
-"""What a values file and `--set` options say."""
+"""What values files and `--set` options give: variables, and answers that are unknown offline."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.model.request import NO_MOCKS, Mocks
 from kyvsim.model.source import Document
 
+# What registries and signatures would have said about images.
+
+_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Signature(NamedTuple):
+    """A valid signature: who made it. Unknown parts are ""."""
+
+    key: str = ""
+    """A public key (PEM), a KMS URI, or `k8s://NAMESPACE/NAME` for a key in a Secret."""
+    certificate: str = ""
+    """The certificate, or its chain (PEM)."""
+    issuer: str = ""
+    subject: str = ""
+    annotations: Mapping[str, str] = _NO_TEXTS
+
+
+class Attestation(NamedTuple):
+    """A statement attached to an image, and who signed it."""
+
+    type: str
+    predicate: object
+    signatures: tuple[Signature, ...] = ()
+
+
+class ImageData(NamedTuple):
+    """What is known of one image; None where it was not recorded."""
+
+    digest: str = ""
+    signatures: tuple[Signature, ...] | None = None
+    attestations: tuple[Attestation, ...] | None = None
+    manifest: Json = None
+    manifest_list: object = None
+    config: Json = None
+
+
+# Answers of clusters and services.
+
+LAST_GOOD_STATUS = 299
+
+
+class CallAnswer(NamedTuple):
+    """What an API call is answered with."""
+
+    status: int
+    body: Json
+
+    @property
+    def good(self) -> bool:
+        """Whether the status is one of success."""
+        return 200 <= self.status <= LAST_GOOD_STATUS
+
+
+class GlobalData(NamedTuple):
+    """What stands for a GlobalContextEntry."""
+
+    data: Json
+    """An object, or a list of objects."""
+    field_path: str = ""
+    """The JMESPath expression of the part that counts; "" for all of it."""
+    projections: tuple[tuple[str, str], ...] = ()
+    """Names, and the JMESPath expressions that give their values."""
+
+
+class Mocks(NamedTuple):
+    """The answers given in place of what a cluster, a service or a registry would have said."""
+
+    calls: Mapping[tuple[str, str], CallAnswer] = MappingProxyType({})
+    """By method ("" for any) and URL or URL path."""
+    global_data: Mapping[str, GlobalData] = MappingProxyType({})
+    """By the entry's name."""
+    images: Mapping[str, ImageData] = MappingProxyType({})
+    """By the image's whole reference: with registry, and with digest or tag."""
+
+    def answer(self, method: str, url: str) -> CallAnswer | None:
+        """Return the answer to a call, or None; one for just this method comes first."""
+        return self.calls.get((method, url)) or self.calls.get(("", url))
+
+
+NO_MOCKS = Mocks()
+
+
+# What values files and `--set` options give to variables.
+
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
-_NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
+_NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, object]] = MappingProxyType({})
 _OPERATION = "request.operation"
 
 
@@ -43,10 +126,10 @@ class ValuesEntry(NamedTuple):
 class Values(NamedTuple):
     """Everything a values file and `--set` options say."""
 
-    global_values: Mapping[str, Json] = _NOTHING
-    resource_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    global_values: Mapping[str, object] = _NOTHING
+    resource_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy (without namespace) and resource."""
-    rule_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    rule_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy and rule; derived rules have entries of their own."""
     namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
     subresources: tuple[Subresource, ...] = ()

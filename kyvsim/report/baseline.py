@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.baseline import Baseline, KnownFailure
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
+    Baseline,
     BaselineState,
     EngineResponse,
+    KnownFailure,
     PolicyResponse,
     RuleStatus,
     report_message,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.report.log_commands import JSON, has_log_command, log_safe
-from kyvsim.yaml.scalars import resolve
+from kyvsim.yaml.document import resolve
 
 _LARGEST_WHOLE = 1e21
 

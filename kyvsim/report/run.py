@@ -24,8 +24,8 @@ from kyvsim.report.style import RenderOptions
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation
+    from kyvsim.model.result import Baseline
 
 RuleKey: TypeAlias = tuple[str, str, str, Path]
 """Kind and key of a policy, name and place of one of its rules: derived rules are where the

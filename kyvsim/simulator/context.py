@@ -6,8 +6,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exceptions import CelException, PolicyException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import CI, Installation

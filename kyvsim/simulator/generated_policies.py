@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.model.exceptions import CelException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy
 from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.api_server.metadata import reference_to
 from kyvsim.simulator.configuration import ADMISSION, MANAGED

@@ -29,8 +29,7 @@ from kyvsim.languages.cel.mutating_policy import ExistingChange
 from kyvsim.languages.classic.admission import derived_rules
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import GeneratedSets, compile_generated
-from kyvsim.model.exceptions import CelException, PolicyException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import ADMISSION, REPORTS

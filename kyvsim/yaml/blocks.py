@@ -10,17 +10,17 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.yaml.lines import NeedsFullParser, read_fast
-from kyvsim.yaml.list_items import (
+from kyvsim.yaml.text import (
     ANY_JSON,
     LineStart,
     ListItem,
+    is_separator,
     json_item,
     line_start,
     pieces_between,
     read_json,
     yaml_items,
 )
-from kyvsim.yaml.text import is_separator
 
 # The list around the items of a large one, found at its two ends without reading the middle.
 #
@@ -57,18 +57,6 @@ class Framed(NamedTuple):
 
 Tail: TypeAlias = Callable[[bytes], tuple[int, bytes]]
 """Gives the rest of a text from the last place of a sign on, and where in the whole that is."""
-
-
-def frame_list(head: bytes, tail: Tail, *, floats: bool = False) -> Framed | None:
-    """Return where the items of a list are that begins with `head`; None where that is not plain.
-
-    `floats` is as for `load_one`.
-    """
-    find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
-    try:
-        return find(head, tail, floats=floats)
-    except (ValueError, RecursionError, NeedsFullParser):  # bytes that are no text are ValueErrors
-        return None
 
 
 def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
@@ -252,7 +240,13 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
         place = found + _break_in(sign)
         return place, read(place, end - place)
 
-    found = frame_list(head[below:], tail, floats=True)  # a list of resources
+    # `floats` is as for `load_one`.
+    head = head[below:]
+    find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
+    try:
+        found = find(head, tail, floats=True)
+    except (ValueError, RecursionError, NeedsFullParser):  # bytes that are no text are ValueErrors
+        found = None
     return found._replace(start=start + found.start) if found else None
 
 

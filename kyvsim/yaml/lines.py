@@ -14,14 +14,16 @@ from operator import length_hint
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, MAX_DEPTH, Json
-from kyvsim.yaml.document import Keys, YamlError, read_first
-from kyvsim.yaml.scalars import (
+from kyvsim.yaml.document import (
     MEANINGS,
     NUMBER_ENDS,
+    Keys,
     ScalarError,
+    YamlError,
     plain_float_value,
     plain_key,
     plain_value,
+    read_first,
 )
 
 
@@ -205,7 +207,7 @@ def _item(word: str, *, floats: bool) -> Json:
     return plain_float_value(word) if floats else plain_value(word)
 
 
-def _has_null_map(data: Json) -> bool:
+def _has_null_map(data: object) -> bool:
     if data.__class__ is list:
         return any(map(_has_null_map, data))
     return data.__class__ is dict and any(

@@ -23,8 +23,17 @@ from yaml.events import (
 )
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json
-from kyvsim.yaml.document import Event, YamlError, from_parser_error, parse_events
-from kyvsim.yaml.scalars import ScalarError, json_value, key_text, resolve, tagged_value
+from kyvsim.yaml.document import (
+    Event,
+    ScalarError,
+    YamlError,
+    from_parser_error,
+    json_value,
+    key_text,
+    parse_events,
+    resolve,
+    tagged_value,
+)
 
 _MAX_NODES = 1_000_000
 _WORDS_OF_VERSION_1 = frozenset(

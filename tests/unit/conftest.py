@@ -12,8 +12,7 @@ from kyvsim.engine.world import GivenObjects, World
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
-from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location

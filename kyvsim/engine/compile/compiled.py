@@ -23,7 +23,7 @@ from kyvsim.policy.tree import NO_MATCH, MatchBlock
 
 if TYPE_CHECKING:
     from kyvsim.engine.prefilter import Shape
-    from kyvsim.model.exceptions import CelException, PolicyException
+    from kyvsim.model.policy import CelException, PolicyException
 
 # What compiling depends on besides the policies.
 

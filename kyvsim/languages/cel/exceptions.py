@@ -28,8 +28,7 @@ from kyvsim.languages.cel_expressions import (
     expression_error,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exceptions import CelException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 

@@ -56,7 +56,7 @@ from kyvsim.policy.autogen import CRON_JOB
 from kyvsim.policy.rule import read_policy
 
 if TYPE_CHECKING:
-    from kyvsim.model.exceptions import PolicyException
+    from kyvsim.model.policy import PolicyException
 
 # Policy exceptions, attached to the rules that they name.
 #

@@ -25,9 +25,8 @@ from kyvsim.languages.field_references import (
     read_selector,
     read_texts,
 )
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
 from kyvsim.policy import cel, generation, images, mutation, tree
 from kyvsim.policy.nodes import Node

@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.model.mocks import Attestation, Signature
+from kyvsim.model.values import Attestation, Signature
 from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification, Keyless, Keys
 from kyvsim.policy.rule import RuleNode
 

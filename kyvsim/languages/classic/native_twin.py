@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.exceptions import PolicyException
-from kyvsim.model.policy import FailureAction, Policy
+from kyvsim.model.policy import FailureAction, Policy, PolicyException
 from kyvsim.policy.cel import CelValidation
 from kyvsim.policy.documents import admission_policy_fields
 from kyvsim.policy.rule import RuleNode

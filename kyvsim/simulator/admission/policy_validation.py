@@ -37,8 +37,7 @@ from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.background import GeneratePattern, Generation, MutationTarget
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.exceptions import CelException, PolicyException
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import UserInfo
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.admission.review import denial

@@ -295,7 +295,7 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
                 event = background_failed(kyverno.sim, source, policy.policy, text, rule=rule)
                 kyverno.events.record(event)
         problems = tuple(within(f"rule {rule} failed: ", attempt.problems))
-        attempts.append(Attempt(problems, attempt.notes).wanted_by(f"{spec['policy']}/{rule}"))
+        attempts.append(Attempt(problems, attempt.notes).on_behalf_of(f"{spec['policy']}/{rule}"))
     return joined(attempts)
 
 
@@ -500,7 +500,7 @@ def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
         if context.get("deleteDownstream"):
             kyverno.downstreams.delete(policy, text_field(context["trigger"], "uid"))
         else:
-            attempts.append(_attempt(policy, context, request, kyverno).wanted_by(policy))
+            attempts.append(_attempt(policy, context, request, kyverno).on_behalf_of(policy))
     return joined(attempts)
 
 

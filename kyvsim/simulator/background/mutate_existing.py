@@ -114,7 +114,7 @@ def _mutate(
                 f"response {result.status.value}: {result.message}"
             )
             rule = f"{policy.policy.key}/{result.rule.name}"
-            yield FailureReason(FailureCause.RULE_FAILED, text, wanted_by=rule)
+            yield FailureReason(FailureCause.RULE_FAILED, text, on_behalf_of=rule)
         elif result.status is RuleStatus.PASS:
             yield from _write_all(result, policy.policy, kyverno)
 
@@ -133,7 +133,7 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
             kyverno.events.record(*background_succeeded(sim, source, policy, [target.object]))
             continue
         kyverno.events.record(background_failed(sim, source, policy, error.message, rule=rule))
-        yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
+        yield failure_reason_of(error, object_key(target.object))._replace(on_behalf_of=named)
 
 
 # One attempt at an UpdateRequest for a MutatingPolicy: targets are selected, changed and written.
@@ -160,7 +160,7 @@ def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     attempt = _Attempt(compiled, changes, request, kyverno)
     attempt.run()
     result = Attempt(tuple(attempt.problems), tuple(attempt.notes))
-    return result.wanted_by(compiled.policy.key)
+    return result.on_behalf_of(compiled.policy.key)
 
 
 class _Attempt:

@@ -70,9 +70,9 @@ class Attempt(NamedTuple):
     notes: tuple[FailureReason, ...] = ()
     """Why nothing was done where that counts as done."""
 
-    def wanted_by(self, name: str) -> "Attempt":
+    def on_behalf_of(self, name: str) -> "Attempt":
         """Return the attempt with the rule or policy that it is for in each reason."""
-        return Attempt(*(tuple(one._replace(wanted_by=name) for one in some) for some in self))
+        return Attempt(*(tuple(one._replace(on_behalf_of=name) for one in some) for some in self))
 
 
 def joined(attempts: Iterable[Attempt]) -> Attempt:

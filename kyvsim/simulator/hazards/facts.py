@@ -92,7 +92,7 @@ class Facts(NamedTuple):
                     yield (
                         event,
                         failure,
-                        (failure.wanted_by,) if failure.wanted_by else event.policies,
+                        (failure.on_behalf_of,) if failure.on_behalf_of else event.policies,
                     )
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:

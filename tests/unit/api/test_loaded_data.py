@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cli.main import run
-from kyvsim.yaml import list_items
+from kyvsim.yaml import text as yaml_text
 
 ROOT = Path(__file__).parents[3]
 MENAGERIE = "fixtures/menagerie/resources.yaml"
@@ -15,7 +15,7 @@ MENAGERIE = "fixtures/menagerie/resources.yaml"
 def read(monkeypatch):
     """Return what is read by lines, with how it looked then."""
     found = []
-    read_fast = list_items.read_fast
+    read_fast = yaml_text.read_fast
 
     def remembering(text, **how):
         data = read_fast(text, **how)
@@ -23,7 +23,7 @@ def read(monkeypatch):
         return data
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(list_items, "read_fast", remembering)
+    monkeypatch.setattr(yaml_text, "read_fast", remembering)
     return found
 
 

@@ -260,7 +260,8 @@ def test_a_failed_run_leaves_no_files(kyvsim, engine, monkeypatch, tmp_path, res
         raise RuntimeError("boom\nboom")
 
     engine(*[])
-    monkeypatch.setattr("kyvsim.cli.apply._watched", lambda *_: broken())
+    monkeypatch.setattr("kyvsim.cli.apply.is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setattr("kyvsim.cli.apply.with_progress", lambda *_: broken())
     status, _, err = kyvsim(*BASIC, "-o", str(tmp_path))
     assert status == 2
     assert err.startswith("internal error: RuntimeError: boom boom; ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cli import closing
+from kyvsim.cli import streams
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding
 from kyvsim.model.source import Location
@@ -27,18 +27,19 @@ REMARK = Diagnostic(
 @pytest.fixture
 def terminal(monkeypatch):
     """A terminal of 60 columns, as it seems."""
-    monkeypatch.setattr(closing, "is_terminal", lambda _: True)
-    monkeypatch.setattr(closing, "shown_width", lambda _: 60)
+    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(streams, "shown_width", lambda _: 60)
 
 
 def test_a_pipe_has_one_line(capfdbinary):
-    closing.close(ENDING, on_stdout=True)
+    streams.close(ENDING, on_stdout=True)
     assert capfdbinary.readouterr().out.decode() == LINE
 
 
 @pytest.mark.usefixtures("terminal")
 def test_a_terminal_has_lines_that_fit(capfdbinary):
-    closing.close(ENDING, on_stdout=True)
+    streams.close(ENDING, on_stdout=True)
     out = capfdbinary.readouterr().out.decode()
     assert " ".join(out.split()) == LINE.rstrip()
     assert max(map(len, out.splitlines())) <= 60
@@ -46,17 +47,17 @@ def test_a_terminal_has_lines_that_fit(capfdbinary):
 
 @pytest.mark.usefixtures("terminal")
 def test_the_time_is_told_on_a_terminal(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.SummaryStyle(RenderOptions(), begun=0.0))
+    streams.close(ENDING, on_stdout=True, closing=streams.SummaryStyle(RenderOptions(), begun=0.0))
     assert " s · exit status 0\n" in capfdbinary.readouterr().out.decode()
 
 
 def test_no_time_is_told_in_a_pipe(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.SummaryStyle(RenderOptions(), begun=0.0))
+    streams.close(ENDING, on_stdout=True, closing=streams.SummaryStyle(RenderOptions(), begun=0.0))
     assert " s · " not in capfdbinary.readouterr().out.decode()
 
 
 def test_remarks_are_lines_for_programs(capsys):
-    closing.print_diagnostics([REMARK])
+    streams.print_diagnostics([REMARK])
     first, *rest = capsys.readouterr().err.splitlines()
     assert first.startswith("p.yaml:1:2: error KV012: a long story a long story")
     assert rest == ["      excerpt", "       ^"]
@@ -64,7 +65,7 @@ def test_remarks_are_lines_for_programs(capsys):
 
 @pytest.mark.usefixtures("terminal")
 def test_remarks_fit_a_terminal(capsys):
-    closing.print_diagnostics([REMARK])
+    streams.print_diagnostics([REMARK])
     lines = capsys.readouterr().err.splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[-2:] == ["      excerpt", "       ^"]
@@ -75,7 +76,7 @@ def test_a_terminal_shows_the_line_that_a_remark_is_about(capsys, tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text("a: 1\n  b: {c: 2}\n")
     place = Location(str(file), 2, 3)
-    closing.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown field", place)])
+    streams.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown field", place)])
     lines = capsys.readouterr().err.splitlines()
     assert lines[-2:] == ["    2 |   b: {c: 2}", "      |   ^"]
 
@@ -85,5 +86,5 @@ def test_a_terminal_shows_the_line_that_a_remark_is_about(capsys, tmp_path):
 def test_a_line_that_is_not_there_is_not_shown(capsys, tmp_path, name, line):
     (tmp_path / "p.yaml").write_text("a: 1\n")
     place = Location(str(tmp_path / name), line, 1)
-    closing.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown", place)])
+    streams.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown", place)])
     assert " | " not in capsys.readouterr().err

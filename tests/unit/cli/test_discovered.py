@@ -7,6 +7,7 @@ import stat
 import click
 import pytest
 
+from kyvsim.cli.command import command_contexts, use_settings, words_of
 from kyvsim.cli.commands import kyvsim as program
 from kyvsim.cli.parameters import (
     Effect,
@@ -17,7 +18,6 @@ from kyvsim.cli.parameters import (
     option,
     settable,
 )
-from kyvsim.cli.settings import command_contexts, use_settings, words_of
 
 POLICY = """apiVersion: kyverno.io/v1
 kind: ClusterPolicy

@@ -5,9 +5,8 @@ import pytest
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.policy import with_given_operation
 from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, reviewed
-from kyvsim.model.mocks import CallAnswer
-from kyvsim.model.request import NO_MOCKS, AdmissionRequest, Mocks, Operation, UserInfo
-from kyvsim.model.values import Values
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.values import NO_MOCKS, CallAnswer, Mocks, Values
 
 
 @pytest.fixture

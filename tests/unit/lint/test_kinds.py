@@ -4,8 +4,7 @@ import pytest
 
 from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.model.diagnostic import Severity, strictly
-from kyvsim.model.exceptions import PolicyException
-from kyvsim.model.policy import Binding, Policy, PolicyFacts
+from kyvsim.model.policy import Binding, Policy, PolicyException, PolicyFacts
 from kyvsim.model.source import Document, Location
 from kyvsim.policy.cel_policy import read_cel_policy
 from kyvsim.policy.read import read_match

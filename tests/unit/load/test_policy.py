@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.languages import READERS
-from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 from kyvsim.policy.read import read_match

@@ -3,10 +3,9 @@
 import pytest
 
 from kyvsim.load.values import load_userinfo, load_values, named_user, parse_settings
-from kyvsim.model.mocks import CallAnswer, GlobalData
-from kyvsim.model.request import Mocks, UserInfo
+from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
-from kyvsim.model.values import KindKey, Values
+from kyvsim.model.values import CallAnswer, GlobalData, KindKey, Mocks, Values
 
 HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
 

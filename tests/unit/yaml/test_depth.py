@@ -6,8 +6,7 @@ import pytest
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, is_too_deep
 from kyvsim.yaml.document import YamlError
-from kyvsim.yaml.list_items import cut_list, read_text
-from kyvsim.yaml.text import load_one
+from kyvsim.yaml.text import cut_list, load_one, read_text
 
 
 def nested(depth, core="x"):

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.yaml.document import Keys, YamlError, read_first
-from kyvsim.yaml.list_items import cut_list, read_json
-from kyvsim.yaml.text import find_position
+from kyvsim.yaml.text import cut_list, find_position, read_json
 
 # A list that is cut at its items is the list, and its items stand where they stand.
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.yaml.scalars import (
+from kyvsim.yaml.document import (
     MERGE_KEY,
     ScalarError,
     plain_float_value,

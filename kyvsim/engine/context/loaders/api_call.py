@@ -29,8 +29,8 @@ from kyvsim.jmespath import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.mocks import CallAnswer
 from kyvsim.model.ports import ClusterView, ExternalData
+from kyvsim.model.values import CallAnswer
 from kyvsim.policy.tree import ApiCallEntry
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")

@@ -11,8 +11,8 @@ from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.mocks import GlobalData
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.values import GlobalData
 from kyvsim.policy.tree import GlobalReferenceEntry
 
 

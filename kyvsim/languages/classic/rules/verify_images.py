@@ -53,12 +53,12 @@ from kyvsim.languages.classic.images import (
 )
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType, compile_denial_message
 from kyvsim.model.explanation import Step, StepKind
-from kyvsim.model.mocks import ImageData
 from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
+from kyvsim.model.values import ImageData
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.policy.documents import without_checks
 from kyvsim.policy.images import ImageVerification, read_image_verification

@@ -9,9 +9,8 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine.world import GivenObjects
-from kyvsim.model.mocks import CallAnswer, GlobalData
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import Mocks
+from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 URL = "https://answers.example.com/v1"
 

@@ -2,9 +2,14 @@ import base64
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.functions.strings import x509_decode
@@ -78,3 +83,24 @@ def test_the_library_is_not_loaded_before_it_is_used():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("uri", "fields"),
+    [
+        ("spiffe://a/b%2Fc?d#e", {"Host": "a", "RawPath": "/b%2Fc", "RawQuery": "d"}),
+        # As Go's url.Parse: a path right after the scheme, and a `?` that is not the only one.
+        ("file:/a", {"OmitHost": True, "Path": "/a"}),
+        ("http://a/b?c?", {"ForceQuery": False, "RawQuery": "c?"}),
+        ("http://a/b?", {"ForceQuery": True, "RawQuery": ""}),
+    ],
+)
+def test_urls_are_read_as_go_reads_them(uri, fields):
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([])
+    day = datetime(2026, 1, 1, tzinfo=UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 7, day, day)
+    names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(uri)])
+    signed = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    found = x509_decode(signed.public_bytes(Encoding.PEM).decode())["URIs"][0]
+    assert {field: found[field] for field in fields} == fields

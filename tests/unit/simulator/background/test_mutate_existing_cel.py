@@ -224,7 +224,7 @@ def test_a_target_that_cannot_be_evaluated_is_left_and_counts_as_done(
     assert failure_reason.message == (
         "ConfigMap shop/there is left unchanged: failed to evaluate policy: no such key: c"
     )
-    assert failure_reason.wanted_by == "mut"
+    assert failure_reason.on_behalf_of == "mut"
 
 
 def test_what_it_may_not_list_or_write_is_tried_again_and_told(put, mutating, obj, told):

@@ -218,7 +218,7 @@ def test_every_update_request_that_is_given_up_is_told(cluster, reason):
     failure_reason = FailureReason(
         reason, "because", ObjectKey("v1", "ConfigMap", "default", "c"), "u"
     )
-    failure_reason = failure_reason._replace(wanted_by="p/r")
+    failure_reason = failure_reason._replace(on_behalf_of="p/r")
     attempt = TimelineEvent(1, 0.0, "background", "attempt", work, "failed", cause=0)
     attempt = attempt._replace(failure_reasons=(failure_reason,), given_up=True, policies=("p/r",))
     facts = Facts(cluster.sim, cluster.kyverno, (made, attempt), {}, (), (), {})

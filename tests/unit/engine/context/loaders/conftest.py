@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.model.mocks import CallAnswer
-from kyvsim.model.request import Mocks
-from kyvsim.model.values import Values
+from kyvsim.model.values import CallAnswer, Mocks, Values
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.model.mocks import GlobalData
-from kyvsim.model.values import Values
+from kyvsim.model.values import GlobalData, Values
 
 BAD = [{"name": "n", "jmesPath": "to_number(@, @)"}]
 HINT = 'apiCallResponses: [{url: "https://x.io", method: GET, response: {body: {}}}]'

@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.load.values import load_image_data
-from kyvsim.model.request import Mocks
-from kyvsim.model.values import Values
+from kyvsim.model.values import Mocks, Values
 
 DIGEST = f"sha256:{'a1' * 32}"
 RECORDED = {

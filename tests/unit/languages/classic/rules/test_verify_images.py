@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.load.values import load_image_data
-from kyvsim.model.request import Mocks
-from kyvsim.model.values import Values
+from kyvsim.model.values import Mocks, Values
 
 DIGEST = "sha256:" + "0" * 64
 APP = "ghcr.io/acme/app:1"
