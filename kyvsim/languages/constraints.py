@@ -16,8 +16,7 @@ from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.cel import ParamRef
-from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
+from kyvsim.policy.cel_policy import MatchConstraints, ParamRef, ResourceRule
 
 _Parts: TypeAlias = list[tuple[str, Json, Predicate]]
 """The criteria of constraints or of one of their rules: field, what is written, and the test."""

@@ -12,7 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException, PolicyRef
 from kyvsim.model.policy import Exceptions
 from kyvsim.model.source import Document
-from kyvsim.policy.cel import read_named_expressions
+from kyvsim.policy.cel_policy import read_named_expressions
 from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
 from kyvsim.schema.kinds import POLICY_GROUPS, RULES_GROUP, is_written, served_names, written_schema
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.model.source import Document
-from kyvsim.policy.cel import NamedExpression
+from kyvsim.policy.cel_policy import NamedExpression
 from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
 
 

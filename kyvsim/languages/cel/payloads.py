@@ -37,7 +37,7 @@ from kyvsim.model.ports import System
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.cel import CelExpression
+from kyvsim.policy.cel_policy import CelExpression
 
 
 def checked_payloads(

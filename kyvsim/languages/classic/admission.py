@@ -9,7 +9,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.documents import fixed_generation, status_rule, text_of_section, text_without
+from kyvsim.policy.rule import fixed_generation, status_rule, text_of_section, text_without
 
 # Warnings about policies that are admitted.
 #

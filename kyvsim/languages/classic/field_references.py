@@ -29,11 +29,20 @@ from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import System
-from kyvsim.policy import cel, generation, images, mutation, tree
+from kyvsim.policy import cel_policy, images, tree
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.rule import (
+    Clone,
+    CloneList,
     FailureOverride,
+    ForEachGeneration,
+    ForEachMutation,
     ForEachValidation,
+    Generate,
+    GenerateTarget,
+    JsonPatch,
+    Mutate,
+    MutateTarget,
     PolicyNode,
     RuleNode,
     Validate,
@@ -325,8 +334,8 @@ _SOURCES: Mapping[type, str] = MappingProxyType(
 
 _PLAIN_NODES = (
     tree.MatchBlock, tree.Conditions, tree.ConditionGroup, images.ImageExtractors,
-    images.ImageExtractor, Validate, tree.Deny, mutation.Mutate, mutation.MutateTarget,
-    generation.Generate, generation.GenerateTarget, generation.Clone, generation.CloneList,
+    images.ImageExtractor, Validate, tree.Deny, Mutate, MutateTarget,
+    Generate, GenerateTarget, Clone, CloneList,
     images.Attestation, images.AttestorSet, images.Attestor, images.Keys, images.Rekor,
     images.CTLog, images.Keyless, images.Certificates, images.ImageValidation, images.Manifests,
     images.ManifestObject, images.IgnoredFields,
@@ -334,7 +343,7 @@ _PLAIN_NODES = (
 """Nodes that only have other nodes, and texts with variables."""
 _UNREAD_NODES = (
     # The blocks around them read these.
-    cel.CelExpression, cel.ParamKind, cel.ParamRef, tree.PodSecurityExclusion,
+    cel_policy.CelExpression, cel_policy.ParamKind, cel_policy.ParamRef, tree.PodSecurityExclusion,
     # What failures do, and for which requests the API server calls Kyverno.
     FailureOverride, PolicyNode, WebhookConfiguration,
 )  # fmt: skip
@@ -462,9 +471,7 @@ class NodeReader:
         read = self._queries.query(query, found) if query else found
         self._queries.named[entry.name] = self._notes.read(read)
 
-    def _loop(
-        self, loop: ForEachValidation | mutation.ForEachMutation | generation.ForEachGeneration
-    ) -> None:
+    def _loop(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> None:
         source = self._queries.query(loop.list)
         self._notes.read(source)
         roots, named = self._roots, self._queries.named
@@ -504,7 +511,7 @@ class NodeReader:
         self._notes.read(place)
         self._notes.compare(place, self._side(leaf.data))
 
-    def _json_patch(self, patch: mutation.JsonPatch) -> None:
+    def _json_patch(self, patch: JsonPatch) -> None:
         for path in _PATH.findall(patch.text):
             steps = [
                 Segment.ELEMENT
@@ -515,12 +522,12 @@ class NodeReader:
             self._notes.read(FieldValues((("object", *steps),)))
         self._parts(patch)
 
-    def _cel(self, cel: cel.CelValidation) -> None:
+    def _cel(self, cel: cel_policy.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
         self._expressions((*variables, *expressions))
 
-    def _cel_precondition(self, one: cel.NamedExpression) -> None:
+    def _cel_precondition(self, one: cel_policy.NamedExpression) -> None:
         self._expressions([("", one.expression)])
 
     def _expressions(self, texts: Iterable[tuple[str, str]]) -> None:
@@ -545,17 +552,17 @@ class NodeReader:
             tree.Condition: _condition,
             tree.VariableEntry: _variable,
             ForEachValidation: _loop,
-            mutation.ForEachMutation: _loop,
-            generation.ForEachGeneration: _loop,
+            ForEachMutation: _loop,
+            ForEachGeneration: _loop,
             tree.Pattern: _pattern,
             tree.PatternMap: _map,
             tree.PatternEntry: _entry,
             tree.PatternList: _list,
             tree.PatternLeaf: _leaf,
             tree.PodSecurity: _pod_security,
-            cel.CelValidation: _cel,
-            cel.NamedExpression: _cel_precondition,
-            mutation.JsonPatch: _json_patch,
+            cel_policy.CelValidation: _cel,
+            cel_policy.NamedExpression: _cel_precondition,
+            JsonPatch: _json_patch,
             images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
             **dict.fromkeys(_PLAIN_NODES, _parts),

@@ -11,9 +11,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.policy import FailureAction, Policy
-from kyvsim.policy.cel import CelValidation
-from kyvsim.policy.documents import admission_policy_fields
-from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.cel_policy import CelValidation
+from kyvsim.policy.rule import RuleNode, admission_policy_fields
 from kyvsim.policy.tree import MatchBlock, ResourceFilter
 from kyvsim.policy.visit import written_at
 

@@ -14,7 +14,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.policy.rule import ForEachValidation, RuleNode, Validate
 
 if TYPE_CHECKING:
-    from kyvsim.policy.mutation import Mutate
+    from kyvsim.policy.rule import Mutate
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:

@@ -37,8 +37,7 @@ from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
-from kyvsim.policy.cel import ParamRef
-from kyvsim.policy.cel_policy import read_binding
+from kyvsim.policy.cel_policy import ParamRef, read_binding
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value

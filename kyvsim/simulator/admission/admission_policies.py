@@ -42,10 +42,11 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.policy.cel import ParamKind, ParamRef
 from kyvsim.policy.cel_policy import (
     CelPolicyNode,
     MatchConstraints,
+    ParamKind,
+    ParamRef,
     read_binding,
     read_cel_policy,
 )

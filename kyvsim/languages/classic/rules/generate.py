@@ -23,8 +23,7 @@ from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
-from kyvsim.policy.generation import ForEachGeneration, Generate, GenerateTarget
-from kyvsim.policy.rule import PolicyNode, RuleNode
+from kyvsim.policy.rule import ForEachGeneration, Generate, GenerateTarget, PolicyNode, RuleNode
 
 _LABEL = "generate.kyverno.io/"
 _SERVER_FIELDS = frozenset(

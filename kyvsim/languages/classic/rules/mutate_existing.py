@@ -23,8 +23,7 @@ from kyvsim.model.background import MutationTarget
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.policy.mutation import MutateTarget
-from kyvsim.policy.rule import PolicyNode, RuleNode
+from kyvsim.policy.rule import MutateTarget, PolicyNode, RuleNode
 
 
 def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:

@@ -24,8 +24,7 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.strategic_merge import ElementMerges
-from kyvsim.policy.mutation import ForEachMutation
-from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.rule import ForEachMutation, RuleNode
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""

@@ -35,7 +35,7 @@ from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, v
 from kyvsim.model.ports import ClusterView, Meter
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.cel import CelValidation, ParamKind, ParamRef
+from kyvsim.policy.cel_policy import CelValidation, ParamKind, ParamRef
 from kyvsim.policy.rule import RuleNode
 
 # The parameter objects of a CEL rule.

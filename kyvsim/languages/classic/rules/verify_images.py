@@ -60,9 +60,8 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.policy.documents import without_checks
 from kyvsim.policy.images import ImageVerification, read_image_verification
-from kyvsim.policy.rule import PolicyNode, RuleNode
+from kyvsim.policy.rule import PolicyNode, RuleNode, without_checks
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.
 #

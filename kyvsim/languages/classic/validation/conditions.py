@@ -12,7 +12,7 @@ from kyvsim.policy.rule import ForEachValidation, RuleNode
 from kyvsim.policy.tree import Condition, Conditions
 
 if TYPE_CHECKING:
-    from kyvsim.policy.mutation import ForEachMutation
+    from kyvsim.policy.rule import ForEachMutation
 
 # Preconditions and deny conditions are complete and use operators that exist.
 #

@@ -26,7 +26,7 @@ from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 if TYPE_CHECKING:
-    from kyvsim.policy.mutation import JsonPatch
+    from kyvsim.policy.rule import JsonPatch
 
 # Mutate and validate rules have one body of each kind they may have.
 #

@@ -13,8 +13,8 @@ from kyvsim.policy.read import pattern_node
 from kyvsim.policy.tree import PodSecurityExclusion
 
 if TYPE_CHECKING:
-    from kyvsim.policy.generation import CloneList, Generate, GenerateTarget
     from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
+    from kyvsim.policy.rule import CloneList, Generate, GenerateTarget
 
 # A generate rule has a source and a complete target.
 #
