@@ -18,6 +18,7 @@ from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.languages import Diagnostics
 from kyvsim.languages.cel_expressions import expression_error
 from kyvsim.languages.constraints import (
     Constraints,
@@ -25,7 +26,6 @@ from kyvsim.languages.constraints import (
     selector_errors,
     selector_problems,
 )
-from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.admission_policies import (
     MUTATING,
     VALIDATING,
