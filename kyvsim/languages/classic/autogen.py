@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.facts import derived_rule
+from kyvsim.languages.classic.rule_type import derived_rule
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import (
     CONTROLLERS,

@@ -41,9 +41,13 @@ from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, ComputedRules, compute_rules
-from kyvsim.languages.classic.facts import policy_facts, rule_of
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rule_type import (
+    RuleContext,
+    RuleType,
+    policy_facts,
+    rule_of,
+    rule_types_of,
+)
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
 from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -34,9 +34,9 @@ from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
+from kyvsim.languages.classic.validation.rule_parts import syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
-    syntax_problem,
     unreadable_variables,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity

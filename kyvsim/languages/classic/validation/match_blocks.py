@@ -8,8 +8,11 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, patch_paths
-from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
+from kyvsim.languages.classic.validation.rule_parts import (
+    PLAIN_VARIABLE,
+    RuleUnderCheck,
+    patch_paths,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter

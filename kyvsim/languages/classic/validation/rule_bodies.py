@@ -7,15 +7,15 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.rule_type import Problem, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rule_type import Problem, RuleType, rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
+    PLAIN_VARIABLE,
     RuleUnderCheck,
     marked_texts,
+    mask_variables,
     patch_paths,
     validation_error,
 )
-from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION

@@ -11,8 +11,6 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kyvsim.engine.match.criteria import criteria_of
-from kyvsim.jmespath.errors import QuerySyntaxError
-from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
@@ -22,6 +20,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
     rules_under_check,
+    syntax_problem,
     validation_error,
 )
 from kyvsim.model.diagnostic import Diagnostic
@@ -32,24 +31,11 @@ from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import ConfigMapEntry, ContextEntry
 from kyvsim.policy.visit import Text, TextKind
 
-# Finding `{{ }}` variables and JMESPath expressions in texts.
-#
-# Source of the rules: upstream pkg/engine/variables/regex
-
-
-PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
-"""A variable without braces inside, escaped or not."""
-
 
 def expression_of(variable: str) -> str:
     """Return the expression in a variable, without braces and without the sign `-`."""
     text = variable.replace("{{", "").replace("}}", "").strip()
     return text[1:].strip() if text.startswith("-") else text
-
-
-def mask_variables(text: str, replacement: str) -> str:
-    """Return `text` with every variable replaced."""
-    return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
 
 
 def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
@@ -321,16 +307,6 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
         return ""
     listed = " ".join(allowed.patterns)
     return f'variable {bare} must match regex "{allowed.form}" or patterns [{listed}]'
-
-
-@lru_cache(maxsize=1024)
-def syntax_problem(expression: str) -> str:
-    """Return why an expression cannot be parsed, or ""."""
-    try:
-        parse(expression)
-    except QuerySyntaxError as error:
-        return error.message
-    return ""
 
 
 # Variables of loops are used inside of loops only.
