@@ -118,9 +118,7 @@ def are_plain(node: MatchConstraints | None) -> bool:
     return not (names or node.selects_namespaces or node.selects_objects)
 
 
-def _compile_labels(
-    selector: Json,
-) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
+def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
     """Return a selector's test, None if it selects everything or cannot be read, and the error."""
     if not selector or not any(selector.values()):
         return None, ""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path, text_field
-from kyvsim.policy.read import read_each, read_text
+from kyvsim.policy.read import read_each, read_text, texts_of
 
 # Nodes.
 
@@ -301,45 +301,49 @@ def expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
     Placeholders of templates are not among them.
     """
     order = {name: number for number, name in enumerate(policy.data)}
-    found = (*_common_expressions(policy), *_other_expressions(policy))
+    targets = policy.target_match_constraints
+    found = [
+        *(
+            PlacedExpression((*one.path, "expression"), one.expression, one.name)
+            for one in policy.variables
+        ),
+        *(
+            PlacedExpression((*one.path, "expression"), one.expression or "")
+            for one in (
+                *policy.match_conditions,
+                *policy.target_match_conditions,
+                *policy.conditions,
+                *policy.images,
+                *((targets,) if targets is not None else ()),
+                *(policy.generate or ()),
+                *policy.match_image_references,
+            )
+        ),
+        *(
+            PlacedExpression((*one.path, field), text)
+            for one in policy.validations
+            for field, text in (
+                ("expression", one.expression),
+                ("messageExpression", one.message_expression),
+            )
+        ),
+        *(
+            PlacedExpression((*one.path, "valueExpression"), one.expression)
+            for one in policy.audit_annotations
+        ),
+        *(
+            PlacedExpression((*one.path, field, "expression"), text)
+            for one in policy.mutations
+            for field, text in one.expressions.items()
+        ),
+        *(
+            PlacedExpression(part.path, part.expression)
+            for one in policy.attestors
+            for part in one.expressions
+        ),
+    ]
     return iter(sorted(found, key=lambda one: order[str(one.path[len(policy.path)])]))
 
-
-def _common_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
-    for one in policy.variables:
-        yield PlacedExpression((*one.path, "expression"), one.expression, one.name)
-    for one in (
-        *policy.match_conditions,
-        *policy.target_match_conditions,
-        *policy.conditions,
-        *policy.images,
-    ):
-        yield PlacedExpression((*one.path, "expression"), one.expression)
-    for validation in policy.validations:
-        yield PlacedExpression((*validation.path, "expression"), validation.expression)
-        computed = (*validation.path, "messageExpression")
-        yield PlacedExpression(computed, validation.message_expression)
-    for one in policy.audit_annotations:
-        yield PlacedExpression((*one.path, "valueExpression"), one.expression)
-
-
-def _other_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
-    for mutation in policy.mutations:
-        for field, text in mutation.expressions.items():
-            yield PlacedExpression((*mutation.path, field, "expression"), text)
-    targets = policy.target_match_constraints
-    if targets is not None:
-        yield PlacedExpression((*targets.path, "expression"), targets.expression)
-    for generation in policy.generate or ():
-        yield PlacedExpression((*generation.path, "expression"), generation.expression or "")
-    for reference in policy.match_image_references:
-        yield PlacedExpression((*reference.path, "expression"), reference.expression)
-    for attestor in policy.attestors:
-        for part in attestor.expressions:
-            yield PlacedExpression(part.path, part.expression)
-
-
-# Documents to nodes.
 
 _Node = TypeVar("_Node")
 
@@ -350,8 +354,7 @@ def _each(
     path: Path,
     read: Callable[[Mapping[str, Json], Path], _Node],
 ) -> tuple[_Node, ...]:
-    listed = enumerate(data.get(field) or ())
-    return tuple(read(one, (*path, field, index)) for index, one in listed)
+    return read_each(data.get(field), (*path, field), read) or ()
 
 
 def _texts(data: Mapping[str, Json], field: str) -> tuple[str, ...]:
@@ -367,8 +370,10 @@ def _child(data: Mapping[str, Json], *fields: str) -> Json:
 
 def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPolicyNode:
     """Return the specification of a policy of a CEL kind, or of an admission policy."""
-    wanted = spec.get("validationConfigurations") or {}
-    generate = spec.get("generate")
+    wanted, evaluation, autogen = (
+        spec.get(name) or {} for name in ("validationConfigurations", "evaluation", "autogen")
+    )
+    generate, controllers = spec.get("generate"), _child(autogen, "podControllers", "controllers")
     return CelPolicyNode(
         path,
         match_constraints=read_match_constraints(spec, "matchConstraints", path),
@@ -388,15 +393,38 @@ def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPoli
         conditions=read_named_expressions(spec, "conditions", path),
         schedule=text_field(spec, "schedule"),
         deletion_propagation_policy=text_field(spec, "deletionPropagationPolicy"),
-        match_image_references=_each(spec, "matchImageReferences", path, _image_reference),
+        match_image_references=_each(
+            spec,
+            "matchImageReferences",
+            path,
+            lambda data, place: ImageReference(place, *texts_of(data, "glob", "expression")),
+        ),
         images=read_named_expressions(spec, "images", path),
         attestors=_each(spec, "attestors", path, _attestor),
         attestations=tuple(text_field(one, "name") for one in spec.get("attestations") or ()),
         image_verification=ImageVerificationSettings(
             wanted.get("mutateDigest"), wanted.get("verifyDigest"), wanted.get("required")
         ),
-        evaluation=_evaluation(spec.get("evaluation") or {}),
-        autogen=_autogen(spec.get("autogen") or {}),
+        evaluation=EvaluationSettings(
+            text_field(evaluation, "mode") or "Kubernetes",
+            admission=_child(evaluation, "admission", "enabled"),
+            background=_child(evaluation, "background", "enabled"),
+            mutate_existing=_child(evaluation, "mutateExisting", "enabled"),
+            synchronize=_child(evaluation, "synchronize", "enabled"),
+            generate_existing=_child(evaluation, "generateExisting", "enabled"),
+            orphan_downstream_on_policy_delete=_child(
+                evaluation, "orphanDownstreamOnPolicyDelete", "enabled"
+            ),
+            skip_background_requests=evaluation.get("skipBackgroundRequests"),
+            use_server_side_apply=evaluation.get("useServerSideApply"),
+        ),
+        autogen=AutogenSettings(
+            None if controllers is None else tuple(controllers),
+            {
+                f"{kind}AdmissionPolicy": _child(autogen, f"{name}AdmissionPolicy", "enabled")
+                for kind, name in (("Validating", "validating"), ("Mutating", "mutating"))
+            },
+        ),
         webhook_timeout_seconds=_child(spec, "webhookConfiguration", "timeoutSeconds"),
         data=spec,
     )
@@ -455,18 +483,10 @@ def _mutation(data: Mapping[str, Json], path: Path) -> Mutation:
 
 def _generation(data: Mapping[str, Json], path: Path) -> Generation:
     template = data.get("template")
+    texts = texts_of(template or {}, "value", "interpolate")
     return Generation(
-        path,
-        data.get("expression"),
-        template
-        and Template(
-            (*path, "template"), text_field(template, "value"), text_field(template, "interpolate")
-        ),
+        path, data.get("expression"), template and Template((*path, "template"), *texts)
     )
-
-
-def _image_reference(data: Mapping[str, Json], path: Path) -> ImageReference:
-    return ImageReference(path, text_field(data, "glob"), text_field(data, "expression"))
 
 
 _ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
@@ -489,33 +509,6 @@ def _attestor(data: Mapping[str, Json], path: Path) -> CelAttestor:
     return CelAttestor(path, text_field(data, "name"), found)
 
 
-def _evaluation(data: Mapping[str, Json]) -> EvaluationSettings:
-    return EvaluationSettings(
-        text_field(data, "mode") or "Kubernetes",
-        admission=_child(data, "admission", "enabled"),
-        background=_child(data, "background", "enabled"),
-        mutate_existing=_child(data, "mutateExisting", "enabled"),
-        synchronize=_child(data, "synchronize", "enabled"),
-        generate_existing=_child(data, "generateExisting", "enabled"),
-        orphan_downstream_on_policy_delete=_child(
-            data, "orphanDownstreamOnPolicyDelete", "enabled"
-        ),
-        skip_background_requests=data.get("skipBackgroundRequests"),
-        use_server_side_apply=data.get("useServerSideApply"),
-    )
-
-
-def _autogen(data: Mapping[str, Json]) -> AutogenSettings:
-    controllers = _child(data, "podControllers", "controllers")
-    return AutogenSettings(
-        None if controllers is None else tuple(controllers),
-        {
-            "ValidatingAdmissionPolicy": _child(data, "validatingAdmissionPolicy", "enabled"),
-            "MutatingAdmissionPolicy": _child(data, "mutatingAdmissionPolicy", "enabled"),
-        },
-    )
-
-
 def read_cel(data: Mapping[str, Json], path: Path) -> CelValidation:
     """Return the `cel` block of a validate rule."""
     return CelValidation(
@@ -533,7 +526,7 @@ def read_param_kind(data: Json, path: Path) -> ParamKind | None:
     """Return the kind of parameters, None where there is none."""
     if data is None:
         return None
-    return ParamKind(path, read_text(data, "apiVersion"), read_text(data, "kind"))
+    return ParamKind(path, *texts_of(data, "apiVersion", "kind"))
 
 
 def read_param_ref(data: Json, path: Path) -> ParamRef | None:
@@ -551,11 +544,7 @@ def read_param_ref(data: Json, path: Path) -> ParamRef | None:
 
 def _expression(data: Mapping[str, Json], path: Path) -> CelExpression:
     return CelExpression(
-        path,
-        read_text(data, "expression"),
-        read_text(data, "message"),
-        read_text(data, "messageExpression"),
-        read_text(data, "reason"),
+        path, *texts_of(data, "expression", "message", "messageExpression", "reason")
     )
 
 
@@ -569,18 +558,13 @@ def read_named_expressions(
     data: Mapping[str, Json], field: str, path: Path
 ) -> tuple[NamedExpression, ...]:
     """Return the variables, match conditions or audit annotations in a field."""
-    read = _annotation if field == "auditAnnotations" else _named
-    return read_each(data.get(field), (*path, field), read) or ()
+    names = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
+    return _each(
+        data, field, path, lambda one, place: NamedExpression(place, *texts_of(one, *names))
+    )
 
 
 def read_match_conditions(data: Json, path: Path) -> tuple[NamedExpression, ...]:
     """Return match conditions, or the CEL preconditions of a rule."""
-    return read_each(data, path, _named) or ()
-
-
-def _named(data: Mapping[str, Json], path: Path) -> NamedExpression:
-    return NamedExpression(path, read_text(data, "name"), read_text(data, "expression"))
-
-
-def _annotation(data: Mapping[str, Json], path: Path) -> NamedExpression:
-    return NamedExpression(path, read_text(data, "key"), read_text(data, "valueExpression"))
+    *outer, field = path
+    return read_named_expressions({str(field): data}, str(field), tuple(outer))

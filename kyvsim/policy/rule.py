@@ -24,6 +24,7 @@ from kyvsim.policy.read import (
     read_pod_security,
     read_text,
     read_texts,
+    texts_of,
 )
 from kyvsim.policy.tree import (
     NO_MATCH,
@@ -231,17 +232,9 @@ class RuleNode(NamedTuple):
 
 
 NO_RULE = RuleNode(
-    (),
-    "",
-    (),
-    NO_MATCH,
-    *(None, None, None),
-    None,
-    *(None, None, None, None, None),
-    {},
-    frozenset(),
-    frozenset(),
-)
+    (), "", (), NO_MATCH, *(None, None, None, None, None, None, None, None, None),
+    {}, frozenset(), frozenset(),
+)  # fmt: skip
 """The rule of a policy that is of another kind."""
 
 
@@ -358,13 +351,23 @@ def _json_patch(data: Json, path: Path) -> JsonPatch | None:
 
 
 def _mutate(data: Mapping[str, Json], path: Path, under: Path) -> Mutate:
+    def target(one: Mapping[str, Json], place: Path) -> MutateTarget:
+        api_version, kind, namespace, name, uid = texts_of(one, *_NAMED, "uid")
+        return MutateTarget(
+            place,
+            *(api_version, kind, namespace, name, uid),
+            selector=one.get("selector"),
+            context=read_context(one.get("context"), (*place, "context")),
+            preconditions=read_conditions(one.get("preconditions"), (*place, "preconditions")),
+        )
+
     loop = partial(_foreach_mutation, under=under)
     return Mutate(
         path,
         patch_strategic_merge=_merge_patch(data, path, under),
         patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
         foreach=read_each(data.get("foreach"), (*path, "foreach"), loop),
-        targets=read_each(data.get("targets"), (*path, "targets"), _mutate_target),
+        targets=read_each(data.get("targets"), (*path, "targets"), target),
         mutate_existing_on_policy_update=data.get("mutateExistingOnPolicyUpdate"),
     )
 
@@ -387,69 +390,53 @@ def _foreach_mutation(data: Mapping[str, Json], path: Path, under: Path) -> ForE
     )
 
 
-def _mutate_target(data: Mapping[str, Json], path: Path) -> MutateTarget:
-    return MutateTarget(
+_NAMED = ("apiVersion", "kind", "namespace", "name")
+"""The fields that name what rules generate or change."""
+
+
+def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
+    clone, listed = data.get("clone"), data.get("cloneList")
+    api_version, kind, namespace, name, uid = texts_of(data, *_NAMED, "uid")
+    return GenerateTarget(
         path,
-        api_version=read_text(data, "apiVersion"),
-        kind=read_text(data, "kind"),
-        namespace=read_text(data, "namespace"),
-        name=read_text(data, "name"),
-        uid=read_text(data, "uid"),
-        selector=data.get("selector"),
-        context=read_context(data.get("context"), (*path, "context")),
-        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        *(api_version, kind, namespace, name, uid),
+        data=data.get("data"),
+        clone=None
+        if clone is None
+        else Clone((*path, "clone"), *texts_of(clone, "name", "namespace")),
+        clone_list=None
+        if listed is None
+        else CloneList(
+            (*path, "cloneList"),
+            read_texts(listed.get("kinds")),
+            read_text(listed, "namespace"),
+            listed.get("selector"),
+        ),
+        fields={
+            name: data[name]
+            for name in (*_NAMED, "data", "clone", "cloneList")
+            if data.get(name) is not None
+        },
     )
 
 
 def _generate(data: Mapping[str, Json], path: Path) -> Generate:
+    def loop(one: Mapping[str, Json], place: Path) -> ForEachGeneration:
+        return ForEachGeneration(
+            place,
+            list=read_text(one, "list"),
+            context=read_context(one.get("context"), (*place, "context")),
+            preconditions=read_conditions(one.get("preconditions"), (*place, "preconditions")),
+            target=_generate_target(one, place),
+        )
+
     return Generate(
         path,
         target=_generate_target(data, path),
-        foreach=read_each(data.get("foreach"), (*path, "foreach"), _foreach_generation),
+        foreach=read_each(data.get("foreach"), (*path, "foreach"), loop),
         generate_existing=data.get("generateExisting"),
         synchronize=data.get("synchronize"),
         orphan_downstream_on_policy_delete=data.get("orphanDownstreamOnPolicyDelete"),
-    )
-
-
-def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
-    return GenerateTarget(
-        path,
-        api_version=read_text(data, "apiVersion"),
-        kind=read_text(data, "kind"),
-        namespace=read_text(data, "namespace"),
-        name=read_text(data, "name"),
-        uid=read_text(data, "uid"),
-        data=data.get("data"),
-        clone=_clone(data.get("clone"), (*path, "clone")),
-        clone_list=_clone_list(data.get("cloneList"), (*path, "cloneList")),
-        fields={name: data[name] for name in _FILLED if data.get(name) is not None},
-    )
-
-
-_FILLED = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
-
-
-def _clone(data: Json, path: Path) -> Clone | None:
-    return (
-        None if data is None else Clone(path, read_text(data, "name"), read_text(data, "namespace"))
-    )
-
-
-def _clone_list(data: Json, path: Path) -> CloneList | None:
-    if data is None:
-        return None
-    kinds = read_texts(data.get("kinds"))
-    return CloneList(path, kinds, read_text(data, "namespace"), data.get("selector"))
-
-
-def _foreach_generation(data: Mapping[str, Json], path: Path) -> ForEachGeneration:
-    return ForEachGeneration(
-        path,
-        list=read_text(data, "list"),
-        context=read_context(data.get("context"), (*path, "context")),
-        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
-        target=_generate_target(data, path),
     )
 
 
@@ -474,13 +461,14 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
         verify_images=_section(data, "verifyImages", path),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
-        operations=frozenset(name for name in _SECTIONS if _has_content(name, data.get(name))),
+        operations=frozenset(
+            name
+            for name in ("validate", "mutate", "generate", "verifyImages")
+            if (bool if name == "verifyImages" else _is_set)(data.get(name))
+        ),
         bodies=frozenset(body_paths(data)),
         data=data,
     )
-
-
-_SECTIONS = ("validate", "mutate", "generate", "verifyImages")
 
 
 def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
@@ -489,10 +477,6 @@ def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
         section = data.get(name) or {}
         yield from ((name, field) for field, value in section.items() if value is not None)
     yield from ((name,) for name in ("generate", "verifyImages") if data.get(name) is not None)
-
-
-def _has_content(name: str, section: Json) -> bool:
-    return bool(section) if name == "verifyImages" else _is_set(section)
 
 
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
@@ -561,10 +545,6 @@ def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> RuleNode:
 
 # Documents of rules as Kyverno compares them and writes them into a policy's status.
 
-_MAY_CHANGE: Final = frozenset(
-    {"data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize"}
-)
-
 
 def text_of_section(rule: RuleNode, section: str) -> str:
     """Return a section of a rule as JSON, without what it denies."""
@@ -578,15 +558,16 @@ def fixed_generation(rule: RuleNode) -> str:
 
     upstream: pkg/validation/policy/generate.go
     """
-    return to_json(_without(rule.data["generate"], _MAY_CHANGE))
+    free = ("data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize")
+    return to_json(_without(rule.data["generate"], *free))
 
 
 def text_without(rule: RuleNode, *fields: str) -> str:
     """Return a rule as JSON, without some of its fields."""
-    return to_json(_without(rule.data, frozenset(fields)))
+    return to_json(_without(rule.data, *fields))
 
 
-def _without(data: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+def _without(data: Mapping[str, Json], *names: str) -> dict[str, Json]:
     return {name: value for name, value in data.items() if name not in names}
 
 
@@ -635,8 +616,6 @@ def without_checks(entry: Mapping[str, Json]) -> Json:
 
     That is what it validates, and the conditions on attestations: their variables are filled later.
     """
-    attestations = [
-        _without(one, frozenset({"conditions"})) for one in entry.get("attestations") or ()
-    ]
-    bare = _without(entry, frozenset({"validate"}))
+    attestations = [_without(one, "conditions") for one in entry.get("attestations") or ()]
+    bare = _without(entry, "validate")
     return {**bare, "attestations": attestations} if attestations else bare

@@ -38,13 +38,7 @@ from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
 from kyvsim.policy.cel_autogen import PolicyVariant
 
-KINDS: tuple[CelKind, ...] = (
-    VALIDATING,
-    MUTATING,
-    GENERATING,
-    DELETING,
-    IMAGE_VALIDATING,
-)
+KINDS: tuple[CelKind, ...] = (VALIDATING, MUTATING, GENERATING, DELETING, IMAGE_VALIDATING)
 _BY_NAME: Mapping[str, CelKind] = MappingProxyType(
     {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
 )
@@ -169,9 +163,7 @@ def _lower_part(
         body = _as_payload(body)
     rule = CompiledRule(
         rule=policy.rules[0]._replace(
-            name=policy.name if kind.names_rules else "",
-            data=spec.data,
-            variant=variant.name,
+            name=policy.name if kind.names_rules else "", data=spec.data, variant=variant.name
         ),
         stage=kind.stage,
         matches=constraints.matches,

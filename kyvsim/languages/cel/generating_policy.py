@@ -27,12 +27,7 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
-from kyvsim.languages.cel_expressions import (
-    CompiledExpression,
-    Compiler,
-    EvaluationError,
-    all_hold,
-)
+from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, EvaluationError, all_hold
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind

@@ -41,10 +41,7 @@ from kyvsim.languages.cel.exceptions import (
     noted,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
-from kyvsim.languages.cel.validating_policy import (
-    annotation_texts,
-    compile_error_text,
-)
+from kyvsim.languages.cel.validating_policy import annotation_texts, compile_error_text
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     Compiler,
@@ -213,9 +210,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return _compile_failure(policy, problems) if problems else _body(policy, given)
 
 
-def image_programs(
-    part: PolicyPart,
-) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
+def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
     """Return a policy as programs, and the dict into which what is given of images is put.
 
     What is wrong with it is noted in the compiler.

@@ -153,10 +153,7 @@ def compile_targets(part: PolicyPart) -> Targets | None:
     if own is None or not own.resource_rules:
         own = spec.match_constraints
     chosen = compile_constraints(
-        own and own.for_any_operation(),
-        part.policy.namespace,
-        part.options.kinds,
-        everything=True,
+        own and own.for_any_operation(), part.policy.namespace, part.options.kinds, everything=True
     )
     if chosen.fault:
         chosen = Constraints(lambda _: False, frozenset())

@@ -26,12 +26,7 @@ from kyvsim.languages.cel_expressions import (
     native_values,
 )
 from kyvsim.languages.cel_request import namespace_object, request_value
-from kyvsim.languages.mutations import (
-    Mutation,
-    MutationError,
-    compile_mutation,
-    with_whole_results,
-)
+from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation, with_whole_results
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
