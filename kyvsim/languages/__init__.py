@@ -181,16 +181,15 @@ def compile_policies(
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
-        found, told = _compile(language_of(policy), policy, options)
+        found, told = _compile(policy, options)
         diagnostics.extend(told)
         if found is not None:
             compiled.append(found)
     return index_policies(compiled, options.system.meter), tuple(diagnostics)
 
 
-def _compile(
-    language: Language, policy: Policy, options: CompileOptions
-) -> tuple[CompiledPolicy | None, Diagnostics]:
+def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Diagnostics]:
+    language = language_of(policy)
     options.system.meter.begin_resource()
     try:
         problems = () if options.admitted else language.validate(policy, options)

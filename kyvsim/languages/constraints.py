@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
@@ -122,10 +122,9 @@ def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool
     """Return a selector's test, None if it selects everything or cannot be read, and the error."""
     if not selector or not any(selector.values()):
         return None, ""
-    fault = selector_problem(selector)
-    return (
-        (None, f"Internal error occurred: {fault}") if fault else (compile_selector(selector), "")
-    )
+    if fault := selector_problem(selector):
+        return None, f"Internal error occurred: {fault}"
+    return compile_selector(selector), ""
 
 
 def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
@@ -140,7 +139,7 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
 
 def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> Predicate:
     groups, versions, operations = (
-        _allowed_values(written)
+        None if "*" in written else frozenset(written)
         for written in (rule.api_groups, rule.api_versions, rule.operations)
     )
     resources = [one.partition("/")[::2] for one in rule.resources]
@@ -175,10 +174,6 @@ def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> 
         parts.append(("resourceNames", [*names], names_object))
     trace = trace.to(rule.path)
     return traced_filter(_all_hold(parts, trace), trace)
-
-
-def _allowed_values(written: Sequence[str]) -> frozenset[str] | None:
-    return None if "*" in written else frozenset(written)
 
 
 # KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.

@@ -42,8 +42,6 @@ from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
 from kyvsim.policy import cel_policy
 
-_TOO_LARGE = 2**53
-"""From here on JSON has no number for an int, and upstream makes it a text."""
 _PLAIN = frozenset({str, bool, int, float, dict, list})
 _NAMES = MappingProxyType({"apiversion": "apiVersion", "kind": "kind"})
 _TEXT_OR_NULL = frozenset({str, type(None)})
@@ -76,23 +74,21 @@ def compile_mutation(
     expression = compiler.compile(*node.expression, list_of(JSON_PATCH) if patches else OBJECT)
     if patches:
         return lambda values, obj: patch_object(expression.value(values), obj)
-    return lambda values, obj: merge_object(
-        expression.value(values), obj, find_type, replaces=replaces
-    )
+
+    def merge(values: Sequence[Any], obj: Json) -> Json:
+        value = expression.value(values)
+        _check_types(value)
+        try:
+            return apply_structured_merge(obj, _fields(value), find_type, replaces=replaces)
+        except PatchError as error:
+            raise MutationError(f"error applying patch: {error}") from None
+
+    return merge
 
 
 def with_whole_results(mutation: Mutation) -> Mutation:
     """Return a mutation that leaves whole numbers as ints."""
     return lambda values, obj: with_whole_numbers(mutation(values, obj))
-
-
-def merge_object(value: ObjectValue, obj: Json, find_type: FindType, *, replaces: bool) -> Json:
-    """Return an object with another merged in that an expression gave; raises MutationError."""
-    _check_types(value)
-    try:
-        return apply_structured_merge(obj, _fields(value), find_type, replaces=replaces)
-    except PatchError as error:
-        raise MutationError(f"error applying patch: {error}") from None
 
 
 def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
@@ -201,22 +197,19 @@ def _literal(value: Any) -> str:
 
 
 def _operation(written: JsonPatchOperation) -> PatchOperation:
-    source, name = written["from"], _readable(written["op"])
+    source = written["from"]
+    try:
+        # upstream writes it by Go's rules and reads it as JSON
+        name = str(json.loads(quote(written["op"])))
+    except ValueError:
+        name = "unknown"
     return PatchOperation(
-        name="unknown" if name is None else name,
+        name=name,
         path=parse_pointer(written["path"]),
         source=parse_pointer(source) if source else None,
         value=_json(written["value"]) if "value" in written else None,
         has_value="value" in written,
     )
-
-
-def _readable(text: str) -> str | None:
-    """Return a text that upstream writes by Go's rules and reads as JSON, if that can be."""
-    try:
-        return str(json.loads(quote(text)))
-    except ValueError:
-        return None
 
 
 def _json(value: Any) -> Json:
