@@ -1,7 +1,7 @@
 """The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
@@ -126,9 +126,6 @@ class _QueryReader:
             return FieldValues((("request", name),))
         return here.below(name)
 
-    def _current(self, _: Tree, here: FieldValues) -> FieldValues:
-        return here
-
     def _literal(self, tree: Tree, _: FieldValues) -> FieldValues:
         value = tree["value"]
         if value.__class__ is str and value in self._words:
@@ -141,9 +138,6 @@ class _QueryReader:
         for one in tree["children"]:
             here = self._read(one, here)
         return here
-
-    def _index(self, _: Tree, here: FieldValues) -> FieldValues:
-        return here.elements
 
     def _flatten(self, tree: Tree, here: FieldValues) -> FieldValues:
         found = self._chain(tree, here)
@@ -189,14 +183,10 @@ class _QueryReader:
         MappingProxyType(
             {
                 "field": _field,
-                "current": _current,
-                "identity": _current,
+                **dict.fromkeys(("current", "identity"), lambda _self, _tree, here: here),
                 "literal": _literal,
-                "subexpression": _chain,
-                "index_expression": _chain,
-                "pipe": _chain,
-                "index": _index,
-                "slice": _index,
+                **dict.fromkeys(("subexpression", "index_expression", "pipe"), _chain),
+                **dict.fromkeys(("index", "slice"), lambda _self, _tree, here: here.elements),
                 "flatten": _flatten,
                 "projection": _projection,
                 "value_projection": _values,
@@ -211,9 +201,6 @@ class _QueryReader:
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 """Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
-
-_BOTH: tuple[Json, ...] = (False, True)
-_UNCONFINED = "Unconfined"
 _EACH = "each."
 
 
@@ -226,9 +213,11 @@ def _setting(field: str, *values: Json) -> _Places:
 _HANDLERS = (*controls.PROBES, *(f"lifecycle.{name}" for name in controls.LIFECYCLE))
 _PLACES: Mapping[str, _Places] = MappingProxyType(
     {
-        "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": _BOTH},
+        "allowPrivilegeEscalation": {
+            f"{_EACH}securityContext.allowPrivilegeEscalation": (False, True)
+        },
         "appArmorProfile": {
-            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), _UNCONFINED),
+            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), "Unconfined"),
             f"metadata.annotations.{controls.APP_ARMOR_ANNOTATION}a": (
                 "runtime/default",
                 "unconfined",
@@ -248,7 +237,7 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
             ),
             f"{_EACH}securityContext.capabilities.drop[]": (controls.ALL_CAPABILITIES,),
         },
-        "hostNamespaces": {f"spec.{field}": _BOTH for field in controls.HOST_NAMESPACES},
+        "hostNamespaces": {f"spec.{field}": (False, True) for field in controls.HOST_NAMESPACES},
         "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
         "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
         "hostProbesAndHostLifecycle": {
@@ -256,22 +245,22 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
             for one in _HANDLERS
             for kind in controls.HOST_HANDLERS
         },
-        "privileged": {f"{_EACH}securityContext.privileged": _BOTH},
+        "privileged": {f"{_EACH}securityContext.privileged": (False, True)},
         "procMount": {
             f"{_EACH}securityContext.procMount": (controls.DEFAULT_PROC_MOUNT, "Unmasked")
         },
         "restrictedVolumes": {
             f"spec.volumes[].{kind}": () for kind in ("emptyDir", *controls.OTHER_VOLUMES)
         },
-        "runAsNonRoot": _setting("runAsNonRoot", *_BOTH),
+        "runAsNonRoot": _setting("runAsNonRoot", False, True),
         "runAsUser": _setting("runAsUser", 0, 1),
         "seccompProfile_baseline": _setting(
-            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), _UNCONFINED
+            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), "Unconfined"
         ),
         "seccompProfile_restricted": _setting(
             "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES)
         ),
-        "windowsHostProcess": _setting("windowsOptions.hostProcess", *_BOTH),
+        "windowsHostProcess": _setting("windowsOptions.hostProcess", False, True),
     }
 )
 """By the ids of the checks, where versions do not differ."""
@@ -280,26 +269,22 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
 def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
     for check in controls.active_checks(block.level, block.version) or ():
-        yield from _paths(_places_of(check))
+        # Some checks depend on what their version of the standards allows.
+        allowed = tuple(sorted(check.variant.allowed))
+        if check.id == "sysctls":
+            yield from _paths({"spec.securityContext.sysctls[].name": (*allowed, "a")})
+        elif check.id == "seLinuxOptions":
+            for part in controls.SELINUX_FIELDS:
+                values = (*(allowed if part == "type" else ()), "a")
+                yield from _paths(_setting(f"seLinuxOptions.{part}", *values))
+        else:
+            windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
+            yield from _paths({**_PLACES[check.id], **windows})
     for one in block.exclude:
         images = {f"{_EACH}image": one.images}
         field = one.restricted_field.replace("[*]", "[]")
         excluded = {field: one.values} if field else {}
         yield from _paths({**images, **excluded})
-
-
-def _places_of(check: controls.ActiveCheck) -> _Places:
-    """Return what a check depends on, as it is in its version of the standards."""
-    allowed = tuple(sorted(check.variant.allowed))
-    if check.id == "sysctls":
-        return {"spec.securityContext.sysctls[].name": (*allowed, "a")}
-    if check.id == "seLinuxOptions":
-        found: dict[str, tuple[Json, ...]] = {}
-        for part in controls.SELINUX_FIELDS:
-            found |= _setting(f"seLinuxOptions.{part}", *(allowed if part == "type" else ()), "a")
-        return found
-    windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
-    return {**_PLACES[check.id], **windows}
 
 
 def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
@@ -499,9 +484,6 @@ class NodeReader:
             sample = key.replace("*", "x").replace("?", "x")
             self._describing((*self._here, sample), entry.value)
 
-    def _map(self, node: tree.PatternMap) -> None:
-        self.read_all(*node.entries)
-
     def _list(self, node: tree.PatternList) -> None:
         for item in node.items:
             self._describing((*self._here, Segment.ELEMENT), item)
@@ -525,12 +507,7 @@ class NodeReader:
     def _cel(self, cel: cel_policy.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
-        self._expressions((*variables, *expressions))
-
-    def _cel_precondition(self, one: cel_policy.NamedExpression) -> None:
-        self._expressions([("", one.expression)])
-
-    def _expressions(self, texts: Iterable[tuple[str, str]]) -> None:
+        texts = [*variables, *expressions]
         read_texts(texts, kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: tree.PodSecurity) -> None:
@@ -555,13 +532,15 @@ class NodeReader:
             ForEachMutation: _loop,
             ForEachGeneration: _loop,
             tree.Pattern: _pattern,
-            tree.PatternMap: _map,
+            tree.PatternMap: lambda self, node: self.read_all(*node.entries),
             tree.PatternEntry: _entry,
             tree.PatternList: _list,
             tree.PatternLeaf: _leaf,
             tree.PodSecurity: _pod_security,
             cel_policy.CelValidation: _cel,
-            cel_policy.NamedExpression: _cel_precondition,
+            cel_policy.NamedExpression: lambda self, one: read_texts(
+                [("", one.expression)], kubernetes_environment(params=True), self._notes
+            ),
             JsonPatch: _json_patch,
             images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),

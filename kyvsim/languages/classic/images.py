@@ -5,7 +5,7 @@ upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
@@ -17,7 +17,7 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.mocks import Attestation, Signature
-from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification, Keyless, Keys
+from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
 from kyvsim.policy.rule import RuleNode
 
 
@@ -152,9 +152,6 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 
-Annotations: TypeAlias = Mapping[str, str]
-
-
 class SignatureError(Exception):
     """Signatures that are missing or of another signer."""
 
@@ -173,7 +170,10 @@ def expand_keys(entries: Iterable[Attestor]) -> list[Attestor]:
 
 
 def check_set(
-    attestors: AttestorSet, annotations: Annotations, signatures: Sequence[Signature], path: str
+    attestors: AttestorSet,
+    annotations: Mapping[str, str],
+    signatures: Sequence[Signature],
+    path: str,
 ) -> None:
     """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied.
 
@@ -211,40 +211,30 @@ def authority_of(attestor: Attestor) -> str:
 
 
 def signed_by(
-    attestor: Attestor, annotations: Annotations, signatures: Sequence[Signature]
+    attestor: Attestor, annotations: Mapping[str, str], signatures: Sequence[Signature]
 ) -> bool:
     """Return whether one of the signatures is the attestor's."""
     expected = attestor.annotations or annotations
+    keys, certificates, keyless = attestor.keys, attestor.certificates, attestor.keyless
+
+    def is_by(one: Signature) -> bool:
+        if keys:
+            secret = keys.secret or {}
+            name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}"
+            return _same(keys.public_keys or (name if secret else "") or keys.kms, one.key)
+        if certificates:
+            known = filter(None, (certificates.cert, certificates.cert_chain))
+            return any(_same(text, one.certificate) for text in known)
+        return keyless is None or (
+            bool(one.issuer or one.subject)
+            and _matches_identity(keyless.issuer, keyless.issuer_reg_exp, one.issuer)
+            and _matches_identity(keyless.subject, keyless.subject_reg_exp, one.subject)
+        )
+
     return any(
-        _is_by(attestor, one)
-        and all(one.annotations.get(name) == value for name, value in expected.items())
+        is_by(one) and all(one.annotations.get(name) == value for name, value in expected.items())
         for one in signatures
     )
-
-
-def _is_by(attestor: Attestor, signature: Signature) -> bool:
-    if attestor.keys:
-        return _by_key(attestor.keys, signature)
-    if attestor.certificates:
-        known = filter(None, (attestor.certificates.cert, attestor.certificates.cert_chain))
-        return any(_same(text, signature.certificate) for text in known)
-    if attestor.keyless:
-        return _is_identity(attestor.keyless, signature)
-    return True
-
-
-def _by_key(keys: Keys, signature: Signature) -> bool:
-    secret = keys.secret or {}
-    name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}" if secret else ""
-    return _same(keys.public_keys or name or keys.kms, signature.key)
-
-
-def _is_identity(keyless: Keyless, signature: Signature) -> bool:
-    if not (signature.issuer or signature.subject):
-        return False
-    return _matches_identity(
-        keyless.issuer, keyless.issuer_reg_exp, signature.issuer
-    ) and _matches_identity(keyless.subject, keyless.subject_reg_exp, signature.subject)
 
 
 def _matches_identity(pattern: str, expression: str, text: str) -> bool:
@@ -268,8 +258,6 @@ def _same(expected: str, given: str) -> bool:
 # Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestations`)
 
 Conditions = Callable[[JSONContext], ConditionsResult]
-
-_ANYONE: Final = AttestorSet((), None, (Attestor(()),))
 
 
 class AttestationError(Exception):
@@ -304,7 +292,8 @@ def check_attestations(
         kind = spec.type or spec.predicate_type
         if not kind:
             raise AttestationError(f"{path}: missing type")
-        for number, attestors in enumerate(spec.attestors or (_ANYONE,)):
+        anyone = AttestorSet((), None, (Attestor(()),))
+        for number, attestors in enumerate(spec.attestors or (anyone,)):
             entries = expand_keys(attestors.entries)
             required = attestors.required or len(entries)
             verified, problems = 0, []

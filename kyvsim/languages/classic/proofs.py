@@ -28,13 +28,12 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.validate_foreach import PASSED
 from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
-from kyvsim.policy.tree import Conditions
 
 
 def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
     """Return what shows how a rule ends whose type has this field, as `RuleType.field` has it."""
     preconditions = context.rule.tree.preconditions
-    of_body = PROOFS.get(field, _none)
+    of_body = PROOFS.get(field) or (lambda _: ())
     if reads_only(preconditions, "request", "operation"):
         return Proofs(of_body(context), after_preconditions=preconditions is not None)
     shape = confirming_shape(preconditions, ("request", "object"))
@@ -42,10 +41,6 @@ def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
         return Proofs((), after_preconditions=False)
     joined = (proof._replace(shape=together((shape, proof.shape))) for proof in of_body(context))
     return Proofs(tuple(joined), after_preconditions=False)
-
-
-def _none(_: RuleContext) -> tuple[Proof, ...]:
-    return ()
 
 
 def _pattern(context: RuleContext) -> tuple[Proof, ...]:
@@ -82,7 +77,7 @@ def _deny(context: RuleContext) -> tuple[Proof, ...]:
     deny = validation_of(context.rule.tree).deny
     denied = deny and deny.conditions
     shape = refuting_shape(denied, ("request", "object"))
-    is_all = _is_denial_seen_whole(context, denied)
+    is_all = is_seen_whole(denied) and has_fixed_message(context)
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
@@ -94,13 +89,8 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
     denied = loop.deny and loop.deny.conditions
     refuted = refuting_shape(denied, ("element",))
     shape = refuted and elements_shape(loop.list, refuted, "request", "object")
-    is_all = _is_denial_seen_whole(context, denied)
+    is_all = is_seen_whole(denied) and has_fixed_message(context)
     return (Proof(shape, PASSED, is_all=is_all),) if shape else ()
-
-
-def _is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:
-    """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
-    return is_seen_whole(denied) and has_fixed_message(context)
 
 
 PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]]]] = (

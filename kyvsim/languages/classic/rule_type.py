@@ -201,15 +201,12 @@ def validation_of(rule: RuleNode) -> Validate:
 #
 # Source of the wording: upstream pkg/engine/handlers/validation/validate_resource.go.
 
-_MessageRenderer = Callable[[str, JSONContext], Json]
-"""Fills the variables of a text; raises `QueryError` where one cannot be resolved."""
-_NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
 
-
-def _compile_messages(system: System, text: str) -> _MessageRenderer:
+def _compile_messages(system: System, text: str) -> Callable[[str, JSONContext], Json]:
     """Return a renderer that has compiled `text`, and compiles any other text once.
 
-    A rule has few texts: its own, and its own joined with those of the conditions that held.
+    It raises `QueryError` where a variable cannot be resolved. A rule has few texts: its own, and
+    its own joined with those of the conditions that held.
     """
     templates: dict[str, Template] = {text: compile_template(text, system)}
 
@@ -252,7 +249,9 @@ def compile_denial_message(
             rendered = render("; ".join(parts), scope)
         except QueryError:
             return conditions
-        return rendered if rendered.__class__ is str else _NO_TEXT
+        if rendered.__class__ is str:
+            return str(rendered)
+        return "the produced message didn't resolve to a string, check your policy definition."
 
     return message
 

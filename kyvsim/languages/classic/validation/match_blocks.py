@@ -21,7 +21,6 @@ from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceF
 #
 # upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
 
-
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 
 
@@ -209,7 +208,6 @@ def _selects_all(selected: Mapping[str, Json] | None, removed: Mapping[str, Json
 # Kinds in match and exclude blocks: when `*` is allowed, and that there are any.
 #
 # Source of the rules: upstream pkg/validation/policy/validate.go
-
 
 _ONLY_METADATA = (
     "policy can only deal with the metadata field of the resource if the rule does not match any"

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 #
 # upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
 
-
 _ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
 _ONE_WITH_LOOPS = "only one of `foreach`, `patchStrategicMerge`, or `patchesJson6902` is allowed"
 _NO_CHECK = "one of pattern, anyPattern, deny, foreach, cel must be specified"
@@ -214,7 +213,6 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
 #
 # upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
 
-
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 _WITH_VALUE = ("add", "replace", "test")
 
@@ -266,7 +264,6 @@ def _operation_problem(operation: Json) -> str | None:
 #
 # upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
 
-
 _INVALID = "policy contains invalid variables: "
 
 
@@ -292,7 +289,6 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 # Labels and annotations in patterns and patches are text.
 #
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
-
 
 _TEXT_ONLY = (
     "labels and annotations supports only string values, "

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 #
 # upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
 
-
 IsClusterWide: TypeAlias = Callable[[str], bool | None]
 """Returns whether a kind, as apiVersion/kind or kind, is cluster-scoped; None if unknown."""
 
@@ -190,7 +189,6 @@ def _source_problems(
 #
 # Source of the rules: upstream api/kyverno/v1/image_verification_types.go
 
-
 _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 
 
@@ -265,7 +263,6 @@ def _attestor_problems(entry: "Attestor", place: str) -> Iterator[str]:
 # Exclusions of a podSecurity rule name controls of its level, and images where they need them.
 #
 # upstream: api/kyverno/v1/{rule,common}_types.go, pkg/pss/utils/mapping.go
-
 
 _RESTRICTED = (
     "Volume Types",

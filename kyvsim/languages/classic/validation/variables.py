@@ -55,7 +55,6 @@ def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
 #
 # upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
 
-
 _COMPARISONS = (">=", "<=", ">", "<", "!")
 
 
@@ -120,7 +119,6 @@ def _bare(key: str) -> str:
 #
 # upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
 # pkg/engine/context/mock_context.go
-
 
 _INVALID = "policy contains invalid variables: "
 _CALL = r"([a-z_0-9]+\()[^{}]"
@@ -334,7 +332,6 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 #
 # Source of the rules: upstream pkg/validation/policy/background.go
 
-
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BACKGROUND = (
     "only select variables are allowed in background mode. Set spec.background=false to disable"
@@ -397,7 +394,6 @@ def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
 # Rules that run when their policy changes know no request.
 #
 # upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
-
 
 _ON_UPDATE = (
     "only select variables are allowed in on policy update. Set"
