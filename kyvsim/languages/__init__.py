@@ -224,9 +224,6 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
 
 
-# The fields that policies of all languages refer to, and the values that they write for them.
-
-
 def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
     """Return the fields that a policy refers to, and values; a namespaced one has its own."""
     module, _, name = kinds_of(policy).references.rpartition(".")

@@ -165,8 +165,6 @@ def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> 
         notes.note(about, ("metadata", "labels", one["key"]), one.get("values") or ())
 
 
-# What expressions in CEL mention: the fields that they select, the constants beside them.
-
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
 _LOGICAL = frozenset({"_&&_", "_||_", "!_"})

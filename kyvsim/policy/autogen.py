@@ -72,9 +72,6 @@ def contains_pod(kinds: Sequence[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-# The sections of derived rules.
-
-
 def _nested(part: Json, template: PodTemplate) -> Json:
     """Return a pattern or patch for a Pod as one for what has the Pod."""
     return {"spec": {template.field: part}}

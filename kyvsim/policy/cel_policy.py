@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeVar
 from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.policy.read import read_each, read_text, texts_of
 
-# Nodes.
-
 
 class CelExpression(NamedTuple):
     """An expression in CEL with what a failure says."""

@@ -42,9 +42,6 @@ def read_each(
     return tuple(read(one, (*path, index)) for index, one in enumerate(data))
 
 
-# Conditions.
-
-
 def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
     """Return a block of conditions, None where there is none.
 
@@ -97,9 +94,6 @@ def _condition(data: Mapping[str, Json], path: Path) -> tree.Condition:
     return tree.Condition(path, data.get("key"), operator, data.get("value"), message)
 
 
-# Match and exclude blocks.
-
-
 def read_match(data: Json, path: Path) -> tree.MatchBlock:
     """Return a match or exclude block, empty where there is none."""
     block = data if data.__class__ is dict else {}
@@ -141,9 +135,6 @@ def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
         cluster_roles=read_texts(data.get("clusterRoles")),
         subjects=read_each(data.get("subjects"), (*path, "subjects"), subject),
     )
-
-
-# Patterns and patches.
 
 
 def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | None:
@@ -194,9 +185,6 @@ def pattern_map(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.
     return tree.PatternMap(path, data, tuple(entries), frozenset(anchors))
 
 
-# Context entries.
-
-
 def read_context(data: Json, path: Path) -> tuple[tree.ContextEntry, ...]:
     """Return the entries of a `context` list. The schema requires one source for each."""
 
@@ -235,9 +223,6 @@ CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.Con
     )
 )
 """The fields that a context entry may have besides its name, one of them in each entry."""
-
-
-# Validation.
 
 
 def read_deny(data: Json, path: Path) -> tree.Deny | None:

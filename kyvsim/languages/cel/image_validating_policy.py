@@ -55,11 +55,6 @@ from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
 from kyvsim.policy.cel_policy import ImageReference
 
-# `matchImageReferences`: which images a policy is about.
-#
-# Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go),
-# pkg/cel/matching/image.go.
-
 
 def compile_references(
     nodes: Iterable[ImageReference], compiler: Compiler

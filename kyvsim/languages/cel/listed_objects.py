@@ -105,11 +105,6 @@ def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
     return ""
 
 
-# Triggers that are there already, as lists of the kinds in `matchConstraints` have them.
-#
-# Source of the rules: upstream pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
-
-
 def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Json]:
     """Give the objects that the constraints of a policy name; `kinds` are custom ones.
 

@@ -91,11 +91,6 @@ def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
     return Diagnostic("KV152", Severity.ERROR, text, payload.document.locate(error.path))
 
 
-# ValidatingPolicies of modes HTTP and Envoy: validations that decide on a request, in turn.
-#
-# Source of the rules: upstream kyverno-authz pkg/engine/compiler, and cmd/cli/kubectl-
-# kyverno/processor/authz_processor.go for the results.
-
 _UNDECIDED = skipped("request does not match")
 
 

@@ -11,9 +11,7 @@ from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.rule import fixed_generation, status_rule, text_of_section, text_without
 
-# Warnings about policies that are admitted.
-#
-# Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
+# upstream: pkg/validation/policy/validate.go, pkg/deprecations.
 _EXCLUDED = (
     "Policies that match Pods apply to all Pods including those created and managed by controllers "
     "excluded from autogen. Use preconditions to exclude the Pods managed by controllers which are "
@@ -109,9 +107,7 @@ def _deprecated_operators(rule: Rule) -> Iterator[str]:
             )
 
 
-# Which changes of a generate rule are allowed, so that generated objects are not orphaned.
-#
-# Source of the rules and texts: upstream pkg/validation/policy/generate.go.
+# upstream: pkg/validation/policy/generate.go.
 
 STALE_TARGETS = "changes in the generate rule pattern could result in stale targets"
 _FIXED = "changes of immutable fields of a rule spec in a generate rule is disallowed"

@@ -264,8 +264,6 @@ def _compile_body(
     return rule_type.compile(context)
 
 
-# Rules that report their outcomes for coverage: as a whole, and in each form of autogen.
-
 _CompiledRules: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
 """Compiled rules, one for each phase, by the rule that they were made from."""
 

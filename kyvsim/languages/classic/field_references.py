@@ -50,8 +50,6 @@ from kyvsim.policy.rule import (
 )
 from kyvsim.policy.visit import texts
 
-# What queries in JMESPath mention: the fields that they read, the constants beside them.
-
 _ROOT = FieldValues(((),))
 """All that a rule knows."""
 _WORD = "x"
@@ -197,8 +195,6 @@ class _QueryReader:
     )
 
 
-# The fields of Pods that a `podSecurity` block checks, and the values that decide there.
-
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 """Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
 _EACH = "each."
@@ -300,8 +296,6 @@ def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
                 steps += (Segment.ELEMENT,) if name.endswith("[]") else ()
             yield tuple(steps), values
 
-
-# What rules refer to.
 
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
@@ -550,8 +544,6 @@ class NodeReader:
     )
     """By class of nodes: all of them, so that none is forgotten."""
 
-
-# What expressions of rules read, as far as their source shows.
 
 _OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
 

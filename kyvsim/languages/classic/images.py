@@ -26,10 +26,6 @@ def image_fits(image: str, patterns: Iterable[str]) -> bool:
     return any(matches(pattern, image) for pattern in patterns)
 
 
-# The images in an object: of containers, or from where `imageExtractors` point.
-#
-# Source of the rules: upstream pkg/utils/api/image.go
-
 Images: TypeAlias = dict[str, dict[str, Json]]
 """By group and name: registry, path, tag, digest, reference and jsonPointer."""
 
@@ -112,10 +108,6 @@ def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, 
         raise QueryError(f"failed to extract images: invalid image '{image}' ({error})") from error
 
 
-# Which images of an object the entries of a rule name.
-#
-# Source of the rules: upstream pkg/engine/utils/image.go
-
 Image: TypeAlias = Mapping[str, Json]
 
 
@@ -144,9 +136,7 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     return concerns
 
 
-# Attestors: whose signatures an image needs, and whether recorded signatures are theirs.
-#
-# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestorSet`,
+# upstream: pkg/engine/internal/imageverifier.go (`verifyAttestorSet`,
 # `buildCosignVerifier`)
 
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
@@ -253,9 +243,7 @@ def _same(expected: str, given: str) -> bool:
     return bool(expected) and "".join(expected.split()) == "".join(given.split())
 
 
-# Attestations: statements about an image that a rule requires, and the conditions on them.
-#
-# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestations`)
+# upstream: pkg/engine/internal/imageverifier.go (`verifyAttestations`)
 
 Conditions = Callable[[JSONContext], ConditionsResult]
 

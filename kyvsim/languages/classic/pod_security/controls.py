@@ -10,8 +10,6 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 
-# What checks look at, a Pod, and what they find: fields with values that are forbidden.
-
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -88,8 +86,6 @@ def settings(
             yield f"{container.path}.securityContext.{option}", found, container
 
 
-# AppArmor profiles: not unconfined, in fields and in annotations.
-
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 """How annotations begin that name the profile of a container."""
 APP_ARMOR_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
@@ -117,8 +113,6 @@ def app_armor(pod: CheckedPod) -> Violation | None:
     reason = "forbidden AppArmor profiles" if several else "forbidden AppArmor profile"
     return Violation(reason, (*fields, *annotations))
 
-
-# Linux capabilities that containers add and drop.
 
 DEFAULT_CAPABILITIES = frozenset((
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
@@ -162,8 +156,6 @@ def _listed(container: PodContainer, action: str) -> tuple[str, ...]:
 def _path(container: PodContainer, action: str) -> str:
     return f"{container.path}.securityContext.capabilities.{action}"
 
-
-# What the node shares: namespaces, ports, paths, and hosts that probes call.
 
 HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -215,8 +207,6 @@ def host_probes(pod: CheckedPod) -> Violation | None:
     return None
 
 
-# Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
-
 DEFAULT_PROC_MOUNT = "Default"
 
 
@@ -262,8 +252,6 @@ def privilege_escalation(pod: CheckedPod) -> Violation | None:
             findings.append(ForbiddenField(path, allowed, container))
     return violation("allowPrivilegeEscalation != false", findings)
 
-
-# Seccomp profiles: not unconfined.
 
 _REASON = "seccompProfile"
 SECCOMP_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
@@ -311,8 +299,6 @@ def _bad_profiles(pod: CheckedPod) -> list[ForbiddenField]:
     ]
 
 
-# SELinux options: types for containers only, no user and no role.
-
 SELINUX_FIELDS = ("type", "user", "role")
 
 
@@ -331,9 +317,6 @@ def selinux(types: frozenset[str]) -> PodCheck:
     return check
 
 
-# Kernel parameters: only those that a Pod has for itself.
-
-
 def sysctls(safe: frozenset[str]) -> PodCheck:
     """Return the check that allows these parameters."""
 
@@ -346,9 +329,6 @@ def sysctls(safe: frozenset[str]) -> PodCheck:
         return violation("forbidden sysctls", findings)
 
     return check
-
-
-# Users that containers run as: not root.
 
 
 def run_as_non_root(pod: CheckedPod) -> Violation | None:
@@ -380,8 +360,6 @@ def run_as_user(pod: CheckedPod) -> Violation | None:
     ]
     return violation("runAsUser=0", findings)
 
-
-# Volumes of the kinds that a restricted Pod may have.
 
 RESTRICTED_VOLUMES = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",

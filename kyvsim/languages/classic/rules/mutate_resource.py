@@ -23,8 +23,6 @@ from kyvsim.policy.read import pattern_node
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Pattern
 
-# From the patch fields of a mutate block to a function on objects.
-
 Patcher: TypeAlias = Callable[[Json], Json]
 """Returns the patched object, or the very object it was given where nothing changes.
 

@@ -171,8 +171,6 @@ def _image(container: PodContainer) -> str:
         return container.name
 
 
-# The results of controls, for `explain`.
-
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
 _EXCUSED = "excluded by the rule or an exception"
 

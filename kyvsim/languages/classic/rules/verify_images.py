@@ -153,9 +153,6 @@ def _at(node: Json, pointer: str) -> Json:
     return node
 
 
-# Image data of the values file; missing data is an error that names it.
-
-
 class _NotRecordedError(Exception):
     """Something about an image that only a registry knows."""
 

@@ -17,8 +17,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter
 
-# Match and exclude blocks: selectors, names, subjects and roles are well formed.
-#
 # upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
 
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
@@ -114,8 +112,6 @@ def _selector_problem(selector: Mapping[str, Json]) -> str:
     return selector_problem({**selector, "matchLabels": dict(sorted(labels.items()))})
 
 
-# A match block selects something, in one form only.
-#
 # upstream: pkg/validation/policy/validate.go, validateResources
 
 
@@ -132,8 +128,6 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error(subject.rule.tree.match.path, "KV142", text)
 
 
-# The exclude block does not take away all that the match block selects.
-#
 # upstream: api/kyverno/v1/rule_types.go, ValidateMatchExcludeConflict
 
 
@@ -205,8 +199,6 @@ def _selects_all(selected: Mapping[str, Json] | None, removed: Mapping[str, Json
     return bool(own) and all(labels.get(name) == value for name, value in own.items())
 
 
-# Kinds in match and exclude blocks: when `*` is allowed, and that there are any.
-#
 # Source of the rules: upstream pkg/validation/policy/validate.go
 
 _ONLY_METADATA = (

@@ -111,8 +111,6 @@ def check_modes(policy: Policy) -> Iterator[Diagnostic]:
             return
 
 
-# Failure actions by namespace do not contradict each other.
-#
 # upstream: pkg/validation/policy/validate.go, validateNamespaces
 
 

@@ -28,8 +28,6 @@ from kyvsim.yaml.text import load_one
 if TYPE_CHECKING:
     from kyvsim.policy.rule import JsonPatch
 
-# Mutate and validate rules have one body of each kind they may have.
-#
 # upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
 
 _ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
@@ -120,8 +118,6 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
             yield validation_error(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
 
 
-# Every rule has a name of its own and does exactly one thing.
-#
 # upstream: api/kyverno/v1/rule_types.go, spec_types.go
 
 
@@ -157,8 +153,6 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error((*tree.path, "imageExtractors"), "KV121", text)
 
 
-# Anchors in patterns are of a supported kind, and existence anchors hold a list.
-#
 # upstream: pkg/policy/common/validate_pattern.go, pkg/policy/validate/validate.go
 
 
@@ -209,8 +203,6 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
     return ""
 
 
-# JSON patches: operations that exist, paths that begin at the root, values where needed.
-#
 # upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
 
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
@@ -260,8 +252,6 @@ def _operation_problem(operation: Json) -> str | None:
     return None if path.startswith("/") else path
 
 
-# Parts of a rule that may hold no variables at all.
-#
 # upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
 
 _INVALID = "policy contains invalid variables: "
@@ -286,8 +276,6 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield subject.error(image.path, "KV111", _INVALID + text)
 
 
-# Labels and annotations in patterns and patches are text.
-#
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
 
 _TEXT_ONLY = (
@@ -313,8 +301,6 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                         yield subject.error(entry.path, "KV141", _TEXT_ONLY)
 
 
-# A namespaced policy mutates existing resources of its own namespace only.
-#
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace
 
 

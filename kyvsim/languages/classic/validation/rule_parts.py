@@ -153,8 +153,6 @@ def syntax_problem(expression: str) -> str:
     return ""
 
 
-# Preconditions and deny conditions are complete and use operators that exist.
-#
 # Source of the rules: upstream pkg/validation/policy/validate.go
 
 _REQUESTS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -282,8 +280,6 @@ def _request_problem(value: Json) -> tuple[str, str]:
     return "", ""
 
 
-# Context entries have a free name and a source that is complete.
-#
 # upstream: pkg/validation/policy/validate.go, validateRuleContext
 
 _RESERVED = (

@@ -51,8 +51,6 @@ def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
                 yield problem, path
 
 
-# Every `$( )` reference in a rule leads to a text of the same rule.
-#
 # upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
 
 _COMPARISONS = (">=", "<=", ">", "<", "!")
@@ -115,8 +113,6 @@ def _bare(key: str) -> str:
     return (anchor.key if anchor else key).replace("/", "\\/")
 
 
-# Variables name something that will exist: the request, a function's result, a context entry.
-#
 # upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
 # pkg/engine/context/mock_context.go
 
@@ -307,8 +303,6 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     return f'variable {bare} must match regex "{allowed.form}" or patterns [{listed}]'
 
 
-# Variables of loops are used inside of loops only.
-#
 # upstream: pkg/engine/variables/vars.go, validateElementInForEach
 
 
@@ -328,8 +322,6 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 yield subject.error((*subject.rule.path, *path), "KV134", message)
 
 
-# In background mode rules may not read who sends a request.
-#
 # Source of the rules: upstream pkg/validation/policy/background.go
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -391,8 +383,6 @@ def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
                 yield path, found[2]
 
 
-# Rules that run when their policy changes know no request.
-#
 # upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
 
 _ON_UPDATE = (
