@@ -26,9 +26,6 @@ from kyvsim.model.simulation import FailureCause
 from kyvsim.policy.rule import ForEachGeneration, Generate, GenerateTarget, PolicyNode, RuleNode
 
 _LABEL = "generate.kyverno.io/"
-_SERVER_FIELDS = frozenset(
-    {"uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"}
-)
 
 
 class GenerateError(Exception):
@@ -88,23 +85,19 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
             raise SourceMissingError(f"source resource {'/'.join(place)} not found")
         yield from_source(source, target)
     elif (pattern.get("cloneList") or {}).get("kinds"):
-        yield from _listed_copies(pattern, sources)
+        # Copies of the sources that `cloneList` selects, under their own names.
+        clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
+        selects = compile_selector(clones["selector"]) if clones.get("selector") else None
+        for text in clones["kinds"]:
+            group, version, kind, _ = parse_kind_selector(text)
+            api_version = version if group == "*" else f"{group}/{version}"
+            for source in sources.list(api_version, kind, clones.get("namespace") or ""):
+                key = object_key(source)
+                if key.namespace != namespace and not (selects and not selects(labels(source))):
+                    yield from_source(source, ObjectKey(api_version, kind, namespace, key.name))
     else:
         data = pattern.get("data")
         yield from_data({} if data is None else data, downstream_of(pattern))
-
-
-def _listed_copies(pattern: Json, sources: Sources) -> Iterator[Json]:
-    """Give copies of the sources that `cloneList` selects, under their own names."""
-    clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
-    selects = compile_selector(clones["selector"]) if clones.get("selector") else None
-    for text in clones["kinds"]:
-        group, version, kind, _ = parse_kind_selector(text)
-        api_version = version if group == "*" else f"{group}/{version}"
-        for source in sources.list(api_version, kind, clones.get("namespace") or ""):
-            key = object_key(source)
-            if key.namespace != namespace and not (selects and not selects(labels(source))):
-                yield from_source(source, ObjectKey(api_version, kind, namespace, key.name))
 
 
 def from_data(data: Json, target: ObjectKey) -> Json:
@@ -118,9 +111,9 @@ def from_source(source: Json, target: ObjectKey) -> Json:
     """Return a copy of `source` named as the target is, marked with where it came from."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
-    dropped = _SERVER_FIELDS
+    dropped = ["uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"]
     if key.namespace != target.namespace:
-        dropped |= {"ownerReferences"}
+        dropped.append("ownerReferences")
     meta = {name: value for name, value in metadata(source).items() if name not in dropped}
     meta["labels"] = {
         **labels(source),
@@ -143,27 +136,6 @@ def _named(data: Json, target: ObjectKey) -> Json:
             meta.pop(field, None)
     kind = text_field(data, "kind") or target.kind
     return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
-
-
-def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json], list[str]]:
-    """Return the generated objects, and a sentence for each that was generated more than once.
-
-    What an element of a loop makes is there for those after it: it is brought into line with
-    the later one where the rule synchronizes, and left unchanged if not.
-    """
-    found: dict[ObjectKey, Json] = {}
-    again: list[str] = []
-    which = "last" if last_counts else "first"
-    for one in made:
-        key = object_key(one)
-        if key in found:
-            again.append(
-                f"{key.title} is generated more than once by this rule: the {which} one "
-                "takes effect"
-            )
-        if last_counts or key not in found:
-            found[key] = one
-    return list(found.values()), again
 
 
 def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
@@ -259,7 +231,7 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     """
     generate = _generate_of(context)
     if generate.foreach:
-        loops = [_compile_loop(context, *numbered) for numbered in enumerate(generate.foreach)]
+        loops = [_compile_loop(context, *one) for one in enumerate(generate.foreach)]
         return lambda scope: (found for loop in loops for found in loop(scope))
     make = _compile_set(context, generate.target)
     return lambda scope: (make(scope, ""),)
@@ -273,12 +245,10 @@ def _generate_of(context: RuleContext) -> Generate:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) -> GeneratedSets:
-    trace = context.trace.to(loop.path)
-    list_of = compile_list(loop.list, context.system, trace)
-    elements_of = compile_elements(loop.context, 0, context.system, trace)
-    preconditions = compile_conditions(
-        loop.preconditions, context.system, trace.at("preconditions")
-    )
+    system, trace = context.system, context.trace.to(loop.path)
+    list_of = compile_list(loop.list, system, trace)
+    elements_of = compile_elements(loop.context, 0, system, trace)
+    preconditions = compile_conditions(loop.preconditions, system, trace.at("preconditions"))
     make = _compile_set(context, loop.target, preconditions)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
@@ -314,8 +284,23 @@ def _compile(context: RuleContext) -> CompiledBody:
         if copies_all and not made:
             note = "nothing is generated: `cloneList` matches no objects"
             return Outcome(RuleStatus.PASS, "", note=note)
-        kept, again = one_of_each(made, last_counts=synchronizes)
-        owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
+        # What an element of a loop makes is there for those after it: it is brought into line with
+        # the later one where the rule synchronizes, and left unchanged if not.
+        kept: dict[ObjectKey, Json] = {}
+        again: list[str] = []
+        which = "last" if synchronizes else "first"
+        for one in made:
+            key = object_key(one)
+            if key in kept:
+                again.append(
+                    f"{key.title} is generated more than once by this rule: the {which} one "
+                    "takes effect"
+                )
+            if synchronizes or key not in kept:
+                kept[key] = one
+        owned = tuple(
+            with_owner_labels(one, context.policy, context.rule, trigger) for one in kept.values()
+        )
         note = "; ".join((*again, *(text for one in owned for text in name_problems(one))))
         return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
@@ -361,6 +346,5 @@ def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePatter
     )
 
 
-_MADE = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
-
-RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _MADE)
+_ENDS = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
+RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _ENDS)

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go an
 pkg/clients/dclient/helpers.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
@@ -23,7 +23,7 @@ from kyvsim.model.background import MutationTarget
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.policy.rule import MutateTarget, PolicyNode, RuleNode
+from kyvsim.policy.rule import PolicyNode, RuleNode
 
 
 def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
@@ -36,17 +36,34 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
     # Of a subresource the fake API upstream gives the whole object; so it is patched here.
     kind = (selector.get("kind") or "").partition("/")[0]
     api_version, name = (selector.get(key) or "" for key in ("apiVersion", "name"))
-    given = list(dict.fromkeys(_matching_kinds(api_version, kind, cluster.kinds())))
+    group = split_api_version(api_version)[0]
+    is_fixed = api_version and not has_wildcard(api_version)
+    given: list[tuple[str, str]] = []
+    for known_version, known_kind in cluster.kinds():
+        # Objects are read in the version that the target names.
+        if not matches(kind, known_kind):
+            continue
+        if matches(api_version, known_version):
+            given.append((known_version, known_kind))
+        elif is_fixed and split_api_version(known_version)[0] == group:
+            given.append((api_version, known_kind))
+    given = list(dict.fromkeys(given))
     if name and namespace and not has_wildcard(name + namespace):
         found = [cluster.get(*pair, namespace, name) for pair in given]
         if None in found or not found:
-            group = split_api_version(api_version)[0]
             resource = ".".join(filter(None, (plural(group, kind), group)))
             raise LookupError(f'{resource} "{name}" not found')
         return found
     if not given:
         raise LookupError("not found")
-    selects = compile_selector(_without_wildcards(selector.get("selector") or {}))
+    # Wildcards are literal label values, as in the API.
+    chosen = selector.get("selector") or {}
+    equal = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in (chosen.get("matchLabels") or {}).items()
+    ]
+    expressions = [*equal, *(chosen.get("matchExpressions") or ())]
+    selects = compile_selector({"matchExpressions": expressions})
     return [
         obj
         for pair in given
@@ -55,30 +72,6 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
         and (not name or matches(name, object_key(obj).name))
         and selects(labels(obj))
     ]
-
-
-def _matching_kinds(
-    api_version: str, kind: str, kinds: Iterable[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    """Give apiVersion and kind of what a target means; objects are read in the version it names."""
-    group = split_api_version(api_version)[0]
-    is_fixed = api_version and not has_wildcard(api_version)
-    for known_version, known_kind in kinds:
-        if not matches(kind, known_kind):
-            continue
-        if matches(api_version, known_version):
-            yield known_version, known_kind
-        elif is_fixed and split_api_version(known_version)[0] == group:
-            yield api_version, known_kind
-
-
-def _without_wildcards(selector: Mapping[str, Json]) -> Json:
-    """Return a selector in which wildcards are literal label values, as in the API."""
-    equal = [
-        {"key": key, "operator": "In", "values": [value]}
-        for key, value in (selector.get("matchLabels") or {}).items()
-    ]
-    return {"matchExpressions": [*equal, *(selector.get("matchExpressions") or ())]}
 
 
 class _CompiledTarget(NamedTuple):
@@ -128,13 +121,10 @@ def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, J
     return patch_target
 
 
-def _targets(rule: RuleNode) -> tuple[MutateTarget, ...]:
-    return (rule.mutate and rule.mutate.targets) or ()
-
-
 def _compile(context: RuleContext) -> CompiledBody:
     system, targets = context.system, []
-    for target in _targets(context.rule.tree):
+    mutate = context.rule.tree.mutate
+    for target in (mutate and mutate.targets) or ():
         trace = context.trace.to(target.path)
         targets.append(
             _CompiledTarget(
@@ -157,7 +147,16 @@ def _compile(context: RuleContext) -> CompiledBody:
             # target before is not there.
             seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
-            patched = _unmet(target, scope) or patch(scope, evaluation, obj)
+            patched = None
+            if target.preconditions is not None:
+                try:
+                    result = target.preconditions(scope)
+                except ConditionError as error:
+                    patched = errored("failed to evaluate preconditions", error)
+                else:
+                    texts = ("preconditions not met", result.messages)
+                    patched = None if result.met else skipped("; ".join(filter(None, texts)))
+            patched = patched or patch(scope, evaluation, obj)
             changes: tuple[PatchedTarget, ...] = ()
             if patched.status is RuleStatus.PASS:
                 after, part = patched.object, target.subresource
@@ -172,25 +171,13 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _unmet(target: _CompiledTarget, scope: JSONContext) -> Outcome | None:
-    if target.preconditions is None:
-        return None
-    try:
-        result = target.preconditions(scope)
-    except ConditionError as error:
-        return errored("failed to evaluate preconditions", error)
-    if result.met:
-        return None
-    return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
-
-
 def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
     on_update = rule.mutate and rule.mutate.mutate_existing_on_policy_update
     of_policy = policy.mutate_existing_on_policy_update
     return facts._replace(
         targets=tuple(
             MutationTarget(one.api_version, one.kind, one.namespace, one.name)
-            for one in _targets(rule)
+            for one in (rule.mutate and rule.mutate.targets) or ()
         ),
         spares_triggers=True,
         mutates_on_update=on_update is True,
