@@ -148,7 +148,7 @@ def language_of(policy: Policy) -> Language:
     return language_at(_BY_KIND[policy.kind].language)
 
 
-def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
+def _read(data: object, document: Document) -> tuple[Policy, Diagnostics]:
     return language_at(_BY_KIND[text_field(data, "kind")].language).read(data, document)
 
 

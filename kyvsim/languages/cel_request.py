@@ -12,7 +12,7 @@ from kyvsim.cel.kubernetes import authorizer_values
 from kyvsim.cel.libraries.admission import AccessQuery, Answer, Authorizer, ResourceCheck
 from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
@@ -25,7 +25,9 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
     return review_request(request, resource, _namespace(request))
 
 
-def review_request(request: AdmissionRequest, resource: Json, namespace: str) -> dict[str, Json]:
+def review_request(
+    request: AdmissionRequest, resource: KubernetesObject, namespace: str
+) -> dict[str, Json]:
     """Return a request as API servers send it for review, without its objects."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)

@@ -127,7 +127,7 @@ def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool
     return compile_selector(selector), ""
 
 
-def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
+def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, object]], bool]) -> bool:
     """Return whether a selector takes the request's namespace; objects outside of any fit."""
     if facts.object_kind == "Namespace" and not facts.group:
         return fits(facts.labels)

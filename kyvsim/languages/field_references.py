@@ -87,7 +87,7 @@ class ReferenceCollector:
         self._alike: list[tuple[FieldPath, FieldPath]] = []
         """Paths that are held against each other: what is written for one is for the other, too."""
 
-    def note(self, about: Subject, path: FieldPath, values: Iterable[Json] = ()) -> None:
+    def note(self, about: Subject, path: FieldPath, values: Iterable[object] = ()) -> None:
         """Take a place and values for it."""
         known = self._values.setdefault((about, path), {})
         for value in values:
@@ -98,7 +98,7 @@ class ReferenceCollector:
         self.hold(reading, reading.values)
         return reading
 
-    def hold(self, reading: FieldValues, values: Iterable[Json]) -> None:
+    def hold(self, reading: FieldValues, values: Iterable[object]) -> None:
         """Take values that are held against what a reading comes to."""
         held = tuple(values)
         for path in reading.paths:
@@ -155,7 +155,7 @@ def _subject_of(path: FieldPath) -> tuple[Subject, FieldPath] | None:
     return None if about is None else (about, tuple(rest))
 
 
-def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> None:
+def read_selector(selector: object, about: Subject, notes: ReferenceCollector) -> None:
     """Record the labels of a selector."""
     if selector.__class__ is not dict:
         return

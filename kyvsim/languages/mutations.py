@@ -33,7 +33,7 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
@@ -56,7 +56,7 @@ class MutationError(Exception):
     """An object that cannot be changed as an expression wants; the text is upstream's."""
 
 
-Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+Mutation: TypeAlias = Callable[[Sequence[object], Json], Json]
 """Gives an object as a mutation leaves it; raises EvaluationError or MutationError."""
 
 
@@ -75,7 +75,7 @@ def compile_mutation(
     if patches:
         return lambda values, obj: patch_object(expression.value(values), obj)
 
-    def merge(values: Sequence[Any], obj: Json) -> Json:
+    def merge(values: Sequence[object], obj: KubernetesObject) -> Json:
         value = expression.value(values)
         _check_types(value)
         try:
@@ -91,7 +91,7 @@ def with_whole_results(mutation: Mutation) -> Mutation:
     return lambda values, obj: with_whole_numbers(mutation(values, obj))
 
 
-def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
+def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject) -> Json:
     """Return an object changed by a JSON patch that an expression gave; raises MutationError.
 
     Where a `test` of the patch fails, the object stays as it is.
@@ -121,7 +121,7 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
     return patched
 
 
-def _unread(value: Json, wanted: str) -> MutationError:
+def _unread(value: object, wanted: str) -> MutationError:
     return MutationError(
         "Internal error occurred: couldn't get version/kind; json parse error: json: "
         f"cannot unmarshal {json_kind(value)} into Go {wanted}"
@@ -134,11 +134,11 @@ def _check_types(value: ObjectValue) -> None:
         raise MutationError("type mismatch: " + "\n".join(found))
 
 
-def _fields(value: dict[str, Any]) -> dict[str, Json]:
+def _fields(value: dict[str, object]) -> dict[str, Json]:
     return {name: _field(one) for name, one in value.items()}
 
 
-def _field(value: Any) -> Json:
+def _field(value: object) -> Json:
     """Return the value of a field: lists and maps are converted as deep as upstream does."""
     if value.__class__ is MadeList:
         return [_element(one) for one in value]
@@ -192,7 +192,7 @@ def _foreign(value: Any) -> Foreign:
     return Foreign(type_name(value), show_value(value), show_value(value))
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return quote(value) if value.__class__ is str else show_value(value)
 
 
@@ -212,7 +212,7 @@ def _operation(written: JsonPatchOperation) -> PatchOperation:
     )
 
 
-def _json(value: Any) -> Json:
+def _json(value: object) -> Json:
     if isinstance(value, ObjectValue):
         _check_types(value)
     try:

@@ -72,12 +72,12 @@ def contains_pod(kinds: Sequence[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-def _nested(part: Json, template: PodTemplate) -> Json:
+def _nested(part: object, template: PodTemplate) -> Json:
     """Return a pattern or patch for a Pod as one for what has the Pod."""
     return {"spec": {template.field: part}}
 
 
-def _without_empty_groups(conditions: Json) -> Json:
+def _without_empty_groups(conditions: object) -> Json:
     """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
 
     Upstream writes a rule as JSON to change it, and a list of nothing is left out then. So an empty
@@ -286,7 +286,7 @@ def _with_matches(
 
 
 def _wrapped(
-    data: Mapping[str, Json], written: Mapping[str, Json], prefix: str, template: PodTemplate
+    data: Mapping[str, object], written: Mapping[str, object], prefix: str, template: PodTemplate
 ) -> dict[str, Json]:
     """Return a rule with its body moved into the Pod template; what was moved can be again."""
     kept = {field: data[field] for field in _KEPT if data.get(field)}
@@ -296,7 +296,7 @@ def _wrapped(
     return {"name": f"{prefix}-{written['name']}"[:_LONGEST_NAME], **kept, **section}
 
 
-def with_expressions(data: dict[str, Json], template: PodTemplate) -> dict[str, Json]:
+def with_expressions(data: dict[str, object], template: PodTemplate) -> dict[str, Json]:
     """Return a rule with expressions that read the Pod changed to read the template.
 
     upstream replaces text in the rule's JSON form, without a look at word boundaries.

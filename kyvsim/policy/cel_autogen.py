@@ -51,7 +51,7 @@ def mutation_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
 
 
 def _variants(
-    spec: CelPolicyNode, rewrite: Callable[[Mapping[str, Json], str], Mapping[str, Json]]
+    spec: CelPolicyNode, rewrite: Callable[[Mapping[str, object], str], Mapping[str, object]]
 ) -> Iterator[PolicyVariant]:
     """Yield variants; `rewrite` takes the path of the template to what the controllers have."""
     constraints = spec.match_constraints
@@ -93,7 +93,7 @@ def is_about_pods(constraints: MatchConstraints | None) -> bool:
     return not is_narrowed and names == (("",), ("v1",), ("pods",), ())
 
 
-def _replaced(value: Json, template: str) -> Json:
+def _replaced(value: object, template: str) -> Json:
     if value.__class__ is str:
         return _OF_PODS.sub(rf"\1.{template}.\2", value)
     if value.__class__ is list:

@@ -347,10 +347,10 @@ _Node = TypeVar("_Node")
 
 
 def _each(
-    data: Mapping[str, Json],
+    data: Mapping[str, object],
     field: str,
     path: Path,
-    read: Callable[[Mapping[str, Json], Path], _Node],
+    read: Callable[[Mapping[str, object], Path], _Node],
 ) -> tuple[_Node, ...]:
     return read_each(data.get(field), (*path, field), read) or ()
 
@@ -359,7 +359,7 @@ def _texts(data: Mapping[str, Json], field: str) -> tuple[str, ...]:
     return tuple(data.get(field) or ())
 
 
-def _child(data: Mapping[str, Json], *fields: str) -> Json:
+def _child(data: Mapping[str, object], *fields: str) -> Json:
     found: Json = data
     for field in fields:
         found = (found or {}).get(field)
@@ -428,7 +428,7 @@ def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPoli
     )
 
 
-def read_binding(spec: Mapping[str, Json], path: Path = ("spec",)) -> BindingNode:
+def read_binding(spec: Mapping[str, object], path: Path = ("spec",)) -> BindingNode:
     """Return the specification of a binding of an admission policy."""
     return BindingNode(
         path,
@@ -458,7 +458,7 @@ def read_match_constraints(
     )
 
 
-def _resource_rule(data: Mapping[str, Json], path: Path) -> ResourceRule:
+def _resource_rule(data: Mapping[str, object], path: Path) -> ResourceRule:
     return ResourceRule(
         path,
         api_groups=_texts(data, "apiGroups"),
@@ -470,7 +470,7 @@ def _resource_rule(data: Mapping[str, Json], path: Path) -> ResourceRule:
     )
 
 
-def _mutation(data: Mapping[str, Json], path: Path) -> Mutation:
+def _mutation(data: Mapping[str, object], path: Path) -> Mutation:
     found = {
         field: text_field(data[field], "expression")
         for field in _PATCH_FIELDS.values()
@@ -498,7 +498,7 @@ _ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
 """What an expression may give: its name, the field that errors show, and the way on from there."""
 
 
-def _attestor(data: Mapping[str, Json], path: Path) -> CelAttestor:
+def _attestor(data: Mapping[str, object], path: Path) -> CelAttestor:
     found = tuple(
         AttestorExpression((*path, *shown, *rest, "expression"), part, text, _child(data, *shown))
         for part, shown, rest in _ATTESTOR_PARTS
@@ -540,7 +540,7 @@ def read_param_ref(data: Json, path: Path) -> ParamRef | None:
     )
 
 
-def _expression(data: Mapping[str, Json], path: Path) -> CelExpression:
+def _expression(data: Mapping[str, object], path: Path) -> CelExpression:
     return CelExpression(
         path, *texts_of(data, "expression", "message", "messageExpression", "reason")
     )
@@ -553,7 +553,7 @@ def read_expressions(data: Mapping[str, Json], field: str, path: Path) -> tuple[
 
 
 def read_named_expressions(
-    data: Mapping[str, Json], field: str, path: Path
+    data: Mapping[str, object], field: str, path: Path
 ) -> tuple[NamedExpression, ...]:
     """Return the variables, match conditions or audit annotations in a field."""
     names = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
@@ -562,7 +562,7 @@ def read_named_expressions(
     )
 
 
-def read_match_conditions(data: Json, path: Path) -> tuple[NamedExpression, ...]:
+def read_match_conditions(data: object, path: Path) -> tuple[NamedExpression, ...]:
     """Return match conditions, or the CEL preconditions of a rule."""
     *outer, field = path
     return read_named_expressions({str(field): data}, str(field), tuple(outer))

@@ -181,10 +181,10 @@ class ImageValidation(NamedTuple):
     deny: Deny | None
 
 
-def read_manifests(data: Mapping[str, Json], path: Path) -> Manifests:
+def read_manifests(data: Mapping[str, object], path: Path) -> Manifests:
     """Return the `manifests` block of a validate rule."""
 
-    def fields(one: Mapping[str, Json], place: Path) -> IgnoredFields:
+    def fields(one: Mapping[str, object], place: Path) -> IgnoredFields:
         objects = read_each(one.get("objects"), (*place, "objects"), _object) or ()
         return IgnoredFields(place, objects, read_texts(one.get("fields")) or ())
 
@@ -197,14 +197,14 @@ def read_manifests(data: Mapping[str, Json], path: Path) -> Manifests:
     )
 
 
-def _object(data: Mapping[str, Json], path: Path) -> ManifestObject:
+def _object(data: Mapping[str, object], path: Path) -> ManifestObject:
     return ManifestObject(path, *texts_of(data, "group", "version", "kind", "namespace", "name"))
 
 
-def read_image_extractors(data: Mapping[str, Json], path: Path) -> tuple[ImageExtractors, ...]:
+def read_image_extractors(data: Mapping[str, object], path: Path) -> tuple[ImageExtractors, ...]:
     """Return the `imageExtractors` of a rule."""
 
-    def extractor(one: Mapping[str, Json], place: Path) -> ImageExtractor:
+    def extractor(one: Mapping[str, object], place: Path) -> ImageExtractor:
         return ImageExtractor(place, *texts_of(one, "name", "path", "key", "value", "jmesPath"))
 
     return tuple(
@@ -213,7 +213,7 @@ def read_image_extractors(data: Mapping[str, Json], path: Path) -> tuple[ImageEx
     )
 
 
-def read_image_verifications(data: Json, path: Path) -> tuple[ImageVerification, ...] | None:
+def read_image_verifications(data: object, path: Path) -> tuple[ImageVerification, ...] | None:
     """Return the entries of `verifyImages`."""
     return read_each(data, path, read_image_verification)
 
@@ -225,7 +225,7 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     upstream: api/kyverno/v1/image_verification_types.go, Convert
     """
 
-    def attestation(one: Mapping[str, Json], place: Path) -> Attestation:
+    def attestation(one: Mapping[str, object], place: Path) -> Attestation:
         return Attestation(
             place,
             read_text(one, "name"),
@@ -275,7 +275,7 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     )
 
 
-def _attestor_sets(data: Mapping[str, Json], path: Path) -> tuple[AttestorSet, ...]:
+def _attestor_sets(data: Mapping[str, object], path: Path) -> tuple[AttestorSet, ...]:
     return read_each(data.get("attestors"), (*path, "attestors"), _attestor_set) or ()
 
 

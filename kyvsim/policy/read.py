@@ -17,13 +17,13 @@ from kyvsim.policy.anchors import parse_anchor
 _Node = TypeVar("_Node")
 
 
-def read_text(data: Mapping[str, Json], name: str) -> str:
+def read_text(data: Mapping[str, object], name: str) -> str:
     """Return the text of a field, "" for anything else."""
     value = data.get(name)
     return value if value.__class__ is str else ""
 
 
-def texts_of(data: Mapping[str, Json], *names: str) -> Iterator[str]:
+def texts_of(data: Mapping[str, object], *names: str) -> Iterator[str]:
     """Yield the texts of fields, as `read_text` reads them."""
     return (read_text(data, name) for name in names)
 
@@ -34,7 +34,7 @@ def read_texts(data: Json) -> tuple[str, ...] | None:
 
 
 def read_each(
-    data: Json, path: Path, read: Callable[[Mapping[str, Json], Path], _Node]
+    data: object, path: Path, read: Callable[[Mapping[str, object], Path], _Node]
 ) -> tuple[_Node, ...] | None:
     """Return the nodes of a list of maps, None where there is no list."""
     if data.__class__ is not list:
@@ -54,14 +54,14 @@ def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
     if problem:
         return tree.Conditions(path, (), is_list, problem)
 
-    def group(one: Mapping[str, Json], place: Path) -> tree.ConditionGroup:
+    def group(one: Mapping[str, object], place: Path) -> tree.ConditionGroup:
         return tree.ConditionGroup(
             place,
             read_each(one.get("any"), (*place, "any"), _condition),
             read_each(one.get("all"), (*place, "all"), _condition),
         )
 
-    def item(one: Mapping[str, Json], place: Path) -> tree.ConditionGroup:
+    def item(one: Mapping[str, object], place: Path) -> tree.ConditionGroup:
         # upstream reads the items of most lists as conditions, whatever else they have. One without
         # an operator is refused, or an error when it is evaluated.
         has_lists = "any" in one or "all" in one
@@ -73,7 +73,7 @@ def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
     return tree.Conditions(path, groups, is_list)
 
 
-def _problem_of_conditions(data: Json) -> str:
+def _problem_of_conditions(data: object) -> str:
     if data.__class__ is dict:
         lists = [data[name] for name in ("any", "all") if data.get(name) is not None]
     else:
@@ -89,12 +89,12 @@ def _problem_of_conditions(data: Json) -> str:
     return ""
 
 
-def _condition(data: Mapping[str, Json], path: Path) -> tree.Condition:
+def _condition(data: Mapping[str, object], path: Path) -> tree.Condition:
     operator, message = texts_of(data, "operator", "message")
     return tree.Condition(path, data.get("key"), operator, data.get("value"), message)
 
 
-def read_match(data: Json, path: Path) -> tree.MatchBlock:
+def read_match(data: object, path: Path) -> tree.MatchBlock:
     """Return a match or exclude block, empty where there is none."""
     block = data if data.__class__ is dict else {}
     return tree.MatchBlock(
@@ -105,18 +105,18 @@ def read_match(data: Json, path: Path) -> tree.MatchBlock:
     )
 
 
-def read_exclude(data: Mapping[str, Json], path: Path) -> tree.MatchBlock | None:
+def read_exclude(data: Mapping[str, object], path: Path) -> tree.MatchBlock | None:
     """Return an exclude block, None where there is none."""
     found = data.get("exclude")
     return None if found is None else read_match(found, (*path, "exclude"))
 
 
-def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
+def _filter(data: Mapping[str, object], path: Path) -> tree.ResourceFilter:
     resources = data.get("resources")
     if resources.__class__ is not dict:
         resources = {}
 
-    def subject(one: Mapping[str, Json], place: Path) -> tree.Subject:
+    def subject(one: Mapping[str, object], place: Path) -> tree.Subject:
         kind, name, namespace = texts_of(one, "kind", "name", "namespace")
         return tree.Subject(place, kind, name, namespace, one)
 
@@ -137,7 +137,7 @@ def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
     )
 
 
-def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | None:
+def read_pattern(data: object, path: Path, under: Path = ()) -> tree.Pattern | None:
     """Return a pattern or a strategic merge patch, None where there is none.
 
     `under` names the fields under which autogen put what is written at the path.
@@ -145,21 +145,21 @@ def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | Non
     return None if data is None else _pattern(data, path, under)
 
 
-def read_patterns(data: Json, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
+def read_patterns(data: object, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
     """Return the patterns of a list, None where there is no list."""
     return read_each(data, path, partial(_pattern, under=under))
 
 
-def _pattern(data: Json, path: Path, under: Path) -> tree.Pattern:
+def _pattern(data: object, path: Path, under: Path) -> tree.Pattern:
     return tree.Pattern(path, data, pattern_node(data, path, under), under)
 
 
-def with_data(pattern: tree.Pattern, data: Json) -> tree.Pattern:
+def with_data(pattern: tree.Pattern, data: object) -> tree.Pattern:
     """Return a pattern with other data, such as its own with the variables filled in."""
     return pattern if data is pattern.data else _pattern(data, pattern.path, pattern.under)
 
 
-def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
+def pattern_node(data: object, path: Path, under: Path = ()) -> tree.PatternNode:
     """Return the tree of a pattern, or of a part of one, as `read_pattern` reads it."""
     if data.__class__ is dict:
         return pattern_map(data, path, under)
@@ -171,7 +171,7 @@ def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
     return tree.PatternLeaf(path, data)
 
 
-def pattern_map(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.PatternMap:
+def pattern_map(data: Mapping[str, object], path: Path, under: Path = ()) -> tree.PatternMap:
     """Return the tree of a pattern that is a map, or of such a part of one."""
     entries: list[tree.PatternEntry] = []
     anchors: set[str] = set()
@@ -225,7 +225,7 @@ CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.Con
 """The fields that a context entry may have besides its name, one of them in each entry."""
 
 
-def read_deny(data: Json, path: Path) -> tree.Deny | None:
+def read_deny(data: object, path: Path) -> tree.Deny | None:
     """Return a `deny` block, None where there is none."""
     if data.__class__ is not dict:
         return None
@@ -240,10 +240,10 @@ def read_pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
     return tree.PodSecurity(path, read_text(data, "level"), read_text(data, "version"), exclude)
 
 
-def read_pod_security_exclusions(data: Json, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
+def read_pod_security_exclusions(data: object, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
     """Return the controls that a rule leaves out, or an exception."""
 
-    def exclusion(one: Mapping[str, Json], place: Path) -> tree.PodSecurityExclusion:
+    def exclusion(one: Mapping[str, object], place: Path) -> tree.PodSecurityExclusion:
         control, field = texts_of(one, "controlName", "restrictedField")
         images, values = (read_texts(one.get(name)) or () for name in ("images", "values"))
         return tree.PodSecurityExclusion(place, control, images, field, values)

@@ -284,7 +284,7 @@ READERS: Final[Mapping[str, str]] = MappingProxyType(
 """What reads a section whose nodes have a module of their own: the module and its function."""
 
 
-def _section(data: Mapping[str, Json], field: str, path: Path) -> Any:
+def _section(data: Mapping[str, object], field: str, path: Path) -> Any:
     """Return what the reader of a section returns, None where the field is missing."""
     if data.get(field) is None:
         return None
@@ -326,7 +326,7 @@ def read_overrides(data: Mapping[str, Json], field: str, path: Path) -> tuple[Fa
     return read_each(data.get(field), (*path, field), override) or ()
 
 
-def _invalid_any_pattern(data: Mapping[str, Json]) -> Json:
+def _invalid_any_pattern(data: Mapping[str, object]) -> Json:
     found = data.get("anyPattern")
     return None if found.__class__ is list else found
 
@@ -346,7 +346,7 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> ForEachValidati
     )
 
 
-def _json_patch(data: Json, path: Path) -> JsonPatch | None:
+def _json_patch(data: object, path: Path) -> JsonPatch | None:
     return JsonPatch(path, data) if data.__class__ is str and data else None
 
 
@@ -372,11 +372,11 @@ def _mutate(data: Mapping[str, Json], path: Path, under: Path) -> Mutate:
     )
 
 
-def _merge_patch(data: Mapping[str, Json], path: Path, under: Path) -> Pattern | None:
+def _merge_patch(data: Mapping[str, object], path: Path, under: Path) -> Pattern | None:
     return read_pattern(data.get("patchStrategicMerge"), (*path, "patchStrategicMerge"), under)
 
 
-def _foreach_mutation(data: Mapping[str, Json], path: Path, under: Path) -> ForEachMutation:
+def _foreach_mutation(data: Mapping[str, object], path: Path, under: Path) -> ForEachMutation:
     loop = partial(_foreach_mutation, under=under)
     return ForEachMutation(
         path,
@@ -421,7 +421,7 @@ def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
 
 
 def _generate(data: Mapping[str, Json], path: Path) -> Generate:
-    def loop(one: Mapping[str, Json], place: Path) -> ForEachGeneration:
+    def loop(one: Mapping[str, object], place: Path) -> ForEachGeneration:
         return ForEachGeneration(
             place,
             list=read_text(one, "list"),
@@ -486,7 +486,7 @@ _POINTERS = frozenset(
 """Switches for which false differs from nothing: pointers in Go."""
 
 
-def _is_set(value: Json) -> bool:
+def _is_set(value: object) -> bool:
     """Return whether a struct of Go with this data differs from an empty one.
 
     Any list counts, an empty one too, and so does anything in a field for free data, and a switch
@@ -531,7 +531,7 @@ def _webhook(data: Json, path: Path) -> WebhookConfiguration | None:
     )
 
 
-def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> RuleNode:
+def read_cleanup_rule(spec: Mapping[str, object], path: Path) -> RuleNode:
     """Return the specification of a cleanup policy as a rule whose conditions come first."""
     return NO_RULE._replace(
         path=path,
@@ -567,7 +567,7 @@ def text_without(rule: RuleNode, *fields: str) -> str:
     return to_json(_without(rule.data, *fields))
 
 
-def _without(data: Mapping[str, Json], *names: str) -> dict[str, Json]:
+def _without(data: Mapping[str, object], *names: str) -> dict[str, Json]:
     return {name: value for name, value in data.items() if name not in names}
 
 

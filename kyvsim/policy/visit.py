@@ -103,7 +103,7 @@ def texts(rule: RuleNode) -> Iterator[Text]:
 
 
 def texts_within(
-    data: Json, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
+    data: object, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
 ) -> Iterator[Text]:
     """Yield every key and text of data at a path: templates, but for what `kinds` says of parts.
 

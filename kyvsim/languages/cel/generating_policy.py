@@ -14,7 +14,7 @@ pkg/cel/libs/fake_context.go.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError
 from kyvsim.cel.kyverno.encodings import struct_value
@@ -39,7 +39,7 @@ _OPENING, _CLOSING, _ESCAPED = "((", "))", "\\(("
 _TOKEN = re.compile(r"""\\.|["'()]""", re.DOTALL)
 _MARK = re.compile(r"\\?\(\(")
 
-Values: TypeAlias = Sequence[Any]
+Values: TypeAlias = Sequence[object]
 _Render: TypeAlias = Callable[[Values], Json]
 """Gives a part of a document; raises EvaluationError."""
 
@@ -268,14 +268,14 @@ def _offset(text: str, at: int) -> int:
     return len(text[:at].encode())
 
 
-_Generate: TypeAlias = Callable[[Sequence[Any], "Generated"], None]
+_Generate: TypeAlias = Callable[[Sequence[object], "Generated"], None]
 """Runs one entry of `generate`; raises EvaluationError."""
 
 
 class Generated:
     """The objects that one evaluation of a policy makes."""
 
-    def __init__(self, part: PolicyPart, writes: Callable[[str, Json], None] | None) -> None:
+    def __init__(self, part: PolicyPart, writes: Callable[[str, object], None] | None) -> None:
         """Take what writes objects at once, if this is more than a trial."""
         self.objects: list[Json] = []
         self._policy, self._options = part.policy, part.options
@@ -349,7 +349,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def _apply(
-    template: ManifestTemplate, values: Sequence[Any], generated: Generated, namespace: str
+    template: ManifestTemplate, values: Sequence[object], generated: Generated, namespace: str
 ) -> None:
     try:
         rendered = template.render(values)
@@ -390,7 +390,7 @@ def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Gen
         return None
     seen = compiler.trace.to(path).point(PointKind.EXPRESSION, "evaluated")
 
-    def run(values: Sequence[Any], generated: Generated) -> None:
+    def run(values: Sequence[object], generated: Generated) -> None:
         _apply(compiled, values, generated, namespace)
         if seen:
             seen(0)

@@ -32,7 +32,7 @@ from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
@@ -111,9 +111,9 @@ class Attestors(dict[str, Any]):
     def __init__(self, programs: AttestorPrograms) -> None:
         super().__init__()
         self._programs = programs
-        self._values: Sequence[Any] = ()
+        self._values: Sequence[object] = ()
 
-    def see(self, values: Sequence[Any]) -> None:
+    def see(self, values: Sequence[object]) -> None:
         """Take the values that the expressions see."""
         self._values = values
 
@@ -263,7 +263,7 @@ def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
     return _POD_SPECS.get((group, version, plural(group, key.kind, kinds)), "")
 
 
-def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) -> CompiledBody:
+def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, object]]) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
         images = evaluation.scope.external.images
         given.clear()
@@ -290,7 +290,7 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
     return run
 
 
-def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
+def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[object]) -> bool:
     """Return whether every condition holds; raises EvaluationError unless failures are ignored."""
     try:
         holds = all_hold(policy.conditions, values)
@@ -306,7 +306,7 @@ def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> boo
 def _validated(
     policy: ImageValidatingPolicy,
     found: Mapping[str, list[str]],
-    known: Mapping[str, Json],
+    known: Mapping[str, object],
     evaluation: Evaluation,
 ) -> Outcome:
     images = [image for one in found.values() for image in one]

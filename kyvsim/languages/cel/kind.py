@@ -122,9 +122,9 @@ class RequestValues:
                 evaluation.scope.external, system, _hints(evaluation)
             ),
         }
-        self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
+        self._plan: tuple[list[object], list[tuple[int, _Source]], dict[str, int]] | None = None
 
-    def of(self, evaluation: Evaluation, **own: Any) -> list[Any]:
+    def of(self, evaluation: Evaluation, **own: Any) -> list[object]:
         """Return the values for a request in the order of the environment.
 
         `own` has those that only the policy's kind knows; what no expression reads is None.
@@ -143,7 +143,7 @@ class RequestValues:
         """Return the index of a variable's value."""
         return (self._plan or self._planned())[2][name]
 
-    def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
+    def _planned(self) -> tuple[list[object], list[tuple[int, _Source]], dict[str, int]]:
         """Return the values that never change, what makes the others, and where each belongs."""
         reads, env = self._compiler.reads, self._compiler.env
         fixed = constants()

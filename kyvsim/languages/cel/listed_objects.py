@@ -20,7 +20,7 @@ from kyvsim.kubernetes.discovery import (
     split_api_version,
 )
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
@@ -90,7 +90,7 @@ def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> 
             yield obj
 
 
-def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
+def written_part(policy: Policy, obj: KubernetesObject, kinds: KindTable) -> str:
     """Return the subresource through which a target is written that an expression named."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -137,7 +137,7 @@ def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
 
 
 def _is_selected(
-    obj: Json, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
+    obj: KubernetesObject, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
 ) -> bool:
     written, key = policy.cel.match_constraints or MatchConstraints(()), object_key(obj)
     is_namespace = key[:2] == _NAMESPACE

@@ -9,13 +9,13 @@ pkg/background/mpol/processor.go, cmd/cli/kubectl-kyverno/processor/policy_proce
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
@@ -76,18 +76,18 @@ class Targets(NamedTuple):
             if isinstance(obj, dict) and obj.get("kind"):
                 yield given.get(object_key(obj), obj)
 
-    def named(self, values: list[Json]) -> list[Json]:
+    def named(self, values: list[object]) -> list[Json]:
         """Return what the expression gives, one object or those of a list.
 
         Raises EvaluationError.
         """
         return _target_list(self._evaluated_targets(values))
 
-    def take(self, values: list[Json]) -> bool:
+    def take(self, values: list[object]) -> bool:
         """Return whether the conditions of targets hold; raises EvaluationError."""
         return all_hold(self.conditions, values)
 
-    def _evaluated_targets(self, values: list[Json]) -> Json:
+    def _evaluated_targets(self, values: list[object]) -> Json:
         return self.expression.value(values) if self.expression else {}
 
 
@@ -97,7 +97,7 @@ class TargetKinds(NamedTuple):
     constraints: Constraints | None
     """None if an expression finds the objects: then their kinds count."""
 
-    def have(self, trigger: Json, found: Iterable[Json]) -> bool:
+    def have(self, trigger: KubernetesObject, found: Iterable[object]) -> bool:
         """Return whether a trigger is of one of them; `found` is what an expression gave."""
         if self.constraints is None:
             kind = _group_and_kind(trigger)
@@ -106,7 +106,7 @@ class TargetKinds(NamedTuple):
         return facts is not None and self.constraints.matches(facts)
 
 
-def _group_and_kind(obj: Json) -> tuple[str, str]:
+def _group_and_kind(obj: KubernetesObject) -> tuple[str, str]:
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind
 
@@ -132,7 +132,7 @@ def _compile_targets(part: PolicyPart) -> Targets | None:
     return Targets(expression, chosen, conditions)
 
 
-def _target_list(found: Json) -> list[Json]:
+def _target_list(found: object) -> list[Json]:
     if not isinstance(found, dict):
         raise EvaluationError("type conversion error from 'null_type' to 'map[string]interface {}'")
     listed = found.get("items")
@@ -292,7 +292,9 @@ def _changed_targets(
     return changed, faults
 
 
-def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
+def mutation_outcome(
+    policy: MutatingPolicy, values: list[object], obj: KubernetesObject
+) -> Outcome:
     """Return the result for an object whose conditions hold, with what the policy leaves of it."""
     try:
         after = _mutated(policy, values, {} if obj is None else obj)
@@ -305,7 +307,7 @@ def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Ou
     return done._replace(object=after, hints=_KEPT if policy.target_kinds else ())
 
 
-def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
+def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject) -> Json:
     """Return an object as the mutations leave it; raises EvaluationError or MutationError.
 
     Numbers of the object are doubles until something is done to it; after that whole ones are
@@ -320,7 +322,7 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
     return with_floats_where_exact(patched)
 
 
-def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
+def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[object]:
     """Return what expressions see of an existing object: nothing of what was before, or around."""
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 

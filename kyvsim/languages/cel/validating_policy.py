@@ -9,7 +9,6 @@ pkg/cel/compiler (validation.go).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.encodings import native_text
@@ -29,7 +28,7 @@ from kyvsim.policy.cel_autogen import variants
 
 
 def annotation_texts(
-    annotations: Mapping[str, CompiledExpression], values: Sequence[Any], quote: str = "'"
+    annotations: Mapping[str, CompiledExpression], values: Sequence[object], quote: str = "'"
 ) -> dict[str, str]:
     """Return the audit annotations that have a text; raises EvaluationError."""
     found: dict[str, str] = {}

@@ -9,7 +9,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import derived_rule
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import (
@@ -122,7 +121,7 @@ def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[Derive
     ):
         return
 
-    def made(make: Callable[[], dict[str, Json]], template: PodTemplate) -> Rule:
+    def made(make: Callable[[], dict[str, object]], template: PodTemplate) -> Rule:
         fields = tuple(template.path.split("/"))
         return derived_rule(rule, with_expressions(make(), template), fields, policy)
 

@@ -200,7 +200,7 @@ _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 _EACH = "each."
 
 
-def _setting(field: str, *values: Json) -> _Places:
+def _setting(field: str, *values: object) -> _Places:
     """Return a setting that a Pod and its containers have."""
     field = f"securityContext.{field}"
     return {f"spec.{field}": values, f"{_EACH}{field}": values}
@@ -371,7 +371,7 @@ class NodeReader:
             if field != "path" and field not in left_out:
                 self._part(getattr(node, field))
 
-    def _part(self, value: Json) -> None:
+    def _part(self, value: object) -> None:
         if isinstance(value, Node):
             self.read(value)
         elif isinstance(value, str):
@@ -413,7 +413,7 @@ class NodeReader:
     def _condition(self, condition: tree.Condition) -> None:
         self._notes.compare(self._side(condition.key), self._side(condition.value))
 
-    def _side(self, side: Json) -> FieldValues:
+    def _side(self, side: object) -> FieldValues:
         if side.__class__ is str:
             return self._notes.read(self._queries.text(side))
         if side.__class__ is list:

@@ -12,7 +12,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.jmespath import Query, QueryError, System, compile_query
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
@@ -50,7 +50,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
             extractor = _Extractor(tuple(fields), one.key, value, query)
             by_kind[group.kind].append((one.name or "custom", extractor))
 
-    def read(obj: Json) -> Images:
+    def read(obj: KubernetesObject) -> Images:
         kind = text_field(obj, "kind")
         if kind in by_kind:
             if not by_kind[kind]:
@@ -73,7 +73,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
 
 
 def _extracted(
-    node: Json, fields: tuple[str, ...], path: str, extractor: _Extractor
+    node: object, fields: tuple[str, ...], path: str, extractor: _Extractor
 ) -> Iterator[tuple[str, dict[str, Json]]]:
     if node is None:
         return
@@ -127,7 +127,7 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     entries = context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, context.system)
 
-    def concerns(obj: Json) -> bool:
+    def concerns(obj: KubernetesObject) -> bool:
         try:
             return bool(matching(entries, read(obj)))
         except QueryError:

@@ -134,13 +134,15 @@ def rule_types() -> Iterator[RuleType]:
 # What is to be known of a rule, and of the policy that it is in: read once, for all others.
 
 
-def rule_of(data: Mapping[str, Json], path: Path, policy: PolicyNode) -> Rule:
+def rule_of(data: Mapping[str, object], path: Path, policy: PolicyNode) -> Rule:
     """Return a rule that is written at a path, in a policy with this specification."""
     tree = read_rule(data, path)
     return Rule(tree.name, data, path, _rule_facts(tree, policy), tree)
 
 
-def derived_rule(written: Rule, data: Mapping[str, Json], fields: Path, policy: PolicyNode) -> Rule:
+def derived_rule(
+    written: Rule, data: Mapping[str, object], fields: Path, policy: PolicyNode
+) -> Rule:
     """Return the rule with this data that autogen derived; its patterns are under `fields`."""
     tree = read_rule(data, written.path, fields)
     facts = _rule_facts(tree, policy)

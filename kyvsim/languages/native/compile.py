@@ -93,7 +93,7 @@ def compile_native_policy(
 
 
 def compile_invocation(
-    policy: Policy, kinds: KindTable, params: Sequence[Json], binding: str
+    policy: Policy, kinds: KindTable, params: Sequence[object], binding: str
 ) -> CompiledPolicy:
     """Return a policy that judges whatever it is given, as a binding has it.
 
@@ -195,7 +195,7 @@ def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
 
 
-def chosen_parameters(reference: ParamRef, given: Iterable[Json]) -> Json:
+def chosen_parameters(reference: ParamRef, given: Iterable[object]) -> Json:
     """Return the value of `params` that a binding refers to, None where there is nothing."""
     if reference.selector is None:
         for one in given:

@@ -15,7 +15,15 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.background import GeneratePattern, Generation
@@ -100,14 +108,14 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
         yield from_data({} if data is None else data, downstream_of(pattern))
 
 
-def from_data(data: Json, target: ObjectKey) -> Json:
+def from_data(data: object, target: ObjectKey) -> Json:
     """Return the object that `data` describes, named as the target is."""
     if data.__class__ is not dict:
         raise GenerateError(f"data of {'/'.join(target)} is not a mapping")
     return _named(data, target)
 
 
-def from_source(source: Json, target: ObjectKey) -> Json:
+def from_source(source: KubernetesObject, target: ObjectKey) -> Json:
     """Return a copy of `source` named as the target is, marked with where it came from."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
@@ -138,7 +146,9 @@ def _named(data: Json, target: ObjectKey) -> Json:
     return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
 
 
-def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
+def with_owner_labels(
+    downstream: KubernetesObject, policy: Policy, rule: Rule, trigger: KubernetesObject
+) -> Json:
     """Return the downstream with the labels that name its rule and trigger."""
     key = object_key(trigger)
     group, version = split_api_version(key.api_version)
@@ -162,7 +172,7 @@ def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Jso
 # Source of the rules: k8s.io/kubernetes pkg/apis/*/validation, for the kinds with their own rules.
 
 
-def name_problems(obj: Json) -> Iterator[str]:
+def name_problems(obj: KubernetesObject) -> Iterator[str]:
     """Yield what is wrong with the name and the namespace of an object, a sentence each."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]

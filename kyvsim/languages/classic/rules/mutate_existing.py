@@ -14,7 +14,7 @@ from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
@@ -114,7 +114,7 @@ def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, J
         return lambda _scope, _evaluation, _obj: errored("empty mutate rule")
     patch = compile_rule_patch(context)
 
-    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: Json) -> Outcome:
+    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: KubernetesObject) -> Outcome:
         filled = evaluation._replace(scope=scope, object=obj)
         return apply_patch(lambda: patch(filled)(obj), obj)
 

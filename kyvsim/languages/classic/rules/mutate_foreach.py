@@ -10,7 +10,7 @@ from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, first_map
 from kyvsim.languages.classic.rules.mutate_resource import (
@@ -43,7 +43,7 @@ def compile_loops(
         for index, loop in enumerate(loops)
     ]
 
-    def run(scope: JSONContext, obj: Json) -> Outcome:
+    def run(scope: JSONContext, obj: KubernetesObject) -> Outcome:
         changes = 0
         for expression, list_of, run_loop in compiled:
             try:
@@ -75,7 +75,7 @@ def _compile_loop(
     default_order = "Descending" if loop.patch_strategic_merge is not None else "Ascending"
     backwards = (loop.order or default_order) == "Descending"
 
-    def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
+    def run(scope: JSONContext, obj: KubernetesObject, values: list[object]) -> Outcome:
         patch, patched = begin(obj, len(values))
         numbered = list(enumerate(values))
         for element in elements_of(scope, reversed(numbered) if backwards else numbered):
@@ -120,7 +120,9 @@ def _compile_begin(
     nested = loop.foreach and compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
     merges = loop.patch_strategic_merge is not None
 
-    def begin(obj: Json, count: int) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
+    def begin(
+        obj: KubernetesObject, count: int
+    ) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
             steps = size // 4  # parts that a merge passes, which compares each item of a list

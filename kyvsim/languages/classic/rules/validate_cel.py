@@ -6,7 +6,6 @@ evaluated fails the rule too: there is no error status here.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -149,7 +148,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     if cel.param_kind and cel.param_ref:
         find_params = _compile_params(cel.param_kind, cel.param_ref)
 
-    def outcome_with(evaluation: Evaluation, *params: Json) -> Outcome | None:
+    def outcome_with(evaluation: Evaluation, *params: object) -> Outcome | None:
         """Return the outcome where the rule is skipped or refuses the object, else None."""
         values = _values(rule, reads, evaluation, *params)
         try:
@@ -197,8 +196,8 @@ def _cel_of(rule: RuleNode) -> CelValidation:
 
 
 def _values(
-    rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: Json
-) -> list[Any]:
+    rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: object
+) -> list[object]:
     """Return the values of the environment, in its order; None for what no expression reads."""
     request, external = evaluation.request, evaluation.scope.external
     return native_values(

@@ -29,7 +29,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import sprint, to_json
-from kyvsim.kubernetes.objects import Json, annotations, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
@@ -87,7 +87,7 @@ def _unpacked(data: bytes) -> bytes:
     return found
 
 
-def _manifests_for(content: bytes, obj: Json) -> list[Json]:
+def _manifests_for(content: bytes, obj: KubernetesObject) -> list[Json]:
     """Return the manifests in a message that the object may have been made from.
 
     That is the one with its group, kind and name; without any, all of its kind.
@@ -319,7 +319,7 @@ class _FieldDifference(NamedTuple):
 
 
 def _differences(
-    manifest: Json, obj: Json, ignored: Callable[[str], bool]
+    manifest: object, obj: KubernetesObject, ignored: Callable[[str], bool]
 ) -> list[_FieldDifference]:
     """Return what differs and counts, by key.
 
@@ -349,7 +349,7 @@ def _differences(
     ]
 
 
-def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
+def _leaves(node: object, path: str) -> Iterator[tuple[str, Json]]:
     if node.__class__ is dict or node.__class__ is list:
         members = node.items() if node.__class__ is dict else enumerate(node)
         for name, member in members:
@@ -358,7 +358,7 @@ def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, node
 
 
-def _typed(value: Json) -> str:
+def _typed(value: object) -> str:
     kind = _GO_TYPES.get(value.__class__, "")
     return f"(type: {kind}) {value if kind == 'string' else f'%!s({kind}={sprint(value)})'}"
 
@@ -395,7 +395,7 @@ def _defaults() -> Mapping[str, list[str]]:
 
 
 def _ignored_fields(
-    obj: Json, bindings: Iterable[IgnoredFields], domain: str
+    obj: KubernetesObject, bindings: Iterable[IgnoredFields], domain: str
 ) -> Callable[[str], bool]:
     """Return a predicate: whether a key of the object is ignored, by default or by the rule."""
     defaults = _defaults()
@@ -414,7 +414,7 @@ def _ignored_fields(
     return lambda key: any(test(key) for test in tests)
 
 
-def _names(reference: ManifestObject, obj: Json) -> bool:
+def _names(reference: ManifestObject, obj: KubernetesObject) -> bool:
     api_version, *identity = object_key(obj)
     texts = (*split_api_version(api_version), *identity)
     return all(

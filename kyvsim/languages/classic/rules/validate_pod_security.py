@@ -20,7 +20,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security.controls import (
@@ -263,7 +263,7 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
     return evaluate
 
 
-def _pod(obj: Json, kind: str) -> CheckedPod:
+def _pod(obj: KubernetesObject, kind: str) -> CheckedPod:
     """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
     path = POD_SPEC_PATHS.get(kind)
     if path is None:

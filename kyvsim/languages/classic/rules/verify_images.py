@@ -36,7 +36,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, Template, compile_template
-from kyvsim.kubernetes.objects import Json, annotations, metadata
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata
 from kyvsim.languages.classic.images import (
     AttestationError,
     Conditions,
@@ -74,7 +74,7 @@ class _MetadataError(Exception):
     """An annotation that is not a record of verdicts."""
 
 
-def _verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
+def _verdict_of(obj: KubernetesObject, policy: Policy, rule: str, image: str) -> str:
     """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
 
     Raises `_MetadataError` if the record cannot be read.
@@ -106,7 +106,9 @@ def _known_before(
         return False
 
 
-def _with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, str]) -> Json:
+def _with_verdicts(
+    obj: KubernetesObject, policy: Policy, rule: str, verdicts: Mapping[str, str]
+) -> Json:
     """Return the object with a rule's verdicts put into its record.
 
     Those of other policies stay, as the admission controller leaves them.
@@ -135,11 +137,11 @@ def _read_record(text: str | None) -> Mapping[str, Json]:
         return {}
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _mapping(value: object) -> Mapping[str, Json]:
     return value if value.__class__ is dict else {}
 
 
-def _at(node: Json, pointer: str) -> Json:
+def _at(node: object, pointer: str) -> Json:
     for step in pointer.split("/")[1:]:
         if node.__class__ is list and step.isdecimal():
             node = node[int(step)] if int(step) < len(node) else None

@@ -180,7 +180,7 @@ def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
     )
 
 
-def _contains_all(removed: Sequence[Json] | None, selected: Sequence[Json] | None) -> bool:
+def _contains_all(removed: Sequence[object] | None, selected: Sequence[object] | None) -> bool:
     """Return whether a criterion of the exclude block lets nothing of the match block go."""
     if not removed:
         return True

@@ -236,7 +236,7 @@ def _patch_problem(patch: str) -> str | None:
     return next((problem for problem in problems if problem is not None), None)
 
 
-def _operation_problem(operation: Json) -> str | None:
+def _operation_problem(operation: object) -> str | None:
     if operation.__class__ is not dict:
         return "an operation must be a mapping"
     shown = f"invalid operation {to_json(operation)}: "

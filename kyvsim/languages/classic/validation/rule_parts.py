@@ -82,7 +82,7 @@ def each_rule(*checks: RuleCheck) -> PolicyCheck:
     return check
 
 
-def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def marked_texts(data: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every key and text value with a variable or a reference in it.
 
     A key has its mapping's path. Goes down without recursion: documents may be deep.
@@ -99,7 +99,7 @@ def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
             pending += _children(place, enumerate(value))
 
 
-def _children(place: Path, items: Iterable[tuple[str | int, Json]]) -> list[tuple[Path, Json]]:
+def _children(place: Path, items: Iterable[tuple[str | int, object]]) -> list[tuple[Path, Json]]:
     """Return the items that are or may hold marked texts, the last one first."""
     asked = len(place) < _ASKED_LEVELS
     found = [
@@ -116,7 +116,7 @@ def _is_marked(text: str) -> bool:
     return "{{" in text or "$(" in text
 
 
-def is_open(data: Json) -> bool:
+def is_open(data: object) -> bool:
     """Return whether there are variables or references in data."""
     return contains_text(data, *_MARKS)
 
@@ -256,7 +256,7 @@ def _operator_problem(condition: Condition) -> tuple[str, str]:
     return "", f"entered value of `operator` is invalid. valid values: [{listed}]"
 
 
-def _request_problem(value: Json) -> tuple[str, str]:
+def _request_problem(value: object) -> tuple[str, str]:
     """Return where and why a value is not an operation of a request."""
     entries: list[tuple[str, Json]] = []
     if value.__class__ is list:

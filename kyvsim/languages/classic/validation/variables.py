@@ -61,7 +61,7 @@ def pointer(path: Path) -> str:
     return "".join("/" + str(step).replace("/", "\\/") for step in path)
 
 
-def _reference_problem(data: Json, reference: str, path: Path) -> str:
+def _reference_problem(data: object, reference: str, path: Path) -> str:
     """Return why a reference in the text at `path` leads nowhere in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
@@ -90,7 +90,7 @@ def _reference_problem(data: Json, reference: str, path: Path) -> str:
     return ""
 
 
-def _value_at(data: Json, target: str) -> Json:
+def _value_at(data: object, target: str) -> Json:
     """Return the leaf at a path without anchors, some key of a mapping there, or None."""
     values: list[tuple[Json, list[str]]] = [(data, [])]
     found: Json = None
@@ -157,7 +157,7 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield subject.error(place, "KV112", _INVALID + message)
 
 
-def _note_on_cut(data: Json, path: Path) -> str:
+def _note_on_cut(data: object, path: Path) -> str:
     """Return what helps where a variable follows a character beyond ASCII, or ""."""
     texts = (text for place, text in marked_texts(data) if place == path)
     return next(filter(None, map(note_on_cut, texts)), "")
@@ -199,13 +199,13 @@ _OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
 """upstream: pkg/validation/cleanuppolicy/validate.go"""
 
 
-def invalid_cleanup_variables(conditions: Json) -> Iterator[tuple[str, Path, str]]:
+def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, str]]:
     """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note."""
     for message, path in _problems(conditions, _OF_CLEANUP):
         yield message, path, _note_on_cut(conditions, path)
 
 
-def unreadable_variables(data: Json) -> Iterator[tuple[str, Path, str]]:
+def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
     """Yield why a variable in data is not JMESPath, where its text is, and what helps there."""
     for path, text in marked_texts(data):
         problem = _unreadable(text) if "{{" in text else ""
@@ -250,7 +250,7 @@ def _names(entries: Iterable[ContextEntry]) -> tuple[str, ...]:
     )
 
 
-def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
+def _problems(data: object, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
     found = tuple(marked_texts(data))
     for path, text in found:
         for reference in REFERENCE.finditer(text) if "$(" in text else ():
