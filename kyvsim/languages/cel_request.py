@@ -64,7 +64,7 @@ def namespace_object(request: AdmissionRequest, external: ExternalData) -> dict[
     found = None
     if external.account is not None:
         found = external.cluster.get("v1", "Namespace", "", namespace)
-    plain: dict[str, Json] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
+    plain: dict[str, object] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
     if found is None:
         return plain
     seen = ("annotations", "finalizers", "generation", "labels", "name", "resourceVersion")

@@ -82,7 +82,7 @@ class ReferenceCollector:
     """Keeps the paths that were read and the values that were held against them."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Subject, FieldPath], dict[str, Json]] = {}
+        self._values: dict[tuple[Subject, FieldPath], dict[str, object]] = {}
         self._sizes: dict[tuple[Subject, FieldPath], dict[int, None]] = {}
         self._alike: list[tuple[FieldPath, FieldPath]] = []
         """Paths that are held against each other: what is written for one is for the other, too."""

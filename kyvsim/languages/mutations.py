@@ -143,7 +143,7 @@ def _field(value: object) -> Json:
     if value.__class__ is MadeList:
         return [_element(one) for one in value]
     if value.__class__ is MadeMap:
-        found: dict[str, Json] = {}
+        found: dict[str, object] = {}
         for key, one in value.items():
             if key.__class__ is not str:
                 return Foreign("*types.Err", "map key is not string", "map key is not string")

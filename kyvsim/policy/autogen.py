@@ -313,5 +313,5 @@ def with_expressions(data: dict[str, object], template: PodTemplate) -> dict[str
     text = json.dumps(data)
     for old, new in replacements:
         text = text.replace(old, new)
-    changed: dict[str, Json] = json.loads(text)
+    changed: dict[str, object] = json.loads(text)
     return changed

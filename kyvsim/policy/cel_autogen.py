@@ -65,7 +65,7 @@ def _variants(
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
         if not resources or not operations:
             continue
-        matching: dict[str, Json] = {
+        matching: dict[str, object] = {
             "resourceRules": [
                 {
                     "apiGroups": [group],

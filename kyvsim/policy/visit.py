@@ -109,11 +109,11 @@ def texts_within(
 
     Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json, TextKind]] = [(path, data, TextKind.TEMPLATE)]
+    pending: list[tuple[Path, object, TextKind]] = [(path, data, TextKind.TEMPLATE)]
     while pending:
         place, value, outer = pending.pop()
         kind = kinds.get(place, outer)
-        below: Iterable[tuple[str | int, Json]] = ()
+        below: Iterable[tuple[str | int, object]] = ()
         if value.__class__ is str:
             yield Text(place, value, kind)
         elif value.__class__ is dict:

@@ -23,7 +23,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, EvaluationError, all_hold
@@ -53,9 +53,9 @@ class ManifestTemplate(NamedTuple):
 
     documents: tuple[_Render, ...]
 
-    def render(self, values: Values) -> list[Json]:
+    def render(self, values: Values) -> list[KubernetesObject]:
         """Return the objects that the template describes; raises EvaluationError."""
-        made: list[Json] = []
+        made: list[KubernetesObject] = []
         for number, document in enumerate(self.documents, 1):
             try:
                 found = document(values)
@@ -277,11 +277,11 @@ class Generated:
 
     def __init__(self, part: PolicyPart, writes: Callable[[str, object], None] | None) -> None:
         """Take what writes objects at once, if this is more than a trial."""
-        self.objects: list[Json] = []
+        self.objects: list[KubernetesObject] = []
         self._policy, self._options = part.policy, part.options
         self._writes = writes
 
-    def add(self, namespace: str, objects: Sequence[Json]) -> None:
+    def add(self, namespace: str, objects: Sequence[KubernetesObject]) -> None:
         """Take objects into a namespace, lists as what they hold; raises ValueError."""
         for one in objects:
             items = one.get("items")
@@ -355,7 +355,7 @@ def _apply(
         rendered = template.render(values)
     except EvaluationError as error:
         raise EvaluationError(f"failed to render generation template: {error}") from None
-    by_namespace: dict[str, list[Json]] = {}
+    by_namespace: dict[str, list[KubernetesObject]] = {}
     for obj in rendered:
         own = object_key(obj).namespace
         if namespace and own not in {"", namespace}:

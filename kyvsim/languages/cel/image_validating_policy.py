@@ -63,7 +63,7 @@ def compile_references(
 
     What is wrong with the references is noted in the compiler.
     """
-    tests: list[Callable[[str], Any]] = []
+    tests: list[Callable[[str], object]] = []
     for node in nodes:
         if not (node.glob or node.expression):
             what = "either glob or expression must be set"
@@ -204,7 +204,7 @@ def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, M
     conditions = compiler.conditions(spec.match_conditions)
     takes = compile_references(spec.match_image_references, compiler)
     attestations = {name: name for name in spec.attestations}
-    given: dict[str, Mapping[str, Any]] = {}
+    given: dict[str, Mapping[str, object]] = {}
     library = image_verification(ImageFacts(takes, attestations, given.get))
     compiler.scope = KyvernoScope(compiler.env.with_library(library))
     places = _POD_SPECS.values() if part.mode != "JSON" else ()

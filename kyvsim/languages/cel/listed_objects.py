@@ -20,7 +20,7 @@ from kyvsim.kubernetes.discovery import (
     split_api_version,
 )
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
@@ -81,7 +81,9 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
             yield Listing(ObjectKey(api_version, kind, "", ""), rule.resource_names, subresource)
 
 
-def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> Iterator[Json]:
+def selected_targets(
+    policy: Policy, listing: Listing, cluster: ClusterView
+) -> Iterator[KubernetesObject]:
     """Yield the objects of a list that count; raises SelectorError."""
     selects = compile_selector(target_constraints(policy).object_selector or {})
     key = listing.key
@@ -105,7 +107,9 @@ def written_part(policy: Policy, obj: KubernetesObject, kinds: KindTable) -> str
     return ""
 
 
-def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Json]:
+def listed_triggers(
+    policy: Policy, cluster: ClusterView, kinds: KindTable
+) -> Iterator[KubernetesObject]:
     """Give the objects that the constraints of a policy name; `kinds` are custom ones.
 
     There are none where a selector cannot be read: upstream's list of them fails. A single wildcard

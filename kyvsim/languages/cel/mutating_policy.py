@@ -52,7 +52,7 @@ class Targets(NamedTuple):
     chosen: Constraints
     conditions: tuple[CompiledExpression, ...]
 
-    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
+    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[KubernetesObject]:
         """Yield them in their order; raises EvaluationError."""
         if self.expression is None:
             for obj in evaluation.scope.external.targets:
@@ -76,7 +76,7 @@ class Targets(NamedTuple):
             if isinstance(obj, dict) and obj.get("kind"):
                 yield given.get(object_key(obj), obj)
 
-    def named(self, values: list[object]) -> list[Json]:
+    def named(self, values: list[object]) -> list[KubernetesObject]:
         """Return what the expression gives, one object or those of a list.
 
         Raises EvaluationError.
@@ -132,7 +132,7 @@ def _compile_targets(part: PolicyPart) -> Targets | None:
     return Targets(expression, chosen, conditions)
 
 
-def _target_list(found: object) -> list[Json]:
+def _target_list(found: object) -> list[KubernetesObject]:
     if not isinstance(found, dict):
         raise EvaluationError("type conversion error from 'null_type' to 'map[string]interface {}'")
     listed = found.get("items")
@@ -242,7 +242,7 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             return excused or skipped("skip")
     except EvaluationError as error:
         return excused or MUTATING.unevaluated(error)
-    found: list[Json] = []
+    found: list[KubernetesObject] = []
     fault = None
     try:
         # In a cluster existing objects are changed later, by another controller.
@@ -267,7 +267,7 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
 
 
 def _changed_targets(
-    policy: MutatingPolicy, targets: Targets, found: list[Json], evaluation: Evaluation
+    policy: MutatingPolicy, targets: Targets, found: list[KubernetesObject], evaluation: Evaluation
 ) -> tuple[list[PatchedTarget], list[Outcome]]:
     """Return changed objects, and a further result for each that cannot be changed."""
     changed: list[PatchedTarget] = []
@@ -367,7 +367,7 @@ class ExistingChange(NamedTuple):
         except EvaluationError:
             return False
 
-    def find(self, evaluation: Evaluation) -> Sequence[Json]:
+    def find(self, evaluation: Evaluation) -> Sequence[KubernetesObject]:
         """Return the targets that the expression names for a trigger; raises TargetError."""
         values = values_on_existing(self.policy, evaluation)
         try:

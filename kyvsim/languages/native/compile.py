@@ -125,7 +125,7 @@ def _bind(
 ) -> tuple[Constraints, CompiledBody, Diagnostics]:
     spec, bound = policy.cel, read_binding(binding.spec) if binding else None
     reference = bound.param_ref if bound else None
-    params: tuple[Json, ...] = (None,) if spec.param_kind else ()
+    params: tuple[object, ...] = (None,) if spec.param_kind else ()
     trace = options.trace_of(policy, policy.rules[0])
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:

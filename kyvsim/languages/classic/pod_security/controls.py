@@ -33,7 +33,7 @@ class CheckedPod(NamedTuple):
     @property
     def security(self) -> Mapping[str, Json]:
         """The Pod's own security context; empty where it has none."""
-        found: Mapping[str, Json] = self.spec.get("securityContext") or {}
+        found: Mapping[str, object] = self.spec.get("securityContext") or {}
         return found
 
 

@@ -236,7 +236,7 @@ def _read_struct(value: object, kind: GoType) -> Json:
     if value.__class__ is not dict:
         raise _DoesNotFitError
     fields = fields_of(kind.name)
-    changed: dict[str, Json] | None = None
+    changed: dict[str, object] | None = None
     for key, item in value.items():
         field = fields.get(key)
         if field is None:
@@ -260,7 +260,7 @@ def _with_known_names(value: dict[str, object], struct: str) -> dict[str, Json]:
     Keys come in the order in which Go writes maps; a later one wins, and maps come together.
     """
     fields, folded = fields_of(struct), folded_fields(struct)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     for key in sorted(value):
         item = value[key]
         name = key if key in fields else folded.get(fold(key), key)
@@ -282,7 +282,7 @@ def _read_items(value: object, kind: GoType) -> Json:
     item_type = go_type(kind.item)
     if value.__class__ is not (list if kind.is_list else dict):
         raise _DoesNotFitError
-    given: Collection[Json] = value.values() if isinstance(value, dict) else value
+    given: Collection[object] = value.values() if isinstance(value, dict) else value
     items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
     if all(map(is_, items, given)):
         return value

@@ -48,16 +48,18 @@ class Sources(NamedTuple):
     """The objects that a rule may copy."""
 
     cluster: ClusterView
-    made: Sequence[Json] = ()
+    made: Sequence[KubernetesObject] = ()
     """What rules before it generated."""
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         key = ObjectKey(api_version, kind, namespace, name)
         made = next((one for one in self.made if object_key(one) == key), None)
         return made or self.cluster.get(*key)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[KubernetesObject]:
         """Yield the objects of a kind in a namespace ("" for all)."""
         yield from self.cluster.list(api_version, kind, namespace)
         for one in self.made:
@@ -77,7 +79,7 @@ def downstream_of(pattern: Json) -> ObjectKey:
     return ObjectKey(*parts)
 
 
-def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+def _downstreams(pattern: Json, sources: Sources) -> Iterator[KubernetesObject]:
     """Give the objects that a pattern describes: copies of sources, else the object of `data`.
 
     A source that would be its own copy is left out.
@@ -108,14 +110,14 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
         yield from_data({} if data is None else data, downstream_of(pattern))
 
 
-def from_data(data: object, target: ObjectKey) -> Json:
+def from_data(data: object, target: ObjectKey) -> KubernetesObject:
     """Return the object that `data` describes, named as the target is."""
     if data.__class__ is not dict:
         raise GenerateError(f"data of {'/'.join(target)} is not a mapping")
     return _named(data, target)
 
 
-def from_source(source: KubernetesObject, target: ObjectKey) -> Json:
+def from_source(source: KubernetesObject, target: ObjectKey) -> KubernetesObject:
     """Return a copy of `source` named as the target is, marked with where it came from."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
@@ -135,7 +137,7 @@ def from_source(source: KubernetesObject, target: ObjectKey) -> Json:
     return _named({**source, "metadata": meta}, target)
 
 
-def _named(data: Json, target: ObjectKey) -> Json:
+def _named(data: Json, target: ObjectKey) -> KubernetesObject:
     meta = dict(metadata(data))
     for field, value in (("name", target.name), ("namespace", target.namespace)):
         if value:
@@ -192,7 +194,7 @@ def name_problems(obj: KubernetesObject) -> Iterator[str]:
 class GeneratedSet(NamedTuple):
     """The objects that a rule, or one element of its loops, generates, without labels of owners."""
 
-    objects: tuple[Json, ...] = ()
+    objects: tuple[KubernetesObject, ...] = ()
     problem: str = ""
     """Why nothing is generated."""
     place: str = ""
@@ -284,7 +286,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     synchronizes = generate.synchronize is True
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        made: list[Json] = []
+        made: list[KubernetesObject] = []
         for found in sets_of(evaluation.scope):
             if found.problem:
                 note = f"nothing is generated: {found.problem}"
@@ -296,7 +298,7 @@ def _compile(context: RuleContext) -> CompiledBody:
             return Outcome(RuleStatus.PASS, "", note=note)
         # What an element of a loop makes is there for those after it: it is brought into line with
         # the later one where the rule synchronizes, and left unchanged if not.
-        kept: dict[ObjectKey, Json] = {}
+        kept: dict[ObjectKey, KubernetesObject] = {}
         again: list[str] = []
         which = "last" if synchronizes else "first"
         for one in made:

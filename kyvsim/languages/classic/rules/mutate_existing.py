@@ -26,7 +26,9 @@ from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 from kyvsim.policy.rule import PolicyNode, RuleNode
 
 
-def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
+def _find_targets(
+    selector: Mapping[str, Json], namespace: str, cluster: ClusterView
+) -> list[KubernetesObject]:
     """Return the objects that a target means; raise `LookupError` where there must be one.
 
     `namespace` replaces the one in the target. A name and a namespace without
@@ -49,8 +51,8 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
             given.append((api_version, known_kind))
     given = list(dict.fromkeys(given))
     if name and namespace and not has_wildcard(name + namespace):
-        found = [cluster.get(*pair, namespace, name) for pair in given]
-        if None in found or not found:
+        found = [one for pair in given if (one := cluster.get(*pair, namespace, name)) is not None]
+        if len(found) < len(given) or not found:
             resource = ".".join(filter(None, (plural(group, kind), group)))
             raise LookupError(f'{resource} "{name}" not found')
         return found
@@ -86,9 +88,9 @@ class _CompiledTarget(NamedTuple):
 
 def _find_all(
     targets: list[_CompiledTarget], scope: JSONContext
-) -> tuple[list[tuple[_CompiledTarget, Json]], list[str]]:
+) -> tuple[list[tuple[_CompiledTarget, KubernetesObject]], list[str]]:
     """Return each target with an object that it means, and what went wrong with others."""
-    found: list[tuple[_CompiledTarget, Json]] = []
+    found: list[tuple[_CompiledTarget, KubernetesObject]] = []
     problems = []
     for index, target in enumerate(targets):
         try:
@@ -104,7 +106,9 @@ def _find_all(
     return found, problems
 
 
-def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, Json], Outcome]:
+def _compile_patch(
+    context: RuleContext,
+) -> Callable[[JSONContext, Evaluation, KubernetesObject], Outcome]:
     """Return what patches one target in its scope."""
     mutate = context.rule.tree.mutate
     if mutate and mutate.foreach is not None:

@@ -159,7 +159,7 @@ def _compile_begin(
 
 def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | None:
     """Return what fills the variables of a loop's patch; None where it has no patch."""
-    patches: dict[str, Json] = {}
+    patches: dict[str, object] = {}
     if loop.patch_strategic_merge is not None:
         patches["patchStrategicMerge"] = loop.patch_strategic_merge.data
     if loop.patches_json6902 is not None:

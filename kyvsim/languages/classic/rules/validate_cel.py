@@ -18,7 +18,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, labels, object_key
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
@@ -48,14 +48,14 @@ class ParamsError(Exception):
 
 def _compile_params(
     param_kind: ParamKind, reference: ParamRef
-) -> Callable[[Evaluation], list[Json]]:
+) -> Callable[[Evaluation], list[KubernetesObject]]:
     """Return what finds the parameter objects for a request; that raises `ParamsError`."""
     _, api_version, kind = param_kind
     find = _compile_search(reference, api_version, kind)
     group, _ = split_api_version(api_version)
     builtin = kind_of_plural(group, plural(group, kind)) == kind
 
-    def checked(evaluation: Evaluation) -> list[Json]:
+    def checked(evaluation: Evaluation) -> list[KubernetesObject]:
         if api_version.count("/") > 1:
             raise ParamsError("can't parse the parameter resource group version")
         cluster = evaluation.scope.external.cluster
@@ -78,7 +78,7 @@ def _compile_params(
 
 def _compile_search(
     reference: ParamRef, api_version: str, kind: str
-) -> Callable[[ClusterView, str], list[Json]]:
+) -> Callable[[ClusterView, str], list[KubernetesObject]]:
     """Return what finds parameters in a namespace, "" for all; that raises `ParamsError`."""
     name, selector = reference.name, reference.selector
     group, _ = split_api_version(api_version)
@@ -89,7 +89,7 @@ def _compile_search(
         except SelectorError as error:
             problem = str(error)
 
-    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+    def find(cluster: ClusterView, namespace: str) -> list[KubernetesObject]:
         if problem:
             raise ParamsError(problem)
         if name:

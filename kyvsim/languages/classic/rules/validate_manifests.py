@@ -87,7 +87,7 @@ def _unpacked(data: bytes) -> bytes:
     return found
 
 
-def _manifests_for(content: bytes, obj: KubernetesObject) -> list[Json]:
+def _manifests_for(content: bytes, obj: KubernetesObject) -> list[KubernetesObject]:
     """Return the manifests in a message that the object may have been made from.
 
     That is the one with its group, kind and name; without any, all of its kind.
@@ -108,11 +108,11 @@ def _manifests_for(content: bytes, obj: KubernetesObject) -> list[Json]:
     return [one for _, one in best[:1] or of_kind]
 
 
-def _manifests(content: bytes) -> list[Json]:
+def _manifests(content: bytes) -> list[KubernetesObject]:
     direct = list(_documents(content))
     if direct:
         return direct
-    found: list[Json] = []
+    found: list[KubernetesObject] = []
     try:
         if not content.startswith(b"\x1f\x8b"):
             raise tarfile.ReadError("neither YAML nor gzip")
@@ -127,7 +127,7 @@ def _manifests(content: bytes) -> list[Json]:
     return found
 
 
-def _documents(content: bytes) -> Iterator[Json]:
+def _documents(content: bytes) -> Iterator[KubernetesObject]:
     """Yield the mappings of a YAML stream up to the first document that cannot be read."""
     try:
         for document in load_all(content, floats=True):

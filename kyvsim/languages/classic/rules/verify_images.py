@@ -83,7 +83,7 @@ def _verdict_of(obj: KubernetesObject, policy: Policy, rule: str, image: str) ->
     if kept is None:
         return "fail"
     try:
-        found: Json = json.loads(kept)
+        found: object = json.loads(kept)
     except ValueError as error:
         raise _MetadataError(f"failed to parse scoped image metadata: {error}") from error
     for step in ("policies", f"{policy.namespace}/{policy.name}", rule, image):
@@ -162,7 +162,7 @@ def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData
     found = external.mocks.images.get(image)
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
         return found
-    example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
+    example: dict[str, object] = {"digest": "sha256:…", "signatures": [], "attestations": []}
     missing = {part: example[part] for part in parts}
     raise _NotRecordedError(
         "kyvsim is offline: add image metadata under `images:` in the values file, for example "

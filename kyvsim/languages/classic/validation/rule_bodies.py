@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rule_type import Problem, RuleType, rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
@@ -225,7 +225,7 @@ def _json_patch(rule: RuleNode) -> "JsonPatch | None":
 def _patch_problem(patch: str) -> str | None:
     """Return why a patch cannot be applied; for a path without slash that is the path."""
     try:
-        operations: Json = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
+        operations: object = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
     except YamlError as error:
         return error.go_text
     if operations is None:

@@ -87,7 +87,7 @@ def marked_texts(data: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
     A key has its mapping's path. Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json]] = [(path, data)] if contains_text(data, *_MARKS) else []
+    pending: list[tuple[Path, object]] = [(path, data)] if contains_text(data, *_MARKS) else []
     while pending:
         place, value = pending.pop()
         if value.__class__ is str and _is_marked(value):
@@ -124,7 +124,7 @@ def is_open(data: object) -> bool:
 def patch_paths(patch: str) -> list[str]:
     """Return the path of each operation of a JSON patch, "" without one; a broken one has none."""
     try:
-        operations: Json = load_one(patch)
+        operations: object = load_one(patch)
     except YamlError:
         return []
     found = [
@@ -258,7 +258,7 @@ def _operator_problem(condition: Condition) -> tuple[str, str]:
 
 def _request_problem(value: object) -> tuple[str, str]:
     """Return where and why a value is not an operation of a request."""
-    entries: list[tuple[str, Json]] = []
+    entries: list[tuple[str, object]] = []
     if value.__class__ is list:
         entries = [(f"value[{index}]", entry) for index, entry in enumerate(value)]
     elif value.__class__ is not str:

@@ -92,8 +92,8 @@ def _reference_problem(data: object, reference: str, path: Path) -> str:
 
 def _value_at(data: object, target: str) -> Json:
     """Return the leaf at a path without anchors, some key of a mapping there, or None."""
-    values: list[tuple[Json, list[str]]] = [(data, [])]
-    found: Json = None
+    values: list[tuple[object, list[str]]] = [(data, [])]
+    found: object = None
     while values:
         value, steps = values.pop()
         if value.__class__ is dict:
@@ -233,7 +233,7 @@ _TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
 
 def _without_attestation_conditions(rule: RuleNode) -> Json:
     """Return what is written in a rule, without what is only known from attestations."""
-    data: Json = rule.data
+    data: object = rule.data
     for image in rule.verify_images or ():
         for one in image.attestations:
             if one.conditions is not None:
