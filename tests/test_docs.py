@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cli.commands import COMMANDS
-from kyvsim.languages.classic.rules import rule_types
+from kyvsim.languages.classic.rule_type import rule_types
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(

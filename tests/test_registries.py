@@ -23,8 +23,7 @@ from kyvsim.engine.context.loaders import LOADERS, loader_of
 from kyvsim.jmespath.functions import FAMILIES, Function, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious
-from kyvsim.languages.classic.rule_type import RuleType
-from kyvsim.languages.classic.rules import rule_types, rule_types_of
+from kyvsim.languages.classic.rule_type import RuleType, rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.policy.read import CONTEXT_SOURCES

@@ -21,8 +21,8 @@ from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, ev
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies
-from kyvsim.languages.references import references_of as mentions_of
-from kyvsim.languages.references import references_of_exception as mentions_of_exception
+from kyvsim.languages import references_of as mentions_of
+from kyvsim.languages import references_of_exception as mentions_of_exception
 from kyvsim.load.files import Source
 from kyvsim.model.comparison import (
     Answer,

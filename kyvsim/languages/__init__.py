@@ -1,37 +1,239 @@
 """Policy languages: how policies of a kind become what the engine runs.
 
-Behind them everything knows compiled policies and facts only. A language is a folder with its
-`LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
+Behind them everything knows compiled policies and facts only (`kyvsim.model.policy`). A language is
+a folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
 """
 
-from kyvsim.languages.policies import (
-    CEL_POLICIES,
-    CLASSIC_POLICIES,
-    CLEANUP_POLICIES,
-    LANGUAGES,
-    NATIVE_POLICIES,
-    READERS,
-    compile_policies,
-    derived_rules,
-    is_cel_policy,
-    kinds_of,
-    language_of,
-    needs_request,
-    usable_payloads,
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from kyvsim.engine.compile import CompiledPolicy, CompileOptions, PolicySet, index_policies
+from kyvsim.engine.compile.compiled import uncompiled
+from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.exceptions import PolicyException
+from kyvsim.model.field_reference import FieldReference, Subject
+from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, PolicyReaders, Rule, RuleFacts
+from kyvsim.model.ports import System, fault_text
+from kyvsim.model.request import Payload, PayloadMode
+from kyvsim.model.source import Document
+from kyvsim.policy.rule import NO_RULE, RuleNode
+from kyvsim.schema.kinds import CEL_GROUP, NATIVE_GROUP, RULES_GROUP
+
+if TYPE_CHECKING:
+    # Most runs have no policy in CEL.
+    from kyvsim.policy.cel_policy import CelPolicyNode
+
+Diagnostics: TypeAlias = tuple[Diagnostic, ...]
+
+
+class Language(NamedTuple):
+    """One policy language."""
+
+    read: PolicyReader
+    """Makes a policy, with its facts, from data that has the right shape."""
+    compile: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Diagnostics]]
+    """Compiles a policy; None if it cannot be used, with the errors."""
+    validate: Callable[[Policy, CompileOptions], Diagnostics] = lambda _policy, _options: ()
+    """Returns the errors for which a cluster refuses a policy; not called for policies that a
+    cluster has admitted."""
+    suspicious: Callable[[Policy], Diagnostics] = lambda _: ()
+    """Returns the warnings about a policy that compiles, which every command reports; not called
+    for admitted policies either."""
+    declare: Callable[[CompileOptions], None] = lambda _: None
+    """Declares the exceptions for its policies to the coverage listener."""
+    needs_request: Callable[[Policy], bool] = lambda _: False
+    """Returns whether results of a policy depend on more of a request than its object."""
+    derive: Callable[[Policy], tuple[Rule, ...]] = lambda policy: policy.rules
+    """Returns the rules of a policy with those that are derived from them."""
+    check_payloads: Callable[[tuple[Payload, ...]], tuple[tuple[Payload, ...], Diagnostics]] = (
+        lambda payloads: (payloads, ())
+    )
+    """Returns the payloads that its policies can evaluate, and diagnostics about all."""
+
+
+def single_rule_policy(
+    data: Json,
+    document: Document,
+    facts: PolicyFacts,
+    of_rule: RuleFacts,
+    *,
+    rule_name: str = "",
+    tree: RuleNode = NO_RULE,
+    cel: "CelPolicyNode | None" = None,
+) -> Policy:
+    """Return a policy whose one rule is its whole specification."""
+    return Policy(
+        kind=data["kind"],
+        name=metadata(data)["name"],
+        namespace=text_field(metadata(data), "namespace"),
+        annotations=annotations(data),
+        spec=data["spec"],
+        rules=(Rule(rule_name, data["spec"], ("spec",), of_rule, tree),),
+        document=document,
+        facts=facts,
+        cel_tree=cel,
+    )
+
+
+class PolicyKinds(NamedTuple):
+    """The kinds of policies of one language, and the modules that know them.
+
+    A module is imported with the first policy that needs it: CEL takes as long to load as
+    everything else that a run needs, and most runs have no policy in it.
+    """
+
+    group: str
+    kinds: frozenset[str]
+    """They are read in all versions that are served."""
+    language: str
+    """The module of the `LANGUAGE`, below this package, as the others are."""
+    references: str
+    """The module and the function that yields the fields that a policy refers to, for `equal`."""
+
+
+CLASSIC_POLICIES: Final = PolicyKinds(
+    RULES_GROUP,
+    frozenset({"ClusterPolicy", "Policy"}),
+    language="classic",
+    references="classic.field_references.classic_references",
+)
+CLEANUP_POLICIES: Final = PolicyKinds(
+    RULES_GROUP,
+    frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
+    language="cleanup",
+    references="classic.field_references.classic_references",
+)
+CEL_POLICIES: Final = PolicyKinds(
+    CEL_GROUP,
+    frozenset(
+        f"{prefix}{kind}Policy"
+        for kind in ("Validating", "Mutating", "Generating", "Deleting", "ImageValidating")
+        for prefix in ("", "Namespaced")
+    ),
+    language="cel",
+    references="field_references.cel_references",
+)
+NATIVE_POLICIES: Final = PolicyKinds(
+    NATIVE_GROUP,
+    frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
+    language="native",
+    references="field_references.native_references",
 )
 
-__all__ = [
-    "CEL_POLICIES",
-    "CLASSIC_POLICIES",
-    "CLEANUP_POLICIES",
-    "LANGUAGES",
-    "NATIVE_POLICIES",
-    "READERS",
-    "compile_policies",
-    "derived_rules",
-    "is_cel_policy",
-    "kinds_of",
-    "language_of",
-    "needs_request",
-    "usable_payloads",
-]
+LANGUAGES: Final = (CLASSIC_POLICIES, CLEANUP_POLICIES, CEL_POLICIES, NATIVE_POLICIES)
+
+_BY_KIND: Mapping[str, PolicyKinds] = MappingProxyType(
+    {kind: one for one in LANGUAGES for kind in one.kinds}
+)
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def language_at(name: str) -> Language:
+    """Return the language of a module of the table."""
+    language: Language = import_module(f"kyvsim.languages.{name}").LANGUAGE
+    return language
+
+
+def kinds_of(policy: Policy) -> PolicyKinds:
+    """Return the kinds among which that of a policy is."""
+    return _BY_KIND[policy.kind]
+
+
+def language_of(policy: Policy) -> Language:
+    """Return the language of a policy."""
+    return language_at(_BY_KIND[policy.kind].language)
+
+
+def _read(data: object, document: Document) -> tuple[Policy, Diagnostics]:
+    return language_at(_BY_KIND[text_field(data, "kind")].language).read(data, document)
+
+
+READERS: PolicyReaders = MappingProxyType(
+    {(one.group, kind): _read for one in LANGUAGES for kind in one.kinds}
+)
+"""What reads policies of any language."""
+
+
+def is_cel_policy(policy: Policy) -> bool:
+    """Return whether a policy is of one of Kyverno's kinds in CEL."""
+    return policy.kind in CEL_POLICIES.kinds
+
+
+def compile_policies(
+    policies: Iterable[Policy], options: CompileOptions
+) -> tuple[PolicySet, Diagnostics]:
+    """Return the sound policies compiled and indexed, and what is wrong with the others.
+
+    For policies that compile, warnings about suspicious parts are included, unless a cluster has
+    admitted them.
+    """
+    # Exceptions are declared for coverage whether or not their policies are given.
+    for kinds, given in (
+        (CLASSIC_POLICIES, options.exceptions),
+        (CEL_POLICIES, options.cel_exceptions),
+    ):
+        if given:
+            language_at(kinds.language).declare(options)
+    compiled: list[CompiledPolicy] = []
+    diagnostics: list[Diagnostic] = []
+    for policy in policies:
+        found, told = _compile(policy, options)
+        diagnostics.extend(told)
+        if found is not None:
+            compiled.append(found)
+    return index_policies(compiled, options.system.meter), tuple(diagnostics)
+
+
+def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Diagnostics]:
+    language = language_of(policy)
+    options.system.meter.begin_resource()
+    try:
+        problems = () if options.admitted else language.validate(policy, options)
+        if problems:
+            return None, problems
+        compiled, problems = language.compile(policy, options)
+        if problems or options.admitted:
+            return compiled, problems
+        return compiled, language.suspicious(policy)
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
+        return None, (uncompiled(policy, fault_text(error)),)
+
+
+def derived_rules(policy: Policy) -> tuple[Rule, ...]:
+    """Return the rules of a policy with those that are derived from them."""
+    return language_of(policy).derive(policy)
+
+
+def needs_request(policy: Policy) -> bool:
+    """Return whether something of a policy is only known where there is a request."""
+    return language_of(policy).needs_request(policy)
+
+
+def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...], Diagnostics]:
+    """Return the payloads that fit their mode, and diagnostics about all.
+
+    Anything may be a payload of mode JSON; the other modes are requests, which policies in CEL
+    decide on.
+    """
+    if all(one.mode is PayloadMode.JSON for one in payloads):
+        return payloads, ()
+    return language_at(CEL_POLICIES.language).check_payloads(payloads)
+
+
+def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
+    """Return the fields that a policy refers to, and values; a namespaced one has its own."""
+    module, _, name = kinds_of(policy).references.rpartition(".")
+    read: Callable[[Policy, System], Iterator[FieldReference]]
+    read = getattr(import_module(f"kyvsim.languages.{module}"), name)
+    own = FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,))
+    return (*((own,) if policy.namespace else ()), *read(policy, system))
+
+
+def references_of_exception(exception: PolicyException) -> tuple[FieldReference, ...]:
+    """Return the fields that an exception from rules refers to, and the values there."""
+    module = import_module("kyvsim.languages.classic.field_references")
+    return tuple(module.exception_references(exception))

@@ -26,13 +26,13 @@ from kyvsim.cel import kubernetes as native
 from kyvsim.cel.program import LazyVariables, composited, plainly
 from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.cel import CelExpression, NamedExpression
+from kyvsim.policy.cel_policy import CelExpression, NamedExpression
 
 _KYVERNO_VARIABLES = "kyverno.variables"
 """The type of `variables` of `kyverno.environments`, which native policies do not load."""
@@ -77,7 +77,7 @@ class CompiledExpression(NamedTuple):
         """The variables of the environment that it looks at."""
         return self.program.reads if self.program else frozenset()
 
-    def value(self, values: Sequence[Any]) -> Any:
+    def value(self, values: Sequence[object]) -> Any:
         """Return the expression's value; raises EvaluationError."""
         if self.program is None:
             raise EvaluationError(f"compilation error: {self.problem}")
@@ -154,7 +154,7 @@ class Validation(NamedTuple):
     message: str
     message_expression: CompiledExpression | None
 
-    def denial(self, index: int, values: Sequence[Any]) -> str:
+    def denial(self, index: int, values: Sequence[object]) -> str:
         """Return the message where it is false; `index` is its place among the validations."""
         text = self.message
         if self.test.is_native:
@@ -305,13 +305,13 @@ class Compiler:
 
 
 def variables_on(
-    variables: Mapping[str, CompiledExpression], values: Sequence[Any]
+    variables: Mapping[str, CompiledExpression], values: Sequence[object]
 ) -> LazyVariables[CompiledExpression]:
     """Return the value of the variables of one of Kyverno's kinds; `values` is to contain it."""
     return LazyVariables(struct(_KYVERNO_VARIABLES), variables, values, _variable)
 
 
-def _variable(name: str, expression: CompiledExpression, values: Sequence[Any]) -> Any:
+def _variable(name: str, expression: CompiledExpression, values: Sequence[object]) -> Any:
     if expression.program is None:
         shown = quote(name)
         raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
@@ -324,13 +324,13 @@ _NAMESPACE, _VARIABLES = 2, 4
 
 
 def native_values(
-    obj: Json,
-    old: Json,
-    namespace: Json,
-    request: Json,
+    obj: KubernetesObject | None,
+    old: KubernetesObject | None,
+    namespace: KubernetesObject | None,
+    request: KubernetesObject | None,
     variables: Mapping[str, CompiledExpression],
-    *others: Any,
-) -> list[Any]:
+    *others: object,
+) -> list[object]:
     """Return the values for native expressions, in the order of their environment.
 
     `others` are the parameters if there are any, then the values of `authorizer`.
@@ -340,7 +340,7 @@ def native_values(
     return values
 
 
-def for_conditions(values: Sequence[Any]) -> list[Any]:
+def for_conditions(values: Sequence[object]) -> list[object]:
     """Return the values of native expressions as conditions see them: without the namespace."""
     return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
 
@@ -352,7 +352,7 @@ class NativeValidation(NamedTuple):
     conditions: tuple[CompiledExpression, ...]
     validations: tuple[Validation, ...]
 
-    def denial(self, values: Sequence[Any]) -> str | None:
+    def denial(self, values: Sequence[object]) -> str | None:
         """Return the message of the first validation that is false; raises EvaluationError."""
         for index, one in enumerate(self.validations):
             if one.test.value(values) is not True:
@@ -360,7 +360,7 @@ class NativeValidation(NamedTuple):
         return None
 
 
-def all_hold(conditions: Iterable[CompiledExpression], values: Sequence[Any]) -> bool:
+def all_hold(conditions: Iterable[CompiledExpression], values: Sequence[object]) -> bool:
     """Return whether every condition holds; raises EvaluationError unless one is false."""
     faults: list[str] = []
     is_native = False

@@ -12,14 +12,11 @@ from kyvsim.cel.kubernetes import authorizer_values
 from kyvsim.cel.libraries.admission import AccessQuery, Answer, Authorizer, ResourceCheck
 from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.model.ports import ClusterView, ExternalData
+from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
 _NO_RESOURCE: Mapping[str, str] = MappingProxyType({"group": "", "version": "", "resource": ""})
-_SEEN_METADATA = frozenset(
-    {"annotations", "finalizers", "generation", "labels", "name", "resourceVersion"}
-)
 
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
@@ -28,11 +25,20 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
     return review_request(request, resource, _namespace(request))
 
 
-def review_request(request: AdmissionRequest, resource: Json, namespace: str) -> dict[str, Json]:
+def review_request(
+    request: AdmissionRequest, resource: KubernetesObject, namespace: str
+) -> dict[str, Json]:
     """Return a request as API servers send it for review, without its objects."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
+    user = request.user or UserInfo()
+    info = {
+        "username": user.username,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": {name: list(values) for name, values in (user.extra or {}).items()},
+    }
     return {
         "uid": "",
         "kind": kind,
@@ -42,7 +48,7 @@ def review_request(request: AdmissionRequest, resource: Json, namespace: str) ->
         **({"name": key.name} if key.name else {}),
         **({"namespace": namespace} if namespace else {}),
         "operation": request.operation.value,
-        "userInfo": user_value(request.user),
+        "userInfo": {name: value for name, value in info.items() if value},
         "object": None,
         "oldObject": None,
         "dryRun": False,
@@ -58,15 +64,13 @@ def namespace_object(request: AdmissionRequest, external: ExternalData) -> dict[
     found = None
     if external.account is not None:
         found = external.cluster.get("v1", "Namespace", "", namespace)
-    plain: dict[str, Json] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
+    plain: dict[str, object] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
     if found is None:
         return plain
-    meta = {name: value for name, value in metadata(found).items() if name in _SEEN_METADATA}
-    return {
-        **plain,
-        **{part: found.get(part) or {} for part in ("spec", "status")},
-        "metadata": meta,
-    }
+    seen = ("annotations", "finalizers", "generation", "labels", "name", "resourceVersion")
+    meta = {name: value for name, value in metadata(found).items() if name in seen}
+    parts = {part: found.get(part) or {} for part in ("spec", "status")}
+    return {**plain, **parts, "metadata": meta}
 
 
 def authorizer_of(
@@ -80,7 +84,12 @@ def authorizer_of(
 
     def decide(name: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> Answer | None:
         known = external.account is not None or can_review(external.cluster)
-        return _decision(name, groups, wanted, external.cluster) if known else None
+        if not known:
+            return None
+        field = "nonResourceAttributes" if "path" in wanted else "resourceAttributes"
+        body = {"spec": {"user": name, "groups": list(groups), field: wanted}}
+        status = review(body, external.cluster)["status"]
+        return bool(status["allowed"]), text_field(status, "reason")
 
     asked = AccessQuery(user.username, user.groups, decide)
     resource = (request.details or {}).get("resource") or _NO_RESOURCE
@@ -94,29 +103,6 @@ def authorizer_of(
     return authorizer_values(asked, attributes)
 
 
-def _decision(
-    user: str, groups: tuple[str, ...], wanted: Mapping[str, str], cluster: ClusterView
-) -> Answer:
-    field = "nonResourceAttributes" if "path" in wanted else "resourceAttributes"
-    body = {"spec": {"user": user, "groups": list(groups), field: wanted}}
-    status = review(body, cluster)["status"]
-    return bool(status["allowed"]), text_field(status, "reason")
-
-
 def _namespace(request: AdmissionRequest) -> str:
     key = object_key(request.subject)
     return "" if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
-
-
-def user_value(user: UserInfo | None) -> dict[str, Json]:
-    """Return the value of `request.userInfo`, without fields that are empty."""
-    if user is None:
-        return {}
-    extra = {name: list(values) for name, values in (user.extra or {}).items()}
-    found = {
-        "username": user.username,
-        "uid": user.uid,
-        "groups": list(user.groups),
-        "extra": extra,
-    }
-    return {name: value for name, value in found.items() if value}

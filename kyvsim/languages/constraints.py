@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
@@ -16,8 +16,7 @@ from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.cel import ParamRef
-from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
+from kyvsim.policy.cel_policy import MatchConstraints, ParamRef, ResourceRule
 
 _Parts: TypeAlias = list[tuple[str, Json, Predicate]]
 """The criteria of constraints or of one of their rules: field, what is written, and the test."""
@@ -119,19 +118,16 @@ def are_plain(node: MatchConstraints | None) -> bool:
     return not (names or node.selects_namespaces or node.selects_objects)
 
 
-def _compile_labels(
-    selector: Json,
-) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
+def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
     """Return a selector's test, None if it selects everything or cannot be read, and the error."""
     if not selector or not any(selector.values()):
         return None, ""
-    fault = selector_problem(selector)
-    return (
-        (None, f"Internal error occurred: {fault}") if fault else (compile_selector(selector), "")
-    )
+    if fault := selector_problem(selector):
+        return None, f"Internal error occurred: {fault}"
+    return compile_selector(selector), ""
 
 
-def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
+def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, object]], bool]) -> bool:
     """Return whether a selector takes the request's namespace; objects outside of any fit."""
     if facts.object_kind == "Namespace" and not facts.group:
         return fits(facts.labels)
@@ -143,7 +139,7 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
 
 def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> Predicate:
     groups, versions, operations = (
-        _allowed_values(written)
+        None if "*" in written else frozenset(written)
         for written in (rule.api_groups, rule.api_versions, rule.operations)
     )
     resources = [one.partition("/")[::2] for one in rule.resources]
@@ -178,10 +174,6 @@ def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> 
         parts.append(("resourceNames", [*names], names_object))
     trace = trace.to(rule.path)
     return traced_filter(_all_hold(parts, trace), trace)
-
-
-def _allowed_values(written: Sequence[str]) -> frozenset[str] | None:
-    return None if "*" in written else frozenset(written)
 
 
 # KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.

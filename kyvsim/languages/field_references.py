@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
-from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule, expressions
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, expressions
 
 _ROOTS: Mapping[str, Subject] = MappingProxyType(
     {
@@ -82,12 +82,12 @@ class ReferenceCollector:
     """Keeps the paths that were read and the values that were held against them."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Subject, FieldPath], dict[str, Json]] = {}
+        self._values: dict[tuple[Subject, FieldPath], dict[str, object]] = {}
         self._sizes: dict[tuple[Subject, FieldPath], dict[int, None]] = {}
         self._alike: list[tuple[FieldPath, FieldPath]] = []
         """Paths that are held against each other: what is written for one is for the other, too."""
 
-    def note(self, about: Subject, path: FieldPath, values: Iterable[Json] = ()) -> None:
+    def note(self, about: Subject, path: FieldPath, values: Iterable[object] = ()) -> None:
         """Take a place and values for it."""
         known = self._values.setdefault((about, path), {})
         for value in values:
@@ -98,7 +98,7 @@ class ReferenceCollector:
         self.hold(reading, reading.values)
         return reading
 
-    def hold(self, reading: FieldValues, values: Iterable[Json]) -> None:
+    def hold(self, reading: FieldValues, values: Iterable[object]) -> None:
         """Take values that are held against what a reading comes to."""
         held = tuple(values)
         for path in reading.paths:
@@ -155,21 +155,7 @@ def _subject_of(path: FieldPath) -> tuple[Subject, FieldPath] | None:
     return None if about is None else (about, tuple(rest))
 
 
-# What `matchConstraints` mention: kinds, operations, names, labels.
-
-
-def _read_constraints(constraints: MatchConstraints, notes: ReferenceCollector) -> None:
-    """Note what the constraints of a policy name."""
-    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
-        notes.note(Subject.KIND, (), _constraint_kinds(rule))
-        notes.note(Subject.REQUEST, ("operation",), rule.operations)
-        if rule.resource_names:
-            notes.note(Subject.OBJECT, ("metadata", "name"), rule.resource_names)
-    read_selector(constraints.object_selector, Subject.OBJECT, notes)
-    read_selector(constraints.namespace_selector, Subject.NAMESPACE, notes)
-
-
-def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> None:
+def read_selector(selector: object, about: Subject, notes: ReferenceCollector) -> None:
     """Record the labels of a selector."""
     if selector.__class__ is not dict:
         return
@@ -179,20 +165,6 @@ def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> 
         notes.note(about, ("metadata", "labels", one["key"]), one.get("values") or ())
 
 
-def _constraint_kinds(rule: ResourceRule) -> Iterator[str]:
-    groups = rule.api_groups or ("*",)
-    for resource in rule.resources or ("*",):
-        name, _, part = resource.partition("/")
-        # What one of the groups is known to have is in no other.
-        known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
-        for group in known or groups:
-            kind = "*" if name == "*" else known.get(group) or guessed_kind(name)
-            for version in rule.api_versions or ("*",):
-                yield "/".join((group, version, kind, *((part,) if part else ())))
-
-
-# What expressions in CEL mention: the fields that they select, the constants beside them.
-
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
 _LOGICAL = frozenset({"_&&_", "_||_", "!_"})
@@ -201,13 +173,6 @@ _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "p
 _ASKED = frozenset({"resource", "http", "globalContext", "image"})
 """Those that are called."""
 _JSON = (str, int, float, bool, type(None))
-
-
-def _texts(policy: CelPolicyNode) -> Iterator[tuple[str, str]]:
-    """Yield the expressions of a policy, but for messages and annotations: they decide nothing."""
-    for path, text, name in sorted(expressions(policy), key=lambda one: not one.variable):
-        if path[-1] == "expression":
-            yield name, text
 
 
 def read_texts(
@@ -340,32 +305,57 @@ class _ExpressionReader:
     )
 
 
-def _beginnings(reading: FieldValues) -> FieldValues:
-    return reading._replace(values=tuple(one for one in reading.values if one not in {"[", "{"}))
-
-
 _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
-    {"startsWith": _beginnings, "endsWith": endings}
+    {
+        "startsWith": lambda reading: reading._replace(
+            values=tuple(one for one in reading.values if one not in {"[", "{"})
+        ),
+        "endsWith": endings,
+    }
 )
 """What the string arguments of some functions mean for the strings that they test."""
 
 
 def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
     """Yield the fields that a policy of Kyverno's CEL kinds refers to."""
-    notes = ReferenceCollector()
-    _read_constraints(policy.cel.match_constraints or MatchConstraints(()), notes)
-    for one in policy.cel.match_image_references:
-        notes.note(Subject.WORLD, ("images",))
-        for path in IMAGE_PATHS:
-            notes.note(Subject.OBJECT, path, (one.glob,) if one.glob else ())
     env = kyverno_environment(policy.kind, system.clock, system.entropy)
-    read_texts(_texts(policy.cel), env, notes)
-    yield from notes.mentions()
+    yield from _references(policy, env)
 
 
 def native_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that an admission policy of Kubernetes refers to."""
+    yield from _references(policy, kubernetes_environment(params=True, mutates=True))
+
+
+def _references(policy: Policy, env: Environment) -> Iterator[FieldReference]:
     notes = ReferenceCollector()
-    _read_constraints(policy.cel.match_constraints or MatchConstraints(()), notes)
-    read_texts(_texts(policy.cel), kubernetes_environment(params=True, mutates=True), notes)
+    constraints = policy.cel.match_constraints or MatchConstraints(())
+    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
+        notes.note(Subject.KIND, (), _kinds_of(rule))
+        notes.note(Subject.REQUEST, ("operation",), rule.operations)
+        if rule.resource_names:
+            notes.note(Subject.OBJECT, ("metadata", "name"), rule.resource_names)
+    read_selector(constraints.object_selector, Subject.OBJECT, notes)
+    read_selector(constraints.namespace_selector, Subject.NAMESPACE, notes)
+    for one in policy.cel.match_image_references:
+        notes.note(Subject.WORLD, ("images",))
+        for path in IMAGE_PATHS:
+            notes.note(Subject.OBJECT, path, (one.glob,) if one.glob else ())
+    # Messages and annotations decide nothing; variables come first.
+    placed = sorted(expressions(policy.cel), key=lambda one: not one.variable)
+    read_texts(
+        [(name, text) for path, text, name in placed if path[-1] == "expression"], env, notes
+    )
     yield from notes.mentions()
+
+
+def _kinds_of(rule: ResourceRule) -> Iterator[str]:
+    groups = rule.api_groups or ("*",)
+    for resource in rule.resources or ("*",):
+        name, _, part = resource.partition("/")
+        # What one of the groups is known to have is in no other.
+        known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
+        for group in known or groups:
+            kind = "*" if name == "*" else known.get(group) or guessed_kind(name)
+            for version in rule.api_versions or ("*",):
+                yield "/".join((group, version, kind, *((part,) if part else ())))

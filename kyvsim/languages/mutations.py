@@ -33,7 +33,7 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
@@ -42,8 +42,6 @@ from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
 from kyvsim.policy import cel_policy
 from kyvsim.schema.merge_types import FindType
 
-_TOO_LARGE = 2**53
-"""From here on JSON has no number for an int, and upstream makes it a text."""
 _PLAIN = frozenset({str, bool, int, float, dict, list})
 _NAMES = MappingProxyType({"apiversion": "apiVersion", "kind": "kind"})
 _TEXT_OR_NULL = frozenset({str, type(None)})
@@ -58,7 +56,7 @@ class MutationError(Exception):
     """An object that cannot be changed as an expression wants; the text is upstream's."""
 
 
-Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+Mutation: TypeAlias = Callable[[Sequence[object], Json], Json]
 """Gives an object as a mutation leaves it; raises EvaluationError or MutationError."""
 
 
@@ -76,9 +74,16 @@ def compile_mutation(
     expression = compiler.compile(*node.expression, list_of(JSON_PATCH) if patches else OBJECT)
     if patches:
         return lambda values, obj: patch_object(expression.value(values), obj)
-    return lambda values, obj: merge_object(
-        expression.value(values), obj, find_type, replaces=replaces
-    )
+
+    def merge(values: Sequence[object], obj: KubernetesObject) -> Json:
+        value = expression.value(values)
+        _check_types(value)
+        try:
+            return apply_structured_merge(obj, _fields(value), find_type, replaces=replaces)
+        except PatchError as error:
+            raise MutationError(f"error applying patch: {error}") from None
+
+    return merge
 
 
 def with_whole_results(mutation: Mutation) -> Mutation:
@@ -86,16 +91,7 @@ def with_whole_results(mutation: Mutation) -> Mutation:
     return lambda values, obj: with_whole_numbers(mutation(values, obj))
 
 
-def merge_object(value: ObjectValue, obj: Json, find_type: FindType, *, replaces: bool) -> Json:
-    """Return an object with another merged in that an expression gave; raises MutationError."""
-    _check_types(value)
-    try:
-        return apply_structured_merge(obj, _fields(value), find_type, replaces=replaces)
-    except PatchError as error:
-        raise MutationError(f"error applying patch: {error}") from None
-
-
-def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
+def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject) -> Json:
     """Return an object changed by a JSON patch that an expression gave; raises MutationError.
 
     Where a `test` of the patch fails, the object stays as it is.
@@ -125,7 +121,7 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
     return patched
 
 
-def _unread(value: Json, wanted: str) -> MutationError:
+def _unread(value: object, wanted: str) -> MutationError:
     return MutationError(
         "Internal error occurred: couldn't get version/kind; json parse error: json: "
         f"cannot unmarshal {json_kind(value)} into Go {wanted}"
@@ -138,16 +134,16 @@ def _check_types(value: ObjectValue) -> None:
         raise MutationError("type mismatch: " + "\n".join(found))
 
 
-def _fields(value: dict[str, Any]) -> dict[str, Json]:
+def _fields(value: dict[str, object]) -> dict[str, Json]:
     return {name: _field(one) for name, one in value.items()}
 
 
-def _field(value: Any) -> Json:
+def _field(value: object) -> Json:
     """Return the value of a field: lists and maps are converted as deep as upstream does."""
     if value.__class__ is MadeList:
         return [_element(one) for one in value]
     if value.__class__ is MadeMap:
-        found: dict[str, Json] = {}
+        found: dict[str, object] = {}
         for key, one in value.items():
             if key.__class__ is not str:
                 return Foreign("*types.Err", "map key is not string", "map key is not string")
@@ -196,14 +192,19 @@ def _foreign(value: Any) -> Foreign:
     return Foreign(type_name(value), show_value(value), show_value(value))
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return quote(value) if value.__class__ is str else show_value(value)
 
 
 def _operation(written: JsonPatchOperation) -> PatchOperation:
-    source, name = written["from"], _readable(written["op"])
+    source = written["from"]
+    try:
+        # upstream writes it by Go's rules and reads it as JSON
+        name = str(json.loads(quote(written["op"])))
+    except ValueError:
+        name = "unknown"
     return PatchOperation(
-        name="unknown" if name is None else name,
+        name=name,
         path=parse_pointer(written["path"]),
         source=parse_pointer(source) if source else None,
         value=_json(written["value"]) if "value" in written else None,
@@ -211,15 +212,7 @@ def _operation(written: JsonPatchOperation) -> PatchOperation:
     )
 
 
-def _readable(text: str) -> str | None:
-    """Return a text that upstream writes by Go's rules and reads as JSON, if that can be."""
-    try:
-        return str(json.loads(quote(text)))
-    except ValueError:
-        return None
-
-
-def _json(value: Any) -> Json:
+def _json(value: object) -> Json:
     if isinstance(value, ObjectValue):
         _check_types(value)
     try:

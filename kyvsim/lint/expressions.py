@@ -11,11 +11,10 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.languages.classic.validation.rule_parts import is_open, syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     expression_of,
     impossible_calls_in,
-    syntax_problem,
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, Rule

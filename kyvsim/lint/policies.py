@@ -14,6 +14,8 @@ from kyvsim.languages import (
     CLASSIC_POLICIES,
     CLEANUP_POLICIES,
     NATIVE_POLICIES,
+    Diagnostics,
+    PolicyKinds,
     kinds_of,
 )
 from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
@@ -27,9 +29,7 @@ from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
 from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
-from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
-from kyvsim.languages.policies import PolicyKinds
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
 from kyvsim.lint.check import CheckSubject
 from kyvsim.lint.registry import run_checks

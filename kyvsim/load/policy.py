@@ -26,7 +26,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.policy.cel import read_named_expressions
+from kyvsim.policy.cel_policy import read_named_expressions
 from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,

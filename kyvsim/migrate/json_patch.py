@@ -27,7 +27,7 @@ from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.values import NUMBER, Expr, shown
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField
-from kyvsim.policy.mutation import JsonPatch
+from kyvsim.policy.rule import JsonPatch
 from kyvsim.policy.tree import PatternLeaf, PatternNode
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one

@@ -40,9 +40,7 @@ from kyvsim.migrate.values import (
     list_of,
     shown,
 )
-from kyvsim.policy.generation import ForEachGeneration
-from kyvsim.policy.mutation import ForEachMutation
-from kyvsim.policy.rule import ForEachValidation
+from kyvsim.policy.rule import ForEachGeneration, ForEachMutation, ForEachValidation
 
 _Tree: TypeAlias = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kyvsim.policy.generation import Clone, CloneList
+from kyvsim.policy.rule import Clone, CloneList
 
 
 class MutationTarget(NamedTuple):

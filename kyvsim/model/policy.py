@@ -9,7 +9,7 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
-from kyvsim.policy.cel import NamedExpression
+from kyvsim.policy.cel_policy import NamedExpression
 from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
 from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
 

@@ -6,12 +6,21 @@ from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json, Path, found_at
 from kyvsim.mutation.changes import KINDS, MutationKind, MutationPoint, PartKind, PolicyChange
-from kyvsim.policy import cel, generation, images, mutation, tree
+from kyvsim.policy import cel_policy, images, tree
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import pattern_node
 from kyvsim.policy.rule import (
+    Clone,
+    CloneList,
     FailureOverride,
+    ForEachGeneration,
+    ForEachMutation,
     ForEachValidation,
+    Generate,
+    GenerateTarget,
+    JsonPatch,
+    Mutate,
+    MutateTarget,
     PolicyNode,
     RuleNode,
     Validate,
@@ -135,11 +144,7 @@ def _validation(node: Validate | ForEachValidation) -> _Points:
 
 
 def _loops(
-    node: Validate
-    | ForEachValidation
-    | mutation.Mutate
-    | mutation.ForEachMutation
-    | generation.Generate,
+    node: Validate | ForEachValidation | Mutate | ForEachMutation | Generate,
 ) -> _Points:
     return _elements(node.foreach, (*node.path, "foreach"), "loop")
 
@@ -170,14 +175,14 @@ def _pod_security(block: tree.PodSecurity) -> _Points:
         yield from _elements(block.exclude, (*block.path, "exclude"))
 
 
-def _cel(cel: cel.CelValidation) -> _Points:
+def _cel(cel: cel_policy.CelValidation) -> _Points:
     yield from _expressions(cel.expressions, (*cel.path, "expressions"), "expression")
     for one in cel.variables:
         yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
 
 
 def _expressions(
-    listed: Sequence[cel.CelExpression | cel.NamedExpression], path: Path, name: str
+    listed: Sequence[cel_policy.CelExpression | cel_policy.NamedExpression], path: Path, name: str
 ) -> _Points:
     yield from _elements(listed, path, name)
     for one in listed:
@@ -194,14 +199,14 @@ def _images(images: images.ImageVerification) -> _Points:
 
 _WITHOUT_POINTS = (
     # Those around them read what can be changed.
-    tree.PatternEntry, cel.CelExpression, cel.ParamKind, cel.ParamRef, cel.NamedExpression,
-    tree.PodSecurityExclusion,
+    tree.PatternEntry, tree.PodSecurityExclusion, cel_policy.CelExpression,
+    cel_policy.NamedExpression, cel_policy.ParamKind, cel_policy.ParamRef,
     # They only have other nodes.
-    PolicyNode, tree.Deny, tree.Pattern, generation.ForEachGeneration, images.ImageValidation,
+    PolicyNode, tree.Deny, tree.Pattern, ForEachGeneration, images.ImageValidation,
     # Their own fields are not changed.
     tree.Subject, tree.ConfigMapEntry, tree.ApiCallEntry, tree.GlobalReferenceEntry,
-    tree.ImageRegistryEntry, FailureOverride, mutation.JsonPatch, mutation.MutateTarget,
-    generation.Clone, generation.CloneList, images.Attestation, images.AttestorSet, images.Attestor,
+    tree.ImageRegistryEntry, FailureOverride, JsonPatch, MutateTarget,
+    Clone, CloneList, images.Attestation, images.AttestorSet, images.Attestor,
     images.Keys, images.Rekor, images.CTLog, images.Keyless, images.Certificates,
     images.ImageExtractors, images.ImageExtractor, images.Manifests, images.ManifestObject,
     images.IgnoredFields,
@@ -221,13 +226,11 @@ POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
         tree.PatternList: lambda one: _elements(one.items, one.path, "element"),
         tree.PatternLeaf: _pattern_leaf,
         tree.PodSecurity: _pod_security,
-        cel.CelValidation: _cel,
-        mutation.Mutate: _loops,
-        mutation.ForEachMutation: _loops,
-        generation.Generate: _loops,
-        generation.GenerateTarget: lambda one: _patch_points(
-            pattern_node(one.data, (*one.path, "data"))
-        ),
+        cel_policy.CelValidation: _cel,
+        Mutate: _loops,
+        ForEachMutation: _loops,
+        Generate: _loops,
+        GenerateTarget: lambda one: _patch_points(pattern_node(one.data, (*one.path, "data"))),
         images.ImageVerification: _images,
         WebhookConfiguration: _webhook,
         **dict.fromkeys(_WITHOUT_POINTS, lambda _: iter(())),

@@ -28,8 +28,7 @@ CONTROLLERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The controllers whose Pod is in `spec.template`, with their selectors."""
-_CRON_JOB_SELECTOR = "batch/v1/CronJob"
-_SELECTORS = MappingProxyType({**CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Pod": "v1/Pod"})
+_SELECTORS = MappingProxyType({**CONTROLLERS, CRON_JOB: "batch/v1/CronJob", "Pod": "v1/Pod"})
 _LONGEST_NAME = 63
 
 
@@ -47,9 +46,6 @@ class PodTemplate(NamedTuple):
 
 TEMPLATE: Final = PodTemplate("template", "spec/template")
 JOB_TEMPLATE: Final = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
-
-
-# Why a rule has no derived one.
 
 
 def blocker_of(rule: RuleNode) -> str:
@@ -76,24 +72,12 @@ def contains_pod(kinds: Sequence[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-# The sections of derived rules.
-
-_KEPT_SETTINGS = ("failureAction", "failureActionOverrides", "allowExistingViolations")
-_KEPT_OF_LOOP = ("list", "context", "preconditions")
-
-
-def _nested(part: Json, template: PodTemplate) -> Json:
+def _nested(part: object, template: PodTemplate) -> Json:
     """Return a pattern or patch for a Pod as one for what has the Pod."""
     return {"spec": {template.field: part}}
 
 
-def _nested_each(patterns: Json, template: PodTemplate) -> Json:
-    # What is not a list stays, and a check refuses it.
-    is_list = patterns.__class__ is list
-    return [_nested(one, template) for one in patterns] if is_list else patterns
-
-
-def _without_empty_groups(conditions: Json) -> Json:
+def _without_empty_groups(conditions: object) -> Json:
     """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
 
     Upstream writes a rule as JSON to change it, and a list of nothing is left out then. So an empty
@@ -143,7 +127,8 @@ def _validation(
     """
 
     def rewrite_section(section: Mapping[str, Json], template: PodTemplate) -> Json:
-        kept = {name: section[name] for name in _KEPT_SETTINGS if name in section}
+        settings = ("failureAction", "failureActionOverrides", "allowExistingViolations")
+        kept = {name: section[name] for name in settings if name in section}
         if message := section.get("message"):
             kept["message"] = rewrite_references(message, template.path, pivot or field)
         return {**kept, field: rewrite(section[field], template)}
@@ -151,14 +136,10 @@ def _validation(
     return rewrite_section
 
 
-def _merge(section: Mapping[str, Json], template: PodTemplate) -> Json:
-    return {"patchStrategicMerge": _nested(section["patchStrategicMerge"], template)}
-
-
-def _merges_of_loops(section: Mapping[str, Json], template: PodTemplate) -> Json:
+def _loops_with_merges(section: Mapping[str, Json], template: PodTemplate) -> Json:
     """Return the loops with their merges nested; autogen drops the rest of them."""
     loops = [
-        {field: loop[field] for field in _KEPT_OF_LOOP if field in loop}
+        {field: loop[field] for field in ("list", "context", "preconditions") if field in loop}
         | {"patchStrategicMerge": _nested(loop.get("patchStrategicMerge"), template)}
         for loop in section["foreach"]
     ]
@@ -168,11 +149,21 @@ def _merges_of_loops(section: Mapping[str, Json], template: PodTemplate) -> Json
 REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = MappingProxyType(
     {
         ("validate", "podSecurity"): _validation("podSecurity"),
-        ("mutate", "foreach"): _merges_of_loops,
-        ("mutate", "patchStrategicMerge"): _merge,
+        ("mutate", "foreach"): _loops_with_merges,
+        ("mutate", "patchStrategicMerge"): lambda section, template: {
+            "patchStrategicMerge": _nested(section["patchStrategicMerge"], template)
+        },
         ("validate", "deny"): _validation("deny", _deny),
         ("validate", "pattern"): _validation("pattern", _nested),
-        ("validate", "anyPattern"): _validation("anyPattern", _nested_each),
+        # What is not a list stays, and a check refuses it.
+        ("validate", "anyPattern"): _validation(
+            "anyPattern",
+            lambda patterns, template: (
+                [_nested(one, template) for one in patterns]
+                if patterns.__class__ is list
+                else patterns
+            ),
+        ),
         ("validate", "foreach"): _validation("foreach", _loops, "pattern"),
         # upstream derives the whole section, unless the body is empty
         ("validate", "cel"): lambda section, _: section if section["cel"] else None,
@@ -209,9 +200,6 @@ def is_derived(rule: RuleNode) -> bool:
     return _rewritten_section(rule.data, TEMPLATE) is not None
 
 
-# Absolute `$(…)` references in messages, moved along with the pattern they point into.
-
-
 REFERENCE: Final = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
 """A reference: group 1 is the character before it, group 2 the reference.
 
@@ -237,8 +225,6 @@ def rewrite_references(message: str, path: str, pivot: str) -> str:
 
     return REFERENCE.sub(moved, message)
 
-
-# Whole rules.
 
 _KEPT = (
     "skipBackgroundRequests",
@@ -270,12 +256,15 @@ def for_controllers(data: Mapping[str, Json], kinds: Sequence[str]) -> dict[str,
 
 def for_cron_jobs(derived: Mapping[str, Json], written: Mapping[str, Json]) -> dict[str, Json]:
     """Return a rule for CronJobs, made of what `for_controllers` returns for a written rule."""
-
-    def with_cron_job(block: Mapping[str, Json]) -> Mapping[str, Json]:
-        resources = {**(block.get("resources") or {}), "kinds": [_CRON_JOB_SELECTOR]}
-        return {**block, "resources": resources}
-
-    matched = _with_matches(derived, [_CRON_JOB_SELECTOR], with_cron_job)
+    selectors = [_SELECTORS[CRON_JOB]]
+    matched = _with_matches(
+        derived,
+        selectors,
+        lambda block: {
+            **block,
+            "resources": {**(block.get("resources") or {}), "kinds": selectors},
+        },
+    )
     return _wrapped(matched, written, "autogen-cronjob", JOB_TEMPLATE)
 
 
@@ -297,7 +286,7 @@ def _with_matches(
 
 
 def _wrapped(
-    data: Mapping[str, Json], written: Mapping[str, Json], prefix: str, template: PodTemplate
+    data: Mapping[str, object], written: Mapping[str, object], prefix: str, template: PodTemplate
 ) -> dict[str, Json]:
     """Return a rule with its body moved into the Pod template; what was moved can be again."""
     kept = {field: data[field] for field in _KEPT if data.get(field)}
@@ -307,7 +296,7 @@ def _wrapped(
     return {"name": f"{prefix}-{written['name']}"[:_LONGEST_NAME], **kept, **section}
 
 
-def with_expressions(data: dict[str, Json], template: PodTemplate) -> dict[str, Json]:
+def with_expressions(data: dict[str, object], template: PodTemplate) -> dict[str, Json]:
     """Return a rule with expressions that read the Pod changed to read the template.
 
     upstream replaces text in the rule's JSON form, without a look at word boundaries.
@@ -324,5 +313,5 @@ def with_expressions(data: dict[str, Json], template: PodTemplate) -> dict[str, 
     text = json.dumps(data)
     for old, new in replacements:
         text = text.replace(old, new)
-    changed: dict[str, Json] = json.loads(text)
+    changed: dict[str, object] = json.loads(text)
     return changed

@@ -12,7 +12,7 @@ pkg/cel/policies/mpol/autogen.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, read_cel_policy
@@ -40,18 +40,20 @@ class PolicyVariant(NamedTuple):
     spec: CelPolicyNode
 
 
-Rewrite: TypeAlias = Callable[[Mapping[str, Json], str], Mapping[str, Json]]
-"""Gives a specification as it is for controllers, by the way to the template of their Pods."""
-
-
-def rewrite_texts(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]:
-    """Return a specification with the way to the template in all of its texts."""
-    changed: Mapping[str, Json] = _replaced({**spec, "matchConstraints": None}, template)
-    return changed
-
-
-def variants(spec: CelPolicyNode, rewrite: Rewrite = rewrite_texts) -> Iterator[PolicyVariant]:
+def variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
+    return _variants(spec, _replaced)
+
+
+def mutation_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
+    """Yield the variants of a MutatingPolicy, in the order in which they are evaluated."""
+    return _variants(spec, _with_expressions)
+
+
+def _variants(
+    spec: CelPolicyNode, rewrite: Callable[[Mapping[str, object], str], Mapping[str, object]]
+) -> Iterator[PolicyVariant]:
+    """Yield variants; `rewrite` takes the path of the template to what the controllers have."""
     constraints = spec.match_constraints
     if constraints is None or not is_about_pods(constraints):
         return
@@ -63,7 +65,7 @@ def variants(spec: CelPolicyNode, rewrite: Rewrite = rewrite_texts) -> Iterator[
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
         if not resources or not operations:
             continue
-        matching: dict[str, Json] = {
+        matching: dict[str, object] = {
             "resourceRules": [
                 {
                     "apiGroups": [group],
@@ -76,7 +78,8 @@ def variants(spec: CelPolicyNode, rewrite: Rewrite = rewrite_texts) -> Iterator[
         }
         if constraints.namespace_selector:
             matching["namespaceSelector"] = constraints.namespace_selector
-        data = {**rewrite(spec.data, template), "matchConstraints": matching}
+        written = {**spec.data, "matchConstraints": None}
+        data = {**rewrite(written, template), "matchConstraints": matching}
         yield PolicyVariant(name, read_cel_policy(data, spec.path))
 
 
@@ -90,7 +93,7 @@ def is_about_pods(constraints: MatchConstraints | None) -> bool:
     return not is_narrowed and names == (("",), ("v1",), ("pods",), ())
 
 
-def _replaced(value: Json, template: str) -> Json:
+def _replaced(value: object, template: str) -> Json:
     if value.__class__ is str:
         return _OF_PODS.sub(rf"\1.{template}.\2", value)
     if value.__class__ is list:
@@ -105,27 +108,21 @@ _SPEC_FIELD = re.compile(rf"{_OBJECTS}spec", re.ASCII)
 _METADATA_FIELD = re.compile(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
 
 
-def mutation_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
-    """Yield the variants of a policy, in the order in which they are evaluated."""
-    return variants(spec, _rewrite)
+def _with_expressions(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]:
+    def changed(holder: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {**holder, "expression": _for_template(holder.get("expression") or "", template)}
 
-
-def _rewrite(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]:
-    changed = dict(spec)
+    found = dict(spec)
     if spec.get("matchConditions"):
-        changed["matchConditions"] = [_changed(one, template) for one in spec["matchConditions"]]
+        found["matchConditions"] = [*map(changed, spec["matchConditions"])]
     if spec.get("mutations"):
-        changed["mutations"] = [
-            {**one, "applyConfiguration": _changed(one["applyConfiguration"], template)}
+        found["mutations"] = [
+            {**one, "applyConfiguration": changed(one["applyConfiguration"])}
             if one.get("applyConfiguration")
             else one
             for one in spec["mutations"]
         ]
-    return changed
-
-
-def _changed(holder: Mapping[str, Json], template: str) -> Mapping[str, Json]:
-    return {**holder, "expression": _for_template(holder.get("expression") or "", template)}
+    return found
 
 
 def _for_template(expression: str, template: str) -> str:
@@ -134,7 +131,13 @@ def _for_template(expression: str, template: str) -> str:
     head, brace, rest = expression.strip().partition("{")
     if not brace or head.rstrip(" \t\r\n") != "Object":
         return expression
-    end = _closing_brace(rest)
+    # Where the brace is closed; braces in texts count, too.
+    depth, end = 1, 0
+    for at, char in enumerate(rest):
+        depth += (char == "{") - (char == "}")
+        if not depth:
+            end = at
+            break
     if not end:
         return expression
     # The fields move into objects that lead to the template.
@@ -143,13 +146,3 @@ def _for_template(expression: str, template: str) -> str:
     for count, step in enumerate(steps, 1):
         opened += f"{step}: Object.{'.'.join(steps[:count])}{{"
     return f"{opened}{rest[:end]}{'}' * (len(steps) + 1)}{rest[end + 1 :]}"
-
-
-def _closing_brace(text: str) -> int:
-    """Return where the brace before a text is closed, 0 if nowhere; texts in it count, too."""
-    depth = 1
-    for at, char in enumerate(text):
-        depth += (char == "{") - (char == "}")
-        if not depth:
-            return at
-    return 0

@@ -1,4 +1,4 @@
-"""Policies whose expressions are in CEL, as trees: their nodes, and what reads them.
+"""Expressions in CEL, in rules, and policies whose expressions are in CEL: nodes and their readers.
 
 The specifications of Kyverno's CEL kinds and of Kubernetes' admission policies are one node, since
 they have most fields in common; a field that a kind does not have is empty.
@@ -12,18 +12,55 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path, text_field
-from kyvsim.policy.cel import (
-    CelExpression,
-    NamedExpression,
-    ParamKind,
-    ParamRef,
-    read_expressions,
-    read_named_expressions,
-    read_param_kind,
-    read_param_ref,
-)
+from kyvsim.policy.read import read_each, read_text, texts_of
 
-# Nodes.
+
+class CelExpression(NamedTuple):
+    """An expression in CEL with what a failure says."""
+
+    path: Path
+    expression: str
+    message: str
+    message_expression: str
+    reason: str
+
+
+class NamedExpression(NamedTuple):
+    """An expression in CEL with a name: a match condition, a variable, an annotation."""
+
+    path: Path
+    name: str
+    expression: str
+
+
+class ParamKind(NamedTuple):
+    """The kind of the parameters of expressions in CEL."""
+
+    path: Path
+    api_version: str
+    kind: str
+
+
+class ParamRef(NamedTuple):
+    """Which objects are parameters of expressions in CEL."""
+
+    path: Path
+    name: str
+    namespace: str
+    selector: Mapping[str, Json] | None
+    parameter_not_found_action: str
+
+
+class CelValidation(NamedTuple):
+    """The `cel` block of a validate rule."""
+
+    path: Path
+    generate: bool | None
+    expressions: tuple[CelExpression, ...]
+    audit_annotations: tuple[NamedExpression, ...]
+    variables: tuple[NamedExpression, ...]
+    param_kind: ParamKind | None
+    param_ref: ParamRef | None
 
 
 class ResourceRule(NamedTuple):
@@ -262,64 +299,67 @@ def expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
     Placeholders of templates are not among them.
     """
     order = {name: number for number, name in enumerate(policy.data)}
-    found = (*_common_expressions(policy), *_other_expressions(policy))
+    targets = policy.target_match_constraints
+    found = [
+        *(
+            PlacedExpression((*one.path, "expression"), one.expression, one.name)
+            for one in policy.variables
+        ),
+        *(
+            PlacedExpression((*one.path, "expression"), one.expression or "")
+            for one in (
+                *policy.match_conditions,
+                *policy.target_match_conditions,
+                *policy.conditions,
+                *policy.images,
+                *((targets,) if targets is not None else ()),
+                *(policy.generate or ()),
+                *policy.match_image_references,
+            )
+        ),
+        *(
+            PlacedExpression((*one.path, field), text)
+            for one in policy.validations
+            for field, text in (
+                ("expression", one.expression),
+                ("messageExpression", one.message_expression),
+            )
+        ),
+        *(
+            PlacedExpression((*one.path, "valueExpression"), one.expression)
+            for one in policy.audit_annotations
+        ),
+        *(
+            PlacedExpression((*one.path, field, "expression"), text)
+            for one in policy.mutations
+            for field, text in one.expressions.items()
+        ),
+        *(
+            PlacedExpression(part.path, part.expression)
+            for one in policy.attestors
+            for part in one.expressions
+        ),
+    ]
     return iter(sorted(found, key=lambda one: order[str(one.path[len(policy.path)])]))
 
-
-def _common_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
-    for one in policy.variables:
-        yield PlacedExpression((*one.path, "expression"), one.expression, one.name)
-    for one in (
-        *policy.match_conditions,
-        *policy.target_match_conditions,
-        *policy.conditions,
-        *policy.images,
-    ):
-        yield PlacedExpression((*one.path, "expression"), one.expression)
-    for validation in policy.validations:
-        yield PlacedExpression((*validation.path, "expression"), validation.expression)
-        computed = (*validation.path, "messageExpression")
-        yield PlacedExpression(computed, validation.message_expression)
-    for one in policy.audit_annotations:
-        yield PlacedExpression((*one.path, "valueExpression"), one.expression)
-
-
-def _other_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
-    for mutation in policy.mutations:
-        for field, text in mutation.expressions.items():
-            yield PlacedExpression((*mutation.path, field, "expression"), text)
-    targets = policy.target_match_constraints
-    if targets is not None:
-        yield PlacedExpression((*targets.path, "expression"), targets.expression)
-    for generation in policy.generate or ():
-        yield PlacedExpression((*generation.path, "expression"), generation.expression or "")
-    for reference in policy.match_image_references:
-        yield PlacedExpression((*reference.path, "expression"), reference.expression)
-    for attestor in policy.attestors:
-        for part in attestor.expressions:
-            yield PlacedExpression(part.path, part.expression)
-
-
-# Documents to nodes.
 
 _Node = TypeVar("_Node")
 
 
 def _each(
-    data: Mapping[str, Json],
+    data: Mapping[str, object],
     field: str,
     path: Path,
-    read: Callable[[Mapping[str, Json], Path], _Node],
+    read: Callable[[Mapping[str, object], Path], _Node],
 ) -> tuple[_Node, ...]:
-    listed = enumerate(data.get(field) or ())
-    return tuple(read(one, (*path, field, index)) for index, one in listed)
+    return read_each(data.get(field), (*path, field), read) or ()
 
 
 def _texts(data: Mapping[str, Json], field: str) -> tuple[str, ...]:
     return tuple(data.get(field) or ())
 
 
-def _child(data: Mapping[str, Json], *fields: str) -> Json:
+def _child(data: Mapping[str, object], *fields: str) -> Json:
     found: Json = data
     for field in fields:
         found = (found or {}).get(field)
@@ -328,8 +368,10 @@ def _child(data: Mapping[str, Json], *fields: str) -> Json:
 
 def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPolicyNode:
     """Return the specification of a policy of a CEL kind, or of an admission policy."""
-    wanted = spec.get("validationConfigurations") or {}
-    generate = spec.get("generate")
+    wanted, evaluation, autogen = (
+        spec.get(name) or {} for name in ("validationConfigurations", "evaluation", "autogen")
+    )
+    generate, controllers = spec.get("generate"), _child(autogen, "podControllers", "controllers")
     return CelPolicyNode(
         path,
         match_constraints=read_match_constraints(spec, "matchConstraints", path),
@@ -349,21 +391,44 @@ def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPoli
         conditions=read_named_expressions(spec, "conditions", path),
         schedule=text_field(spec, "schedule"),
         deletion_propagation_policy=text_field(spec, "deletionPropagationPolicy"),
-        match_image_references=_each(spec, "matchImageReferences", path, _image_reference),
+        match_image_references=_each(
+            spec,
+            "matchImageReferences",
+            path,
+            lambda data, place: ImageReference(place, *texts_of(data, "glob", "expression")),
+        ),
         images=read_named_expressions(spec, "images", path),
         attestors=_each(spec, "attestors", path, _attestor),
         attestations=tuple(text_field(one, "name") for one in spec.get("attestations") or ()),
         image_verification=ImageVerificationSettings(
             wanted.get("mutateDigest"), wanted.get("verifyDigest"), wanted.get("required")
         ),
-        evaluation=_evaluation(spec.get("evaluation") or {}),
-        autogen=_autogen(spec.get("autogen") or {}),
+        evaluation=EvaluationSettings(
+            text_field(evaluation, "mode") or "Kubernetes",
+            admission=_child(evaluation, "admission", "enabled"),
+            background=_child(evaluation, "background", "enabled"),
+            mutate_existing=_child(evaluation, "mutateExisting", "enabled"),
+            synchronize=_child(evaluation, "synchronize", "enabled"),
+            generate_existing=_child(evaluation, "generateExisting", "enabled"),
+            orphan_downstream_on_policy_delete=_child(
+                evaluation, "orphanDownstreamOnPolicyDelete", "enabled"
+            ),
+            skip_background_requests=evaluation.get("skipBackgroundRequests"),
+            use_server_side_apply=evaluation.get("useServerSideApply"),
+        ),
+        autogen=AutogenSettings(
+            None if controllers is None else tuple(controllers),
+            {
+                f"{kind}AdmissionPolicy": _child(autogen, f"{name}AdmissionPolicy", "enabled")
+                for kind, name in (("Validating", "validating"), ("Mutating", "mutating"))
+            },
+        ),
         webhook_timeout_seconds=_child(spec, "webhookConfiguration", "timeoutSeconds"),
         data=spec,
     )
 
 
-def read_binding(spec: Mapping[str, Json], path: Path = ("spec",)) -> BindingNode:
+def read_binding(spec: Mapping[str, object], path: Path = ("spec",)) -> BindingNode:
     """Return the specification of a binding of an admission policy."""
     return BindingNode(
         path,
@@ -393,7 +458,7 @@ def read_match_constraints(
     )
 
 
-def _resource_rule(data: Mapping[str, Json], path: Path) -> ResourceRule:
+def _resource_rule(data: Mapping[str, object], path: Path) -> ResourceRule:
     return ResourceRule(
         path,
         api_groups=_texts(data, "apiGroups"),
@@ -405,7 +470,7 @@ def _resource_rule(data: Mapping[str, Json], path: Path) -> ResourceRule:
     )
 
 
-def _mutation(data: Mapping[str, Json], path: Path) -> Mutation:
+def _mutation(data: Mapping[str, object], path: Path) -> Mutation:
     found = {
         field: text_field(data[field], "expression")
         for field in _PATCH_FIELDS.values()
@@ -416,18 +481,10 @@ def _mutation(data: Mapping[str, Json], path: Path) -> Mutation:
 
 def _generation(data: Mapping[str, Json], path: Path) -> Generation:
     template = data.get("template")
+    texts = texts_of(template or {}, "value", "interpolate")
     return Generation(
-        path,
-        data.get("expression"),
-        template
-        and Template(
-            (*path, "template"), text_field(template, "value"), text_field(template, "interpolate")
-        ),
+        path, data.get("expression"), template and Template((*path, "template"), *texts)
     )
-
-
-def _image_reference(data: Mapping[str, Json], path: Path) -> ImageReference:
-    return ImageReference(path, text_field(data, "glob"), text_field(data, "expression"))
 
 
 _ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
@@ -441,7 +498,7 @@ _ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
 """What an expression may give: its name, the field that errors show, and the way on from there."""
 
 
-def _attestor(data: Mapping[str, Json], path: Path) -> CelAttestor:
+def _attestor(data: Mapping[str, object], path: Path) -> CelAttestor:
     found = tuple(
         AttestorExpression((*path, *shown, *rest, "expression"), part, text, _child(data, *shown))
         for part, shown, rest in _ATTESTOR_PARTS
@@ -450,28 +507,62 @@ def _attestor(data: Mapping[str, Json], path: Path) -> CelAttestor:
     return CelAttestor(path, text_field(data, "name"), found)
 
 
-def _evaluation(data: Mapping[str, Json]) -> EvaluationSettings:
-    return EvaluationSettings(
-        text_field(data, "mode") or "Kubernetes",
-        admission=_child(data, "admission", "enabled"),
-        background=_child(data, "background", "enabled"),
-        mutate_existing=_child(data, "mutateExisting", "enabled"),
-        synchronize=_child(data, "synchronize", "enabled"),
-        generate_existing=_child(data, "generateExisting", "enabled"),
-        orphan_downstream_on_policy_delete=_child(
-            data, "orphanDownstreamOnPolicyDelete", "enabled"
-        ),
-        skip_background_requests=data.get("skipBackgroundRequests"),
-        use_server_side_apply=data.get("useServerSideApply"),
+def read_cel(data: Mapping[str, Json], path: Path) -> CelValidation:
+    """Return the `cel` block of a validate rule."""
+    return CelValidation(
+        path,
+        generate=data.get("generate"),
+        expressions=read_expressions(data, "expressions", path),
+        audit_annotations=read_named_expressions(data, "auditAnnotations", path),
+        variables=read_named_expressions(data, "variables", path),
+        param_kind=read_param_kind(data.get("paramKind"), (*path, "paramKind")),
+        param_ref=read_param_ref(data.get("paramRef"), (*path, "paramRef")),
     )
 
 
-def _autogen(data: Mapping[str, Json]) -> AutogenSettings:
-    controllers = _child(data, "podControllers", "controllers")
-    return AutogenSettings(
-        None if controllers is None else tuple(controllers),
-        {
-            "ValidatingAdmissionPolicy": _child(data, "validatingAdmissionPolicy", "enabled"),
-            "MutatingAdmissionPolicy": _child(data, "mutatingAdmissionPolicy", "enabled"),
-        },
+def read_param_kind(data: Json, path: Path) -> ParamKind | None:
+    """Return the kind of parameters, None where there is none."""
+    if data is None:
+        return None
+    return ParamKind(path, *texts_of(data, "apiVersion", "kind"))
+
+
+def read_param_ref(data: Json, path: Path) -> ParamRef | None:
+    """Return a reference to parameters, None where there is none."""
+    if data is None:
+        return None
+    return ParamRef(
+        path,
+        name=read_text(data, "name"),
+        namespace=read_text(data, "namespace"),
+        selector=data.get("selector"),
+        parameter_not_found_action=read_text(data, "parameterNotFoundAction"),
     )
+
+
+def _expression(data: Mapping[str, object], path: Path) -> CelExpression:
+    return CelExpression(
+        path, *texts_of(data, "expression", "message", "messageExpression", "reason")
+    )
+
+
+def read_expressions(data: Mapping[str, Json], field: str, path: Path) -> tuple[CelExpression, ...]:
+    """Return the validations in a field; null stands for an empty one."""
+    listed = [one or {} for one in data.get(field) or ()]
+    return read_each(listed, (*path, field), _expression) or ()
+
+
+def read_named_expressions(
+    data: Mapping[str, object], field: str, path: Path
+) -> tuple[NamedExpression, ...]:
+    """Return the variables, match conditions or audit annotations in a field."""
+    names = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
+    return _each(
+        data, field, path, lambda one, place: NamedExpression(place, *texts_of(one, *names))
+    )
+
+
+def read_match_conditions(data: object, path: Path) -> tuple[NamedExpression, ...]:
+    """Return match conditions, or the CEL preconditions of a rule."""
+    *outer, field = path
+    return read_named_expressions({str(field): data}, str(field), tuple(outer))

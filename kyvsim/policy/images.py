@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.policy.read import read_conditions, read_deny, read_each, read_text, read_texts
+from kyvsim.policy.read import (
+    read_conditions,
+    read_deny,
+    read_each,
+    read_text,
+    read_texts,
+    texts_of,
+)
 from kyvsim.policy.tree import Conditions, Deny
 
 
@@ -174,44 +181,39 @@ class ImageValidation(NamedTuple):
     deny: Deny | None
 
 
-def read_manifests(data: Mapping[str, Json], path: Path) -> Manifests:
+def read_manifests(data: Mapping[str, object], path: Path) -> Manifests:
     """Return the `manifests` block of a validate rule."""
+
+    def fields(one: Mapping[str, object], place: Path) -> IgnoredFields:
+        objects = read_each(one.get("objects"), (*place, "objects"), _object) or ()
+        return IgnoredFields(place, objects, read_texts(one.get("fields")) or ())
+
     return Manifests(
         path,
         attestors=_attestor_sets(data, path),
         annotation_domain=read_text(data, "annotationDomain"),
-        ignore_fields=read_each(data.get("ignoreFields"), (*path, "ignoreFields"), _ignored_fields)
-        or (),
+        ignore_fields=read_each(data.get("ignoreFields"), (*path, "ignoreFields"), fields) or (),
         repository=read_text(data, "repository"),
     )
 
 
-def _ignored_fields(data: Mapping[str, Json], path: Path) -> IgnoredFields:
-    objects = read_each(data.get("objects"), (*path, "objects"), _manifest_object) or ()
-    return IgnoredFields(path, objects, read_texts(data.get("fields")) or ())
+def _object(data: Mapping[str, object], path: Path) -> ManifestObject:
+    return ManifestObject(path, *texts_of(data, "group", "version", "kind", "namespace", "name"))
 
 
-def _manifest_object(data: Mapping[str, Json], path: Path) -> ManifestObject:
-    fields = ("group", "version", "kind", "namespace", "name")
-    return ManifestObject(path, *(read_text(data, field) for field in fields))
-
-
-def read_image_extractors(data: Mapping[str, Json], path: Path) -> tuple[ImageExtractors, ...]:
+def read_image_extractors(data: Mapping[str, object], path: Path) -> tuple[ImageExtractors, ...]:
     """Return the `imageExtractors` of a rule."""
+
+    def extractor(one: Mapping[str, object], place: Path) -> ImageExtractor:
+        return ImageExtractor(place, *texts_of(one, "name", "path", "key", "value", "jmesPath"))
+
     return tuple(
-        ImageExtractors(
-            (*path, kind), kind, read_each(listed, (*path, kind), _image_extractor) or ()
-        )
+        ImageExtractors((*path, kind), kind, read_each(listed, (*path, kind), extractor) or ())
         for kind, listed in data.items()
     )
 
 
-def _image_extractor(data: Mapping[str, Json], path: Path) -> ImageExtractor:
-    fields = ("name", "path", "key", "value", "jmesPath")
-    return ImageExtractor(path, *(read_text(data, field) for field in fields))
-
-
-def read_image_verifications(data: Json, path: Path) -> tuple[ImageVerification, ...] | None:
+def read_image_verifications(data: object, path: Path) -> tuple[ImageVerification, ...] | None:
     """Return the entries of `verifyImages`."""
     return read_each(data, path, read_image_verification)
 
@@ -222,15 +224,26 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     The fields of older policies (`image`, `key`, `issuer` …) are put into today's.
     upstream: api/kyverno/v1/image_verification_types.go, Convert
     """
-    image, annotations = read_text(data, "image"), data.get("annotations") or {}
+
+    def attestation(one: Mapping[str, object], place: Path) -> Attestation:
+        return Attestation(
+            place,
+            read_text(one, "name"),
+            read_text(one, "type"),
+            read_text(one, "predicateType"),
+            _attestor_sets(one, place),
+            read_conditions(one.get("conditions"), (*place, "conditions")),
+        )
+
+    image, key, issuer = texts_of(data, "image", "key", "issuer")
+    subject, roots = texts_of(data, "subject", "roots")
+    annotations, validate = data.get("annotations") or {}, data.get("validate")
     attestors = _attestor_sets(data, path)
-    attestations = read_each(data.get("attestations"), (*path, "attestations"), _attestation) or ()
-    key, issuer = read_text(data, "key"), read_text(data, "issuer")
+    attestations = read_each(data.get("attestations"), (*path, "attestations"), attestation) or ()
     # Beside attestations the attestor is lost: upstream puts it into a copy of them, and the
     # originals back over the copy.
     if (key or issuer or (image and annotations)) and not attestations:
         keys = Keys(path, key, "", None, "") if key else None
-        subject, roots = read_text(data, "subject"), read_text(data, "roots")
         keyless = Keyless(path, issuer, "", subject, "", roots)
         attestor = Attestor(
             path,
@@ -248,7 +261,13 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
         attestors=attestors,
         attestations=attestations,
         annotations=annotations,
-        validate=_image_validation(data.get("validate"), (*path, "validate")),
+        validate=ImageValidation(
+            (*path, "validate"),
+            read_text(validate, "message"),
+            read_deny(validate.get("deny"), (*path, "validate", "deny")),
+        )
+        if validate
+        else None,
         mutate_digest=data.get("mutateDigest"),
         verify_digest=data.get("verifyDigest"),
         required=data.get("required"),
@@ -256,25 +275,7 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     )
 
 
-def _image_validation(data: Json, path: Path) -> ImageValidation | None:
-    if not data:
-        return None
-    deny = read_deny(data.get("deny"), (*path, "deny"))
-    return ImageValidation(path, read_text(data, "message"), deny)
-
-
-def _attestation(data: Mapping[str, Json], path: Path) -> Attestation:
-    return Attestation(
-        path,
-        name=read_text(data, "name"),
-        type=read_text(data, "type"),
-        predicate_type=read_text(data, "predicateType"),
-        attestors=_attestor_sets(data, path),
-        conditions=read_conditions(data.get("conditions"), (*path, "conditions")),
-    )
-
-
-def _attestor_sets(data: Mapping[str, Json], path: Path) -> tuple[AttestorSet, ...]:
+def _attestor_sets(data: Mapping[str, object], path: Path) -> tuple[AttestorSet, ...]:
     return read_each(data.get("attestors"), (*path, "attestors"), _attestor_set) or ()
 
 
@@ -289,63 +290,60 @@ def _attestor(data: Mapping[str, Json], path: Path) -> Attestor:
     )
     return Attestor(
         path,
-        keys=None if keys is None else _keys(keys, (*path, "keys")),
+        keys=None
+        if keys is None
+        else Keys(
+            (*path, "keys"),
+            read_text(keys, "publicKeys"),
+            read_text(keys, "kms"),
+            keys.get("secret"),
+            read_text(keys, "signatureAlgorithm"),
+            *_logs(keys, (*path, "keys")),
+        ),
         certificates=None
         if certificates is None
-        else _certificates(certificates, (*path, "certificates")),
-        keyless=None if keyless is None else _keyless(keyless, (*path, "keyless")),
+        else Certificates(
+            (*path, "certificates"),
+            read_text(certificates, "cert"),
+            read_text(certificates, "certChain"),
+            *_logs(certificates, (*path, "certificates")),
+        ),
+        keyless=None
+        if keyless is None
+        else Keyless(
+            (*path, "keyless"),
+            read_text(keyless, "issuer"),
+            read_text(keyless, "issuerRegExp"),
+            read_text(keyless, "subject"),
+            read_text(keyless, "subjectRegExp"),
+            read_text(keyless, "roots"),
+            keyless.get("additionalExtensions"),
+            *_logs(keyless, (*path, "keyless")),
+        ),
         attestor=_attestor_set(inner, (*path, "attestor")) if inner.__class__ is dict else None,
         annotations=data.get("annotations"),
         repository=read_text(data, "repository"),
     )
 
 
-def _keys(data: Mapping[str, Json], path: Path) -> Keys:
-    public_keys, algorithm = read_text(data, "publicKeys"), read_text(data, "signatureAlgorithm")
-    return Keys(
-        path,
-        public_keys,
-        read_text(data, "kms"),
-        data.get("secret"),
-        algorithm,
-        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
-        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
+def _logs(data: Mapping[str, Json], path: Path) -> tuple[Rekor | None, CTLog | None]:
+    """Return what an authority says of the logs of signatures and of certificates."""
+    rekor, ctlog = data.get("rekor"), data.get("ctlog")
+    return (
+        None
+        if rekor is None
+        else Rekor(
+            (*path, "rekor"),
+            read_text(rekor, "url"),
+            read_text(rekor, "pubkey"),
+            rekor.get("ignoreTlog") is True,
+        ),
+        None
+        if ctlog is None
+        else CTLog(
+            (*path, "ctlog"),
+            read_text(ctlog, "pubkey"),
+            ctlog.get("ignoreSCT") is True,
+            read_text(ctlog, "tsaCertChain"),
+        ),
     )
-
-
-def _certificates(data: Mapping[str, Json], path: Path) -> Certificates:
-    return Certificates(
-        path,
-        read_text(data, "cert"),
-        read_text(data, "certChain"),
-        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
-        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
-    )
-
-
-def _keyless(data: Mapping[str, Json], path: Path) -> Keyless:
-    return Keyless(
-        path,
-        issuer=read_text(data, "issuer"),
-        issuer_reg_exp=read_text(data, "issuerRegExp"),
-        subject=read_text(data, "subject"),
-        subject_reg_exp=read_text(data, "subjectRegExp"),
-        roots=read_text(data, "roots"),
-        additional_extensions=data.get("additionalExtensions"),
-        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
-        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
-    )
-
-
-def _rekor(data: Json, path: Path) -> Rekor | None:
-    if data is None:
-        return None
-    ignores = data.get("ignoreTlog") is True
-    return Rekor(path, read_text(data, "url"), read_text(data, "pubkey"), ignores)
-
-
-def _ctlog(data: Json, path: Path) -> CTLog | None:
-    if data is None:
-        return None
-    ignores = data.get("ignoreSCT") is True
-    return CTLog(path, read_text(data, "pubkey"), ignores, read_text(data, "tsaCertChain"))

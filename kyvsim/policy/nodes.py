@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from kyvsim.policy import cel, generation, images, mutation, rule, tree
+from kyvsim.policy import cel_policy, images, rule, tree
 
 Node: TypeAlias = (
     tree.Condition
@@ -30,15 +30,15 @@ Node: TypeAlias = (
     | rule.RuleNode
     | rule.WebhookConfiguration
     | rule.PolicyNode
-    | mutation.JsonPatch
-    | mutation.ForEachMutation
-    | mutation.MutateTarget
-    | mutation.Mutate
-    | generation.Clone
-    | generation.CloneList
-    | generation.GenerateTarget
-    | generation.ForEachGeneration
-    | generation.Generate
+    | rule.JsonPatch
+    | rule.ForEachMutation
+    | rule.MutateTarget
+    | rule.Mutate
+    | rule.Clone
+    | rule.CloneList
+    | rule.GenerateTarget
+    | rule.ForEachGeneration
+    | rule.Generate
     | images.ManifestObject
     | images.IgnoredFields
     | images.Manifests
@@ -54,9 +54,9 @@ Node: TypeAlias = (
     | images.Attestation
     | images.ImageValidation
     | images.ImageVerification
-    | cel.CelExpression
-    | cel.NamedExpression
-    | cel.ParamKind
-    | cel.ParamRef
-    | cel.CelValidation
+    | cel_policy.CelExpression
+    | cel_policy.NamedExpression
+    | cel_policy.ParamKind
+    | cel_policy.ParamRef
+    | cel_policy.CelValidation
 )

@@ -5,7 +5,7 @@ loops within loops), data of the wrong type is kept in the node, so that the mes
 Kyverno's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
@@ -17,14 +17,15 @@ from kyvsim.policy.anchors import parse_anchor
 _Node = TypeVar("_Node")
 
 
-def _map(data: Json) -> Mapping[str, Json]:
-    return data if data.__class__ is dict else {}
-
-
-def read_text(data: Mapping[str, Json], name: str) -> str:
+def read_text(data: Mapping[str, object], name: str) -> str:
     """Return the text of a field, "" for anything else."""
     value = data.get(name)
     return value if value.__class__ is str else ""
+
+
+def texts_of(data: Mapping[str, object], *names: str) -> Iterator[str]:
+    """Yield the texts of fields, as `read_text` reads them."""
+    return (read_text(data, name) for name in names)
 
 
 def read_texts(data: Json) -> tuple[str, ...] | None:
@@ -33,15 +34,12 @@ def read_texts(data: Json) -> tuple[str, ...] | None:
 
 
 def read_each(
-    data: Json, path: Path, read: Callable[[Mapping[str, Json], Path], _Node]
+    data: object, path: Path, read: Callable[[Mapping[str, object], Path], _Node]
 ) -> tuple[_Node, ...] | None:
     """Return the nodes of a list of maps, None where there is no list."""
     if data.__class__ is not list:
         return None
     return tuple(read(one, (*path, index)) for index, one in enumerate(data))
-
-
-# Conditions.
 
 
 def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
@@ -55,13 +53,27 @@ def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
     problem = _problem_of_conditions(data)
     if problem:
         return tree.Conditions(path, (), is_list, problem)
-    if not is_list:
-        return tree.Conditions(path, (_condition_group(data, path),))
-    groups = tuple(_list_item(one, (*path, index)) for index, one in enumerate(data))
-    return tree.Conditions(path, groups, is_list=True)
+
+    def group(one: Mapping[str, object], place: Path) -> tree.ConditionGroup:
+        return tree.ConditionGroup(
+            place,
+            read_each(one.get("any"), (*place, "any"), _condition),
+            read_each(one.get("all"), (*place, "all"), _condition),
+        )
+
+    def item(one: Mapping[str, object], place: Path) -> tree.ConditionGroup:
+        # upstream reads the items of most lists as conditions, whatever else they have. One without
+        # an operator is refused, or an error when it is evaluated.
+        has_lists = "any" in one or "all" in one
+        if has_lists and not one.get("operator") and not _problem_of_conditions(one):
+            return group(one, place)
+        return tree.ConditionGroup(place, None, (_condition(one, place),), is_bare=True)
+
+    groups = (read_each(data, path, item) or ()) if is_list else (group(data, path),)
+    return tree.Conditions(path, groups, is_list)
 
 
-def _problem_of_conditions(data: Json) -> str:
+def _problem_of_conditions(data: object) -> str:
     if data.__class__ is dict:
         lists = [data[name] for name in ("any", "all") if data.get(name) is not None]
     else:
@@ -77,46 +89,14 @@ def _problem_of_conditions(data: Json) -> str:
     return ""
 
 
-def _is_group(data: Mapping[str, Json]) -> bool:
-    """Return whether an item of a list is a group, and not a bare condition.
-
-    upstream reads the items of most lists as conditions, whatever else they have. One without an
-    operator is refused, or an error when it is evaluated.
-    """
-    has_lists = "any" in data or "all" in data
-    return has_lists and not data.get("operator") and not _problem_of_conditions(data)
+def _condition(data: Mapping[str, object], path: Path) -> tree.Condition:
+    operator, message = texts_of(data, "operator", "message")
+    return tree.Condition(path, data.get("key"), operator, data.get("value"), message)
 
 
-def _list_item(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
-    if _is_group(data):
-        return _condition_group(data, path)
-    return tree.ConditionGroup(path, None, (_condition(data, path),), is_bare=True)
-
-
-def _condition_group(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
-    return tree.ConditionGroup(
-        path,
-        read_each(data.get("any"), (*path, "any"), _condition),
-        read_each(data.get("all"), (*path, "all"), _condition),
-    )
-
-
-def _condition(data: Mapping[str, Json], path: Path) -> tree.Condition:
-    return tree.Condition(
-        path,
-        data.get("key"),
-        read_text(data, "operator"),
-        data.get("value"),
-        read_text(data, "message"),
-    )
-
-
-# Match and exclude blocks.
-
-
-def read_match(data: Json, path: Path) -> tree.MatchBlock:
+def read_match(data: object, path: Path) -> tree.MatchBlock:
     """Return a match or exclude block, empty where there is none."""
-    block = _map(data)
+    block = data if data.__class__ is dict else {}
     return tree.MatchBlock(
         path,
         read_each(block.get("any"), (*path, "any"), _filter),
@@ -125,14 +105,21 @@ def read_match(data: Json, path: Path) -> tree.MatchBlock:
     )
 
 
-def read_exclude(data: Mapping[str, Json], path: Path) -> tree.MatchBlock | None:
+def read_exclude(data: Mapping[str, object], path: Path) -> tree.MatchBlock | None:
     """Return an exclude block, None where there is none."""
     found = data.get("exclude")
     return None if found is None else read_match(found, (*path, "exclude"))
 
 
-def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
-    resources = _map(data.get("resources"))
+def _filter(data: Mapping[str, object], path: Path) -> tree.ResourceFilter:
+    resources = data.get("resources")
+    if resources.__class__ is not dict:
+        resources = {}
+
+    def subject(one: Mapping[str, object], place: Path) -> tree.Subject:
+        kind, name, namespace = texts_of(one, "kind", "name", "namespace")
+        return tree.Subject(place, kind, name, namespace, one)
+
     return tree.ResourceFilter(
         path,
         frozenset(name for name, value in resources.items() if value is not None and value != ""),
@@ -146,19 +133,11 @@ def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
         namespace_selector=resources.get("namespaceSelector"),
         roles=read_texts(data.get("roles")),
         cluster_roles=read_texts(data.get("clusterRoles")),
-        subjects=read_each(data.get("subjects"), (*path, "subjects"), _subject),
+        subjects=read_each(data.get("subjects"), (*path, "subjects"), subject),
     )
 
 
-def _subject(data: Mapping[str, Json], path: Path) -> tree.Subject:
-    kind, name, namespace = (read_text(data, field) for field in ("kind", "name", "namespace"))
-    return tree.Subject(path, kind, name, namespace, data)
-
-
-# Patterns and patches.
-
-
-def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | None:
+def read_pattern(data: object, path: Path, under: Path = ()) -> tree.Pattern | None:
     """Return a pattern or a strategic merge patch, None where there is none.
 
     `under` names the fields under which autogen put what is written at the path.
@@ -166,21 +145,21 @@ def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | Non
     return None if data is None else _pattern(data, path, under)
 
 
-def read_patterns(data: Json, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
+def read_patterns(data: object, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
     """Return the patterns of a list, None where there is no list."""
     return read_each(data, path, partial(_pattern, under=under))
 
 
-def _pattern(data: Json, path: Path, under: Path) -> tree.Pattern:
+def _pattern(data: object, path: Path, under: Path) -> tree.Pattern:
     return tree.Pattern(path, data, pattern_node(data, path, under), under)
 
 
-def with_data(pattern: tree.Pattern, data: Json) -> tree.Pattern:
+def with_data(pattern: tree.Pattern, data: object) -> tree.Pattern:
     """Return a pattern with other data, such as its own with the variables filled in."""
     return pattern if data is pattern.data else _pattern(data, pattern.path, pattern.under)
 
 
-def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
+def pattern_node(data: object, path: Path, under: Path = ()) -> tree.PatternNode:
     """Return the tree of a pattern, or of a part of one, as `read_pattern` reads it."""
     if data.__class__ is dict:
         return pattern_map(data, path, under)
@@ -192,7 +171,7 @@ def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
     return tree.PatternLeaf(path, data)
 
 
-def pattern_map(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.PatternMap:
+def pattern_map(data: Mapping[str, object], path: Path, under: Path = ()) -> tree.PatternMap:
     """Return the tree of a pattern that is a map, or of such a part of one."""
     entries: list[tree.PatternEntry] = []
     anchors: set[str] = set()
@@ -206,70 +185,47 @@ def pattern_map(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.
     return tree.PatternMap(path, data, tuple(entries), frozenset(anchors))
 
 
-# Context entries.
-
-
 def read_context(data: Json, path: Path) -> tuple[tree.ContextEntry, ...]:
     """Return the entries of a `context` list. The schema requires one source for each."""
-    return read_each(data, path, _context_entry) or ()
 
+    def entry(one: Mapping[str, Json], place: Path) -> tree.ContextEntry:
+        field = next(field for field in CONTEXT_SOURCES if one.get(field) is not None)
+        return CONTEXT_SOURCES[field](read_text(one, "name"), one[field], place)
 
-def _context_entry(data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    field = next(one for one in CONTEXT_SOURCES if data.get(one) is not None)
-    return CONTEXT_SOURCES[field](read_text(data, "name"), data[field], path)
-
-
-def _variable(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    jmes_path = read_text(data, "jmesPath")
-    return tree.VariableEntry(path, name, data.get("value"), data.get("default"), jmes_path)
-
-
-def _config_map(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.ConfigMapEntry(path, name, read_text(data, "name"), read_text(data, "namespace"))
-
-
-def _api_call(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.ApiCallEntry(
-        path,
-        name,
-        url_path=read_text(data, "urlPath"),
-        service=data.get("service"),
-        default=data.get("default"),
-        jmes_path=read_text(data, "jmesPath"),
-        call=data,
-    )
-
-
-def _global_reference(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.GlobalReferenceEntry(
-        path, name, read_text(data, "name"), read_text(data, "jmesPath")
-    )
-
-
-def _image_registry(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.ImageRegistryEntry(
-        path, name, read_text(data, "reference"), read_text(data, "jmesPath")
-    )
+    return read_each(data, path, entry) or ()
 
 
 CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.ContextEntry]] = (
     MappingProxyType(
         {
-            "variable": _variable,
-            "configMap": _config_map,
-            "apiCall": _api_call,
-            "globalReference": _global_reference,
-            "imageRegistry": _image_registry,
+            "variable": lambda name, data, path: tree.VariableEntry(
+                path, name, data.get("value"), data.get("default"), read_text(data, "jmesPath")
+            ),
+            "configMap": lambda name, data, path: tree.ConfigMapEntry(
+                path, name, *texts_of(data, "name", "namespace")
+            ),
+            "apiCall": lambda name, data, path: tree.ApiCallEntry(
+                path,
+                name,
+                url_path=read_text(data, "urlPath"),
+                service=data.get("service"),
+                default=data.get("default"),
+                jmes_path=read_text(data, "jmesPath"),
+                call=data,
+            ),
+            "globalReference": lambda name, data, path: tree.GlobalReferenceEntry(
+                path, name, *texts_of(data, "name", "jmesPath")
+            ),
+            "imageRegistry": lambda name, data, path: tree.ImageRegistryEntry(
+                path, name, *texts_of(data, "reference", "jmesPath")
+            ),
         }
     )
 )
 """The fields that a context entry may have besides its name, one of them in each entry."""
 
 
-# Validation.
-
-
-def read_deny(data: Json, path: Path) -> tree.Deny | None:
+def read_deny(data: object, path: Path) -> tree.Deny | None:
     """Return a `deny` block, None where there is none."""
     if data.__class__ is not dict:
         return None
@@ -284,16 +240,12 @@ def read_pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
     return tree.PodSecurity(path, read_text(data, "level"), read_text(data, "version"), exclude)
 
 
-def read_pod_security_exclusions(data: Json, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
+def read_pod_security_exclusions(data: object, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
     """Return the controls that a rule leaves out, or an exception."""
-    return read_each(data, path, _pod_security_exclusion) or ()
 
+    def exclusion(one: Mapping[str, object], place: Path) -> tree.PodSecurityExclusion:
+        control, field = texts_of(one, "controlName", "restrictedField")
+        images, values = (read_texts(one.get(name)) or () for name in ("images", "values"))
+        return tree.PodSecurityExclusion(place, control, images, field, values)
 
-def _pod_security_exclusion(data: Mapping[str, Json], path: Path) -> tree.PodSecurityExclusion:
-    return tree.PodSecurityExclusion(
-        path,
-        read_text(data, "controlName"),
-        read_texts(data.get("images")) or (),
-        read_text(data, "restrictedField"),
-        read_texts(data.get("values")) or (),
-    )
+    return read_each(data, path, exclusion) or ()

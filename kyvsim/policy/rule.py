@@ -1,13 +1,16 @@
 """Rules, and what policies say outside of them: nodes and their readers.
 
-Sections that few rules have are read by modules of their own, loaded when they are needed.
+Images and expressions in CEL, which few rules have, are read by modules of their own, loaded when
+they are needed.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.policy.read import (
     read_conditions,
@@ -21,6 +24,7 @@ from kyvsim.policy.read import (
     read_pod_security,
     read_text,
     read_texts,
+    texts_of,
 )
 from kyvsim.policy.tree import (
     NO_MATCH,
@@ -34,10 +38,8 @@ from kyvsim.policy.tree import (
 )
 
 if TYPE_CHECKING:
-    from kyvsim.policy.cel import CelValidation, NamedExpression
-    from kyvsim.policy.generation import Generate
+    from kyvsim.policy.cel_policy import CelValidation, NamedExpression
     from kyvsim.policy.images import ImageExtractors, ImageVerification, Manifests
-    from kyvsim.policy.mutation import Mutate
 
 
 class FailureOverride(NamedTuple):
@@ -86,6 +88,118 @@ class Validate(NamedTuple):
     """What `anyPattern` has if that is no list; None where it is one, or missing."""
 
 
+class JsonPatch(NamedTuple):
+    """A JSON patch: YAML or JSON in a text, which may have variables."""
+
+    path: Path
+    text: str
+
+
+class ForEachMutation(NamedTuple):
+    """A loop of a mutate rule: each element of a list brings a patch."""
+
+    path: Path
+    list: str
+    order: str
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+    patch_strategic_merge: Pattern | None
+    patches_json6902: JsonPatch | None
+    foreach: tuple["ForEachMutation", ...] | None
+
+
+class MutateTarget(NamedTuple):
+    """Existing objects that a rule changes; texts may have variables."""
+
+    path: Path
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    selector: Mapping[str, Json] | None
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+
+    @property
+    def selection(self) -> dict[str, Json]:
+        """The fields that select objects, for filling in their variables."""
+        fields = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "selector": self.selector,
+        }
+        return {field: value for field, value in fields.items() if value}
+
+
+class Mutate(NamedTuple):
+    """The `mutate` section of a rule."""
+
+    path: Path
+    patch_strategic_merge: Pattern | None
+    patches_json6902: JsonPatch | None
+    foreach: tuple[ForEachMutation, ...] | None
+    targets: tuple[MutateTarget, ...] | None
+    mutate_existing_on_policy_update: bool | None
+
+
+class Clone(NamedTuple):
+    """The object that a generate rule copies."""
+
+    path: Path
+    name: str
+    namespace: str
+
+
+class CloneList(NamedTuple):
+    """The objects that a generate rule copies together."""
+
+    path: Path
+    kinds: tuple[str, ...] | None
+    namespace: str
+    selector: Mapping[str, Json] | None
+
+
+class GenerateTarget(NamedTuple):
+    """What a generate rule, or one of its loops, makes; texts may have variables."""
+
+    path: Path
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    data: Json
+    clone: Clone | None
+    clone_list: CloneList | None
+    fields: Mapping[str, Json]
+    """The fields that are there as they are written, for filling in their variables."""
+
+
+class ForEachGeneration(NamedTuple):
+    """A loop of a generate rule: each element of a list brings objects."""
+
+    path: Path
+    list: str
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+    target: GenerateTarget
+
+
+class Generate(NamedTuple):
+    """The `generate` section of a rule."""
+
+    path: Path
+    target: GenerateTarget
+    """What is generated outside of loops."""
+    foreach: tuple[ForEachGeneration, ...] | None
+    generate_existing: bool | None
+    synchronize: bool | None
+    orphan_downstream_on_policy_delete: bool | None
+
+
 class RuleNode(NamedTuple):
     """One rule of a ClusterPolicy or Policy, or the specification of a cleanup policy."""
 
@@ -98,8 +212,8 @@ class RuleNode(NamedTuple):
     preconditions: Conditions | None
     cel_preconditions: "tuple[NamedExpression, ...] | None"
     validate: Validate | None
-    mutate: "Mutate | None"
-    generate: "Generate | None"
+    mutate: Mutate | None
+    generate: Generate | None
     verify_images: "tuple[ImageVerification, ...] | None"
     skip_background_requests: bool | None
     report_properties: Mapping[str, str]
@@ -118,17 +232,9 @@ class RuleNode(NamedTuple):
 
 
 NO_RULE = RuleNode(
-    (),
-    "",
-    (),
-    NO_MATCH,
-    *(None, None, None),
-    None,
-    *(None, None, None, None, None),
-    {},
-    frozenset(),
-    frozenset(),
-)
+    (), "", (), NO_MATCH, *(None, None, None, None, None, None, None, None, None),
+    {}, frozenset(), frozenset(),
+)  # fmt: skip
 """The rule of a policy that is of another kind."""
 
 
@@ -167,26 +273,24 @@ NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, N
 
 READERS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "mutate": "mutation.read_mutate",
-        "generate": "generation.read_generate",
         "verifyImages": "images.read_image_verifications",
         "imageExtractors": "images.read_image_extractors",
         "manifests": "images.read_manifests",
-        "cel": "cel.read_cel",
-        "celPreconditions": "cel.read_match_conditions",
-        "matchConditions": "cel.read_match_conditions",
+        "cel": "cel_policy.read_cel",
+        "celPreconditions": "cel_policy.read_match_conditions",
+        "matchConditions": "cel_policy.read_match_conditions",
     }
 )
 """What reads a section whose nodes have a module of their own: the module and its function."""
 
 
-def _section(data: Mapping[str, Json], field: str, path: Path, *more: Path) -> Any:
+def _section(data: Mapping[str, object], field: str, path: Path) -> Any:
     """Return what the reader of a section returns, None where the field is missing."""
     if data.get(field) is None:
         return None
     module, name = READERS[field].split(".")
     read = getattr(import_module(f"kyvsim.policy.{module}"), name)
-    return read(data[field], (*path, field), *more)
+    return read(data[field], (*path, field))
 
 
 def _validate(data: Mapping[str, Json], path: Path, under: Path) -> Validate:
@@ -222,7 +326,7 @@ def read_overrides(data: Mapping[str, Json], field: str, path: Path) -> tuple[Fa
     return read_each(data.get(field), (*path, field), override) or ()
 
 
-def _invalid_any_pattern(data: Mapping[str, Json]) -> Json:
+def _invalid_any_pattern(data: Mapping[str, object]) -> Json:
     found = data.get("anyPattern")
     return None if found.__class__ is list else found
 
@@ -242,12 +346,106 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> ForEachValidati
     )
 
 
+def _json_patch(data: object, path: Path) -> JsonPatch | None:
+    return JsonPatch(path, data) if data.__class__ is str and data else None
+
+
+def _mutate(data: Mapping[str, Json], path: Path, under: Path) -> Mutate:
+    def target(one: Mapping[str, Json], place: Path) -> MutateTarget:
+        api_version, kind, namespace, name, uid = texts_of(one, *_NAMED, "uid")
+        return MutateTarget(
+            place,
+            *(api_version, kind, namespace, name, uid),
+            selector=one.get("selector"),
+            context=read_context(one.get("context"), (*place, "context")),
+            preconditions=read_conditions(one.get("preconditions"), (*place, "preconditions")),
+        )
+
+    loop = partial(_foreach_mutation, under=under)
+    return Mutate(
+        path,
+        patch_strategic_merge=_merge_patch(data, path, under),
+        patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
+        foreach=read_each(data.get("foreach"), (*path, "foreach"), loop),
+        targets=read_each(data.get("targets"), (*path, "targets"), target),
+        mutate_existing_on_policy_update=data.get("mutateExistingOnPolicyUpdate"),
+    )
+
+
+def _merge_patch(data: Mapping[str, object], path: Path, under: Path) -> Pattern | None:
+    return read_pattern(data.get("patchStrategicMerge"), (*path, "patchStrategicMerge"), under)
+
+
+def _foreach_mutation(data: Mapping[str, object], path: Path, under: Path) -> ForEachMutation:
+    loop = partial(_foreach_mutation, under=under)
+    return ForEachMutation(
+        path,
+        list=read_text(data, "list"),
+        order=read_text(data, "order"),
+        context=read_context(data.get("context"), (*path, "context")),
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        patch_strategic_merge=_merge_patch(data, path, under),
+        patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
+        foreach=read_each(data.get("foreach"), (*path, "foreach"), loop),
+    )
+
+
+_NAMED = ("apiVersion", "kind", "namespace", "name")
+"""The fields that name what rules generate or change."""
+
+
+def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
+    clone, listed = data.get("clone"), data.get("cloneList")
+    api_version, kind, namespace, name, uid = texts_of(data, *_NAMED, "uid")
+    return GenerateTarget(
+        path,
+        *(api_version, kind, namespace, name, uid),
+        data=data.get("data"),
+        clone=None
+        if clone is None
+        else Clone((*path, "clone"), *texts_of(clone, "name", "namespace")),
+        clone_list=None
+        if listed is None
+        else CloneList(
+            (*path, "cloneList"),
+            read_texts(listed.get("kinds")),
+            read_text(listed, "namespace"),
+            listed.get("selector"),
+        ),
+        fields={
+            name: data[name]
+            for name in (*_NAMED, "data", "clone", "cloneList")
+            if data.get(name) is not None
+        },
+    )
+
+
+def _generate(data: Mapping[str, Json], path: Path) -> Generate:
+    def loop(one: Mapping[str, object], place: Path) -> ForEachGeneration:
+        return ForEachGeneration(
+            place,
+            list=read_text(one, "list"),
+            context=read_context(one.get("context"), (*place, "context")),
+            preconditions=read_conditions(one.get("preconditions"), (*place, "preconditions")),
+            target=_generate_target(one, place),
+        )
+
+    return Generate(
+        path,
+        target=_generate_target(data, path),
+        foreach=read_each(data.get("foreach"), (*path, "foreach"), loop),
+        generate_existing=data.get("generateExisting"),
+        synchronize=data.get("synchronize"),
+        orphan_downstream_on_policy_delete=data.get("orphanDownstreamOnPolicyDelete"),
+    )
+
+
 def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNode:
     """Return a rule of a ClusterPolicy or Policy.
 
     `under` names the fields under which autogen put the patterns of a rule that it derived.
     """
-    validate = data.get("validate")
+    validate, mutate, generate = (data.get(name) for name in ("validate", "mutate", "generate"))
     return RuleNode(
         path,
         name=read_text(data, "name"),
@@ -258,18 +456,19 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=_section(data, "celPreconditions", path),
         validate=None if validate is None else _validate(validate, (*path, "validate"), under),
-        mutate=_section(data, "mutate", path, under),
-        generate=_section(data, "generate", path),
+        mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
+        generate=None if generate is None else _generate(generate, (*path, "generate")),
         verify_images=_section(data, "verifyImages", path),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
-        operations=frozenset(name for name in _SECTIONS if _has_content(name, data.get(name))),
+        operations=frozenset(
+            name
+            for name in ("validate", "mutate", "generate", "verifyImages")
+            if (bool if name == "verifyImages" else _is_set)(data.get(name))
+        ),
         bodies=frozenset(body_paths(data)),
         data=data,
     )
-
-
-_SECTIONS = ("validate", "mutate", "generate", "verifyImages")
 
 
 def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
@@ -280,10 +479,6 @@ def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
     yield from ((name,) for name in ("generate", "verifyImages") if data.get(name) is not None)
 
 
-def _has_content(name: str, section: Json) -> bool:
-    return bool(section) if name == "verifyImages" else _is_set(section)
-
-
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
 _POINTERS = frozenset(
     {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
@@ -291,7 +486,7 @@ _POINTERS = frozenset(
 """Switches for which false differs from nothing: pointers in Go."""
 
 
-def _is_set(value: Json) -> bool:
+def _is_set(value: object) -> bool:
     """Return whether a struct of Go with this data differs from an empty one.
 
     Any list counts, an empty one too, and so does anything in a field for free data, and a switch
@@ -336,7 +531,7 @@ def _webhook(data: Json, path: Path) -> WebhookConfiguration | None:
     )
 
 
-def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> RuleNode:
+def read_cleanup_rule(spec: Mapping[str, object], path: Path) -> RuleNode:
     """Return the specification of a cleanup policy as a rule whose conditions come first."""
     return NO_RULE._replace(
         path=path,
@@ -346,3 +541,81 @@ def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> RuleNode:
         preconditions=read_conditions(spec.get("conditions"), (*path, "conditions")),
         data=spec,
     )
+
+
+# Documents of rules as Kyverno compares them and writes them into a policy's status.
+
+
+def text_of_section(rule: RuleNode, section: str) -> str:
+    """Return a section of a rule as JSON, without what it denies."""
+    body = rule.data[section]
+    has_deny = section == "validate" and body.get("deny") is not None
+    return to_json({**body, "deny": {}} if has_deny else body)
+
+
+def fixed_generation(rule: RuleNode) -> str:
+    """Return what must not change of what a rule generates, as JSON.
+
+    upstream: pkg/validation/policy/generate.go
+    """
+    free = ("data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize")
+    return to_json(_without(rule.data["generate"], *free))
+
+
+def text_without(rule: RuleNode, *fields: str) -> str:
+    """Return a rule as JSON, without some of its fields."""
+    return to_json(_without(rule.data, *fields))
+
+
+def _without(data: Mapping[str, object], *names: str) -> dict[str, Json]:
+    return {name: value for name, value in data.items() if name not in names}
+
+
+def status_rule(rule: RuleNode) -> Json:
+    """Return a rule with the empty fields that its type always writes.
+
+    upstream: api/kyverno/v1
+    """
+    data = rule.data
+    written = dict(data)
+    for name in ("match", "exclude"):
+        block = data.get(name)
+        if block is not None:
+            groups = {
+                group: [{"resources": {}, **one} for one in block[group]]
+                for group in ("any", "all")
+                if block.get(group)
+            }
+            written[name] = {"resources": {}, **block, **groups}
+    if data.get("context"):
+        written["context"] = [
+            entry
+            if entry.get("apiCall") is None
+            else {**entry, "apiCall": {"urlPath": "", **entry["apiCall"]}}
+            for entry in data["context"]
+        ]
+    if data.get("verifyImages"):
+        written["verifyImages"] = [{"validate": {}, **one} for one in data["verifyImages"]]
+    return written
+
+
+def admission_policy_fields(rule: RuleNode) -> dict[str, Json]:
+    """Return what an admission policy takes of a rule in CEL, by the fields that it has there."""
+    cel = rule.data["validate"]["cel"]
+    return {
+        "paramKind": cel.get("paramKind"),
+        "variables": cel.get("variables"),
+        "validations": cel.get("expressions"),
+        "auditAnnotations": cel.get("auditAnnotations"),
+        "matchConditions": rule.data.get("celPreconditions"),
+    }
+
+
+def without_checks(entry: Mapping[str, Json]) -> Json:
+    """Return an entry of `verifyImages` without what waits for attestations.
+
+    That is what it validates, and the conditions on attestations: their variables are filled later.
+    """
+    attestations = [_without(one, "conditions") for one in entry.get("attestations") or ()]
+    bare = _without(entry, "validate")
+    return {**bare, "attestations": attestations} if attestations else bare

@@ -15,8 +15,6 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import Alternative, parse_alternatives
 
-# Conditions: preconditions, conditions of `deny`, of attestations, exceptions and cleanup policies.
-
 
 class Condition(NamedTuple):
     """One condition: its key compared with its value."""
@@ -72,9 +70,6 @@ class Conditions(NamedTuple):
     def never_hold(self) -> bool:
         """Whether a group lists alternatives, and has none."""
         return not self.is_list and any(group.any == () for group in self.groups)
-
-
-# Match and exclude blocks.
 
 
 class Subject(NamedTuple):
@@ -230,9 +225,6 @@ class Pattern(NamedTuple):
     """The fields under which autogen put what is written at the path."""
 
 
-# Context entries.
-
-
 class VariableEntry(NamedTuple):
     """A context entry that is computed: a value, a query, or a query on a value."""
 
@@ -286,9 +278,6 @@ class ImageRegistryEntry(NamedTuple):
 ContextEntry: TypeAlias = (
     VariableEntry | ConfigMapEntry | ApiCallEntry | GlobalReferenceEntry | ImageRegistryEntry
 )
-
-
-# Validation.
 
 
 class Deny(NamedTuple):

@@ -94,21 +94,26 @@ class Text(NamedTuple):
 
 def texts(rule: RuleNode) -> Iterator[Text]:
     """Yield every key and text of a rule, in the order in which they are written."""
-    return texts_within(rule.data, rule.path, dict(_text_kinds(rule)))
+    kinds = {
+        (*node.path, *path): kind
+        for node in walk(rule)
+        for kind, path in _PARTS.get(type(node).__name__, ())
+    }
+    return texts_within(rule.data, rule.path, kinds)
 
 
 def texts_within(
-    data: Json, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
+    data: object, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
 ) -> Iterator[Text]:
     """Yield every key and text of data at a path: templates, but for what `kinds` says of parts.
 
     Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json, TextKind]] = [(path, data, TextKind.TEMPLATE)]
+    pending: list[tuple[Path, object, TextKind]] = [(path, data, TextKind.TEMPLATE)]
     while pending:
         place, value, outer = pending.pop()
         kind = kinds.get(place, outer)
-        below: Iterable[tuple[str | int, Json]] = ()
+        below: Iterable[tuple[str | int, object]] = ()
         if value.__class__ is str:
             yield Text(place, value, kind)
         elif value.__class__ is dict:
@@ -133,11 +138,11 @@ _PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
         ),
         "GlobalReferenceEntry": ((TextKind.QUERY, ("globalReference", "jmesPath")),),
         "ImageRegistryEntry": ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
-        "ForEachValidation": ((TextKind.QUERY, ("list",)),),
-        "ForEachMutation": ((TextKind.QUERY, ("list",)),),
-        "ForEachGeneration": ((TextKind.QUERY, ("list",)),),
-        "CelValidation": ((TextKind.CEL, ()),),
-        "NamedExpression": ((TextKind.CEL, ()),),
+        **dict.fromkeys(
+            ("ForEachValidation", "ForEachMutation", "ForEachGeneration"),
+            ((TextKind.QUERY, ("list",)),),
+        ),
+        **dict.fromkeys(("CelValidation", "NamedExpression"), ((TextKind.CEL, ()),)),
         "Condition": ((TextKind.DATA, ("value",)),),
         "Pattern": ((TextKind.DATA, ()),),
         "JsonPatch": ((TextKind.DATA, ()),),
@@ -150,9 +155,3 @@ _PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
 
 Keyed by names: most runs do not load the modules of all classes.
 """
-
-
-def _text_kinds(rule: RuleNode) -> Iterator[tuple[Path, TextKind]]:
-    for node in walk(rule):
-        for kind, path in _PARTS.get(type(node).__name__, ()):
-            yield (*node.path, *path), kind

@@ -27,8 +27,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.model.source import Document, Location
 from kyvsim.patch.nodes import same
-from kyvsim.policy.cel import ParamKind, ParamRef
-from kyvsim.policy.cel_policy import read_binding, read_cel_policy
+from kyvsim.policy.cel_policy import ParamKind, ParamRef, read_binding, read_cel_policy
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.simulator.admission.admission_policies import (
     ParameterError,

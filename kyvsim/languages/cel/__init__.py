@@ -3,6 +3,7 @@
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.cel.compile import (
     compile_cel_policy,
     existing_changes,
@@ -20,7 +21,6 @@ from kyvsim.languages.cel.facts import (
     webhook_facts,
 )
 from kyvsim.languages.cel.payloads import checked_payloads
-from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 from kyvsim.policy.cel_autogen import PolicyVariant

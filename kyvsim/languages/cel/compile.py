@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
-from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
+from kyvsim.engine.compile.compiled import CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
@@ -38,13 +38,7 @@ from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
 from kyvsim.policy.cel_autogen import PolicyVariant
 
-KINDS: tuple[CelKind, ...] = (
-    VALIDATING,
-    MUTATING,
-    GENERATING,
-    DELETING,
-    IMAGE_VALIDATING,
-)
+KINDS = (VALIDATING, MUTATING, GENERATING, DELETING, IMAGE_VALIDATING)
 _BY_NAME: Mapping[str, CelKind] = MappingProxyType(
     {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
 )
@@ -58,7 +52,10 @@ def compile_cel_policy(
     problems_of_targets = selector_problems(policy.cel.target_match_constraints)
     told = tuple(selector_errors(policy.document, problems_of_targets))
     if problems:
-        told = (*told, *(_diagnostic(policy, one) for one in problems))
+        for one in problems:
+            about = f"`{policy.key}`" + (f" (its variant for {one.variant})" if one.variant else "")
+            place = (one.document or policy.document).locate(one.path)
+            told = (*told, expression_error("KV150", about, one.message, place))
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, told
 
@@ -165,18 +162,27 @@ def _lower_part(
     )
     payloads = {PayloadMode.JSON: body} if kind.judges_json(part.mode) else {}
     if part.mode == "JSON" and kind.json_objects:
-        constraints = Constraints(lambda _: True, None)
-        body = _as_payload(body)
+        constraints, judge = Constraints(lambda _: True, None), body
+
+        def as_payload(evaluation: Evaluation) -> Outcome | None:
+            request = evaluation.request
+            given = evaluation.object if evaluation.object is not None else request.subject
+            request = request._replace(operation=Operation.CREATE, object=given, is_payload=True)
+            return judge(evaluation._replace(request=request, object=given))
+
+        body = as_payload
+    if constraints.fault:
+        message = f"{kind.match_fault}{constraints.fault}"
+        cannot_match = Outcome(RuleStatus.ERROR, message, rule_name=kind.match_rule)
+        body = lambda _: cannot_match  # noqa: E731 — one of several bodies
     rule = CompiledRule(
         rule=policy.rules[0]._replace(
-            name=policy.name if kind.names_rules else "",
-            data=spec.data,
-            variant=variant.name,
+            name=policy.name if kind.names_rules else "", data=spec.data, variant=variant.name
         ),
         stage=kind.stage,
         matches=constraints.matches,
         kinds=None if kind.unmatched else constraints.kinds,
-        body=_cannot_match(kind, constraints.fault) if constraints.fault else body,
+        body=body,
         meter=options.system.meter,
         later=kind.later,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
@@ -212,37 +218,10 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))
 
 
-def _as_payload(body: CompiledBody) -> CompiledBody:
-    def run(evaluation: Evaluation) -> Outcome | None:
-        request = evaluation.request
-        given = evaluation.object if evaluation.object is not None else request.subject
-        request = request._replace(operation=Operation.CREATE, object=given, is_payload=True)
-        return body(evaluation._replace(request=request, object=given))
-
-    return run
-
-
-def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
-    message = f"{kind.match_fault}{fault}"
-    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name=kind.match_rule)
-
-
-def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
-    variant = f" (its variant for {problem.variant})" if problem.variant else ""
-    place = (problem.document or policy.document).locate(problem.path)
-    return expression_error("KV150", f"`{policy.key}`{variant}", problem.message, place)
-
-
 # Whether an admission policy of Kubernetes can replace a policy that enables one.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate-vap.go,
 # generate-map.go).
-
-_MUTATING = "MutatingAdmissionPolicy"
-_SERVER_SIDE = (
-    "useServerSideApply is enabled, which mutates atomic fields that a native "
-    "MutatingAdmissionPolicy rejects."
-)
 
 
 def wants_native_policy(policy: Policy, kind: str) -> bool:
@@ -255,8 +234,11 @@ def why_no_native_policy(policy: Policy, kind: str) -> str:
     skipped = f"skip generating {kind}:"
     if not wants_native_policy(policy, kind):
         return f"{skipped} not enabled."
-    if kind == _MUTATING and policy.cel.evaluation.use_server_side_apply:
-        return f"{skipped} {_SERVER_SIDE}"
+    if kind == "MutatingAdmissionPolicy" and policy.cel.evaluation.use_server_side_apply:
+        return (
+            f"{skipped} useServerSideApply is enabled, which mutates atomic fields that a native "
+            "MutatingAdmissionPolicy rejects."
+        )
     if variants_of(policy):
         return f"{skipped} pod controllers autogen is enabled."
     return ""

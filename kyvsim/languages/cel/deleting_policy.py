@@ -34,8 +34,12 @@ def _compile(part: PolicyPart) -> CompiledBody:
     request_values = RequestValues(part, variables)
 
     def judge(evaluation: Evaluation) -> Outcome:
-        evaluation = _at_rest(evaluation)
-        goes, stays = _ANSWERS["json" if evaluation.request.is_payload else "resource"]
+        request = evaluation.request
+        if not request.is_payload:
+            subject = request.subject
+            request = request._replace(operation=Operation.CREATE, object=subject, old_object=None)
+            evaluation = evaluation._replace(request=request, object=subject)
+        goes, stays = _ANSWERS["json" if request.is_payload else "resource"]
         values = request_values.of(evaluation, **_own(evaluation))
         try:
             matched = exceptions.matching(evaluation) if exceptions else Matched()
@@ -49,15 +53,6 @@ def _compile(part: PolicyPart) -> CompiledBody:
         return noted(outcome, matched) or outcome
 
     return judge
-
-
-def _at_rest(evaluation: Evaluation) -> Evaluation:
-    request = evaluation.request
-    if request.is_payload:
-        return evaluation
-    subject = request.subject
-    request = request._replace(operation=Operation.CREATE, object=subject, old_object=None)
-    return evaluation._replace(request=request, object=subject)
 
 
 def _own(evaluation: Evaluation) -> dict[str, Json]:

@@ -32,11 +32,6 @@ from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 
-_ROW = "exception"
-_VARIABLES = "variables"
-_UNBOUND = ("exceptions", _VARIABLES)
-"""What conditions of exceptions may name and cannot read."""
-
 
 class _ExceptionEntry(NamedTuple):
     exception: CelException
@@ -128,17 +123,9 @@ def compile_exceptions(
     `variables` are those that they may read; `settled_by_full` says whether an exception that
     cannot be evaluated does no harm after a full one that matches.
     """
-    unbound = tuple(one for one in _UNBOUND if one != _VARIABLES or variables is None)
-    entries = tuple(_entries(part, unbound))
-    if not entries:
-        return None
-    ignores = ignorable and not part.policy.facts.fails_closed
-    values = RequestValues(part, variables or {})
-    return CompiledExceptions(entries, values, part.options, ignores, settled_by_full)
-
-
-def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionEntry]:
-    policy = part.policy
+    policy, entries = part.policy, []
+    # What conditions of exceptions may name and cannot read.
+    without = ("exceptions", "variables") if variables is None else ("exceptions",)
     for exception in part.options.cel_exceptions:
         named = [
             index
@@ -159,7 +146,13 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionE
             unbound = next((name for name in without if name in read), "")
             for index in named:  # one that names the policy twice counts twice, as upstream's
                 point = _point(exception, index, part.options)
-                yield _ExceptionEntry(exception, conditions, unbound, (point,) if point else ())
+                seen = (point,) if point else ()
+                entries.append(_ExceptionEntry(exception, conditions, unbound, seen))
+    if not entries:
+        return None
+    ignores = ignorable and not policy.facts.fails_closed
+    values = RequestValues(part, variables or {})
+    return CompiledExceptions(tuple(entries), values, part.options, ignores, settled_by_full)
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:
@@ -202,7 +195,7 @@ def excepted(matched: Matched) -> Outcome:
     chosen = max(matched.counting, key=lambda one: one.priority)
     status, done = (RuleStatus.PASS, "passed") if chosen.passes else (RuleStatus.SKIP, "skipped")
     message = f"rule is {done} due to policy exception: {', '.join(keys)}"
-    return Outcome(status, message, exceptions=keys, rule_name=_ROW, note=matched.note)
+    return Outcome(status, message, exceptions=keys, rule_name="exception", note=matched.note)
 
 
 def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
@@ -229,7 +222,7 @@ def lone_problems(
             compiler = Compiler(KyvernoScope(env))
             compiler.conditions(exception.conditions)
             for problem in compiler.problems:
-                if _VARIABLES not in problem.text:
+                if "variables" not in problem.text:
                     place = exception.document.locate(problem.path)
                     about = f"`{exception.key}`"
                     yield expression_error("KV150", about, problem.message, place)

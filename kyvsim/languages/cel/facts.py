@@ -16,9 +16,6 @@ from kyvsim.policy.cel_autogen import PolicyVariant, is_about_pods
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule
 from kyvsim.schema.kinds import CEL_GROUP
 
-_API_VERSION = f"{CEL_GROUP}/v1beta1"
-"""The one that Kyverno itself reads and speaks of."""
-
 
 def policy_facts(kind: str, spec: CelPolicyNode) -> PolicyFacts:
     """Return the facts of a policy as a whole."""
@@ -26,7 +23,7 @@ def policy_facts(kind: str, spec: CelPolicyNode) -> PolicyFacts:
     evaluation = spec.evaluation
     decided = (PayloadMode.HTTP, PayloadMode.ENVOY)
     return PolicyFacts(
-        _API_VERSION,
+        f"{CEL_GROUP}/v1beta1",  # the one that Kyverno itself reads and speaks of
         FailureAction("Enforce" if "Deny" in actions else "Audit"),
         admission=evaluation.admission is not False,
         background=evaluation.background is not False,
@@ -127,9 +124,6 @@ def mutating_facts(policy: Policy) -> MutatingFacts:
 #
 # Source of the rules: upstream pkg/controllers/webhook (validating.go, match_conditions.go),
 # pkg/cel/autogen.
-
-_EVERY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-"""The operations that reach a generating policy, whatever it lists: it cleans up after triggers."""
 _WITHOUT_VARIANTS = frozenset(
     {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
 )
@@ -138,8 +132,6 @@ _WITHOUT_VARIANTS = frozenset(
 upstream: validating.go `buildWebhookRules`, which asks for the Go type of a policy in some places
 and for what it has in common with its namespaced twin in others.
 """
-_OF_NO_WEBHOOK = "namespaceObject"
-"""What the API server knows the type of, and has no value for where webhooks are chosen."""
 
 
 class WebhookFacts(NamedTuple):
@@ -177,14 +169,21 @@ def webhook_facts(
     alone = conditions is not None or exact or timeout is not None
     derived = [] if (policy.kind, alone) in _WITHOUT_VARIANTS else [*variants]
     rules = [rule for one in (spec, *(one.spec for one in derived)) for rule in one.resource_rules]
-    texts = tuple(_texts(spec, derived, conditions)) if conditions is not None else ()
+    texts = conditions or []
+    if conditions is not None and is_about_pods(spec.match_constraints):
+        texts = [*_for_kinds("autogen", spec, conditions)]
+        for one in sorted(derived, key=lambda one: one.name):
+            texts += _for_kinds(f"autogen-{one.name}", one.spec, _pushed(one.spec) or [])
     if makes:
-        rules = [rule._replace(operations=_EVERY_OPERATION) for rule in rules]
+        # Whatever it lists, every operation reaches a generating policy: it cleans up after
+        # triggers.
+        every = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+        rules = [rule._replace(operations=every) for rule in rules]
     return WebhookFacts(
         rules=tuple(rules),
         namespace_selector=constraints.namespace_selector,
         object_selector=constraints.object_selector,
-        conditions=texts,
+        conditions=tuple(texts),
         alone=alone,
         exact=exact,
         timeout=timeout,
@@ -194,8 +193,7 @@ def webhook_facts(
 
 def matched_resources(spec: CelPolicyNode) -> Iterator[tuple[str, str, str]]:
     """Yield group, version and resource of all that constraints name."""
-    for rule in spec.resource_rules:
-        yield from rule.named
+    return (named for rule in spec.resource_rules for named in rule.named)
 
 
 def _pushed(spec: CelPolicyNode) -> list[tuple[str, str]] | None:
@@ -209,30 +207,19 @@ def _pushed(spec: CelPolicyNode) -> list[tuple[str, str]] | None:
             program = compile_expression(one.expression, env, BOOL)
         except CompileError:
             return None
-        if _OF_NO_WEBHOOK not in program.reads:
+        # The API server knows its type, and has no value where webhooks are chosen.
+        if "namespaceObject" not in program.reads:
             found.append((one.name, one.expression))
     return found
 
 
-def _texts(
-    spec: CelPolicyNode, derived: Iterable[PolicyVariant], own: list[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    if not is_about_pods(spec.match_constraints):
-        yield from own
-        return
-    yield from _for_kinds("autogen", spec.resource_rules, own)
-    for one in sorted(derived, key=lambda one: one.name):
-        pushed = _pushed(one.spec) or []
-        yield from _for_kinds(f"autogen-{one.name}", one.spec.resource_rules, pushed)
-
-
 def _for_kinds(
-    prefix: str, rules: Iterable[ResourceRule], conditions: Iterable[tuple[str, str]]
+    prefix: str, spec: CelPolicyNode, conditions: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     kinds = {
         f"(object.apiVersion == '{f'{group}/' if group else ''}{version}' "
         f"&& object.kind =='{kind_of_plural(group, resource)}')"
-        for rule in rules
+        for rule in spec.resource_rules
         for group, version, resource in rule.named
     }
     for name, text in conditions:

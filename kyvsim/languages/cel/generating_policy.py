@@ -14,7 +14,7 @@ pkg/cel/libs/fake_context.go.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError
 from kyvsim.cel.kyverno.encodings import struct_value
@@ -22,18 +22,12 @@ from kyvsim.cel.kyverno.lookups import Generator
 from kyvsim.cel.types import BOOL
 from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
-from kyvsim.languages.cel_expressions import (
-    CompiledExpression,
-    Compiler,
-    EvaluationError,
-    all_hold,
-)
-from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
+from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, EvaluationError, all_hold
+from kyvsim.model.ports import STEPS_OF_AN_OBJECT
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind
 from kyvsim.policy.cel_policy import Generation
@@ -41,12 +35,11 @@ from kyvsim.schema.kinds import is_cluster_scoped
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
 
-_INT_MAX = (1 << 63) - 1
 _OPENING, _CLOSING, _ESCAPED = "((", "))", "\\(("
 _TOKEN = re.compile(r"""\\.|["'()]""", re.DOTALL)
 _MARK = re.compile(r"\\?\(\(")
 
-Values: TypeAlias = Sequence[Any]
+Values: TypeAlias = Sequence[object]
 _Render: TypeAlias = Callable[[Values], Json]
 """Gives a part of a document; raises EvaluationError."""
 
@@ -55,20 +48,14 @@ class TemplateError(ValueError):
     """A template that cannot be compiled; the text is upstream's."""
 
 
-class Placeholder(NamedTuple):
-    """An expression inside a text."""
-
-    text: str
-
-
 class ManifestTemplate(NamedTuple):
     """A template as closures, one for each document."""
 
     documents: tuple[_Render, ...]
 
-    def render(self, values: Values) -> list[Json]:
+    def render(self, values: Values) -> list[KubernetesObject]:
         """Return the objects that the template describes; raises EvaluationError."""
-        made: list[Json] = []
+        made: list[KubernetesObject] = []
         for number, document in enumerate(self.documents, 1):
             try:
                 found = document(values)
@@ -92,7 +79,7 @@ def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Ma
                 continue
             render = _compile_node(node, compiler, interpolates=interpolates)
             if not (
-                [part.__class__ for part in _scan(node.text)] == [Placeholder]
+                [part.__class__ for part in _scan(node.text)] == [_Placeholder]
                 if isinstance(node, ScalarNode) and interpolates
                 else isinstance(node, MappingNode)
             ):
@@ -114,14 +101,7 @@ def _compile_node(node: Node, compiler: Compiler, *, interpolates: bool) -> _Ren
         fixed = plain_data(node)
         return lambda _: fixed
     if isinstance(node, ScalarNode):
-        try:
-            parts = list(_scan(node.text))
-        except TemplateError as error:
-            raise TemplateError(f"line {node.line}: {error}") from None
-        made = [
-            _placeholder(part.text, node.line, compiler) if isinstance(part, Placeholder) else part
-            for part in parts
-        ]
+        made = _compile_text(node, compiler)
         if len(made) == 1 and not isinstance(made[0], str):
             placeholder = made[0]
             return lambda values: _placeholder_value(placeholder, values)
@@ -154,19 +134,29 @@ def _compile_node(node: Node, compiler: Compiler, *, interpolates: bool) -> _Ren
     ]
 
 
+def _compile_text(node: ScalarNode, compiler: Compiler) -> list[str | CompiledExpression]:
+    made: list[str | CompiledExpression] = []
+    text = ""
+    try:
+        for part in list(_scan(node.text)):
+            if isinstance(part, _Placeholder):
+                text = part.text
+                made.append(compiler.program(text))
+            else:
+                made.append(part)
+    except TemplateError as error:
+        raise TemplateError(f"line {node.line}: {error}") from None
+    except CompileError as error:
+        what = f"invalid placeholder expression {quote(text)}"
+        raise TemplateError(f"line {node.line}: {what}: {error.listing or error}") from None
+    return made
+
+
 def _inside(place: str, render: _Render, values: Values) -> Json:
     try:
         return render(values)
     except EvaluationError as error:
         raise EvaluationError(f"{place}: {error}") from None
-
-
-def _placeholder(text: str, line: int, compiler: Compiler) -> CompiledExpression:
-    try:
-        return compiler.program(text)
-    except CompileError as error:
-        what = f"invalid placeholder expression {quote(text)}"
-        raise TemplateError(f"line {line}: {what}: {error.listing or error}") from None
 
 
 def _placeholder_value(placeholder: CompiledExpression, values: Values) -> Json:
@@ -177,7 +167,7 @@ def _placeholder_value(placeholder: CompiledExpression, values: Values) -> Json:
     except EvaluationError as error:
         what = f"failed to evaluate placeholder {quote(text)}"
         raise EvaluationError(f"{what}: {error}") from None
-    if found.__class__ is int or (found.__class__ is UInt and found <= _INT_MAX):
+    if found.__class__ is int or (found.__class__ is UInt and found < 1 << 63):
         return int(found)
     if found.__class__ is UInt:
         problem = f"uint value {int(found)} overflows the supported integer range"
@@ -227,7 +217,13 @@ def _has_placeholder(node: Node) -> bool:
     return any(map(_has_placeholder, node.items))
 
 
-def _scan(text: str) -> Iterator[str | Placeholder]:
+class _Placeholder(NamedTuple):
+    """An expression inside a text."""
+
+    text: str
+
+
+def _scan(text: str) -> Iterator[str | _Placeholder]:
     literal, at = "", 0
     while found := _MARK.search(text, at):
         literal += text[at : found.start()]
@@ -240,7 +236,7 @@ def _scan(text: str) -> Iterator[str | Placeholder]:
             raise TemplateError(f"empty placeholder at offset {_offset(text, found.start())}")
         if literal:
             yield literal
-        yield Placeholder(inner)
+        yield _Placeholder(inner)
         literal, at = "", end + len(_CLOSING)
     if literal + text[at:]:
         yield literal + text[at:]
@@ -248,6 +244,7 @@ def _scan(text: str) -> Iterator[str | Placeholder]:
 
 def _end_of_placeholder(text: str, start: int) -> int:
     depth, quoted = 0, ""
+    place = f"placeholder starting at offset {_offset(text, start)}"
     for found in _TOKEN.finditer(text, start + len(_OPENING)):
         mark = found[0]
         if quoted:
@@ -260,54 +257,39 @@ def _end_of_placeholder(text: str, start: int) -> int:
             depth -= 1
         elif mark == ")":
             if not text.startswith(_CLOSING, found.start()):
-                raise TemplateError(f"unbalanced parenthesis in {_offset_text(text, start)}")
+                raise TemplateError(f"unbalanced parenthesis in {place}")
             return found.start()
     if quoted:
-        raise TemplateError(f"unterminated string literal in {_offset_text(text, start)}")
-    raise TemplateError(f"unterminated {_offset_text(text, start)}: missing closing '))'")
-
-
-def _offset_text(text: str, start: int) -> str:
-    return f"placeholder starting at offset {_offset(text, start)}"
+        raise TemplateError(f"unterminated string literal in {place}")
+    raise TemplateError(f"unterminated {place}: missing closing '))'")
 
 
 def _offset(text: str, at: int) -> int:
     return len(text[:at].encode())
 
 
-_Generate: TypeAlias = Callable[[Sequence[Any], "Generated"], None]
+_Generate: TypeAlias = Callable[[Sequence[object], "Generated"], None]
 """Runs one entry of `generate`; raises EvaluationError."""
-
-
-class GeneratingPolicy(NamedTuple):
-    """A policy as programs."""
-
-    values: RequestValues
-    conditions: tuple[CompiledExpression, ...]
-    generations: tuple[_Generate, ...]
-    annotations: Mapping[str, CompiledExpression]
-    namespace: str
-    """Of a namespaced policy, which generates nothing elsewhere."""
-    kinds: KindTable
-    meter: Meter
 
 
 class Generated:
     """The objects that one evaluation of a policy makes."""
 
-    def __init__(
-        self, policy: GeneratingPolicy, writes: Callable[[str, Json], None] | None = None
-    ) -> None:
+    def __init__(self, part: PolicyPart, writes: Callable[[str, object], None] | None) -> None:
         """Take what writes objects at once, if this is more than a trial."""
-        self.objects: list[Json] = []
-        self._policy = policy
+        self.objects: list[KubernetesObject] = []
+        self._policy, self._options = part.policy, part.options
         self._writes = writes
 
-    def add(self, namespace: str, objects: Sequence[Json]) -> None:
+    def add(self, namespace: str, objects: Sequence[KubernetesObject]) -> None:
         """Take objects into a namespace, lists as what they hold; raises ValueError."""
         for one in objects:
-            for part in _parts(one):
-                self._policy.meter.spend(STEPS_OF_AN_OBJECT)
+            items = one.get("items")
+            parts = items if items.__class__ is list else [one]
+            for part in parts:
+                if parts is items and part.__class__ is not dict:
+                    raise ValueError("items member is not an object: map[string]interface {}")
+                self._options.system.meter.spend(STEPS_OF_AN_OBJECT)
                 if self._writes is not None:
                     self._writes(namespace, part)
                 else:
@@ -315,7 +297,9 @@ class Generated:
                     # ValueError for what no cluster makes. upstream: pkg/cel/libs/context.go
                     # `GenerateResources`
                     api_version, kind, _, name = object_key(part)
-                    is_cluster_wide = is_cluster_scoped(f"{api_version}/{kind}", self._policy.kinds)
+                    is_cluster_wide = is_cluster_scoped(
+                        f"{api_version}/{kind}", self._options.kinds
+                    )
                     if is_cluster_wide and namespace and self._policy.namespace:
                         raise ValueError(
                             "cross-scope generation denied: a policy scoped to namespace "
@@ -326,48 +310,65 @@ class Generated:
                         raise ValueError(
                             f"{kind} `{name}` is namespaced, but no namespace is given"
                         )
-                    self.objects.append(_moved(part, "" if is_cluster_wide else namespace))
-
-
-def _parts(obj: Json) -> Iterator[Json]:
-    items = obj.get("items")
-    if items.__class__ is not list:
-        yield obj
-        return
-    for item in items:
-        if item.__class__ is not dict:
-            raise ValueError("items member is not an object: map[string]interface {}")
-        yield item
-
-
-def _moved(obj: Json, namespace: str) -> Json:
-    metadata = obj.get("metadata", {} if namespace else None)
-    if metadata.__class__ is not dict:
-        return obj
-    placed = {key: value for key, value in metadata.items() if key != "namespace"}
-    if namespace:
-        placed["namespace"] = namespace
-    return {**obj, "metadata": placed}
+                    target = "" if is_cluster_wide else namespace
+                    meta = part.get("metadata", {} if target else None)
+                    if meta.__class__ is dict:
+                        meta = {key: value for key, value in meta.items() if key != "namespace"}
+                        placed = meta | ({"namespace": target} if target else {})
+                        part = {**part, "metadata": placed}  # noqa: PLW2901 — the same, moved
+                    self.objects.append(part)
 
 
 def _compile(part: PolicyPart) -> CompiledBody:
-    spec, compiler = part.spec, part.compiler
+    spec, compiler, namespace = part.spec, part.compiler, part.policy.namespace
     conditions = compiler.conditions(spec.match_conditions)
     variables = compiler.variables(spec.variables)
-    generations = [
-        _compile_entry(node, compiler, part.policy.namespace) for node in spec.generate or ()
-    ]
+    generations = [_compile_entry(node, compiler, namespace) for node in spec.generate or ()]
     annotations = compiler.annotations(spec.audit_annotations)
-    policy = GeneratingPolicy(
-        values=RequestValues(part, variables),
-        conditions=conditions,
-        generations=tuple(one for one in generations if one),
-        annotations=annotations,
-        namespace=part.policy.namespace,
-        kinds=part.options.kinds,
-        meter=part.options.system.meter,
-    )
-    return lambda evaluation: _evaluated(policy, evaluation)
+    request_values = RequestValues(part, variables)
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        generated = Generated(part, evaluation.scope.external.writes)
+        # A namespaced policy generates nothing elsewhere.
+        generator = Generator(generated.add, namespace)
+        values = request_values.of(evaluation, generator=generator)
+        try:
+            if not all_hold(conditions, values):
+                return None
+            for generate in filter(None, generations):
+                generate(values, generated)
+            properties = annotation_texts(annotations, values, quote='"')
+        except EvaluationError as error:
+            return GENERATING.unevaluated(error)
+        made = tuple(generated.objects)
+        return Outcome(
+            RuleStatus.PASS, "policy evaluated successfully", generated=made, properties=properties
+        )
+
+    return run
+
+
+def _apply(
+    template: ManifestTemplate, values: Sequence[object], generated: Generated, namespace: str
+) -> None:
+    try:
+        rendered = template.render(values)
+    except EvaluationError as error:
+        raise EvaluationError(f"failed to render generation template: {error}") from None
+    by_namespace: dict[str, list[KubernetesObject]] = {}
+    for obj in rendered:
+        own = object_key(obj).namespace
+        if namespace and own not in {"", namespace}:
+            raise EvaluationError(
+                f'cross-namespace generation denied: a policy in namespace "{namespace}" '
+                f'cannot generate resources into namespace "{own}"'
+            )
+        by_namespace.setdefault(own or namespace, []).append(obj)
+    for target, objects in by_namespace.items():
+        try:
+            generated.add(target, objects)
+        except ValueError as error:
+            raise EvaluationError(f"failed to generate resources: {error}") from None
 
 
 def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Generate | None:
@@ -389,53 +390,12 @@ def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Gen
         return None
     seen = compiler.trace.to(path).point(PointKind.EXPRESSION, "evaluated")
 
-    def run(values: Sequence[Any], generated: Generated) -> None:
+    def run(values: Sequence[object], generated: Generated) -> None:
         _apply(compiled, values, generated, namespace)
         if seen:
             seen(0)
 
     return run
-
-
-def _apply(
-    template: ManifestTemplate, values: Sequence[Any], generated: Generated, namespace: str
-) -> None:
-    try:
-        rendered = template.render(values)
-    except EvaluationError as error:
-        raise EvaluationError(f"failed to render generation template: {error}") from None
-    by_namespace: dict[str, list[Json]] = {}
-    for obj in rendered:
-        own = object_key(obj).namespace
-        if namespace and own not in {"", namespace}:
-            raise EvaluationError(
-                f'cross-namespace generation denied: a policy in namespace "{namespace}" '
-                f'cannot generate resources into namespace "{own}"'
-            )
-        by_namespace.setdefault(own or namespace, []).append(obj)
-    for target, objects in by_namespace.items():
-        try:
-            generated.add(target, objects)
-        except ValueError as error:
-            raise EvaluationError(f"failed to generate resources: {error}") from None
-
-
-def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | None:
-    generated = Generated(policy, evaluation.scope.external.writes)
-    generator = Generator(generated.add, policy.namespace)
-    values = policy.values.of(evaluation, generator=generator)
-    try:
-        if not all_hold(policy.conditions, values):
-            return None
-        for generate in policy.generations:
-            generate(values, generated)
-        properties = annotation_texts(policy.annotations, values, quote='"')
-    except EvaluationError as error:
-        return GENERATING.unevaluated(error)
-    made = tuple(generated.objects)
-    return Outcome(
-        RuleStatus.PASS, "policy evaluated successfully", generated=made, properties=properties
-    )
 
 
 GENERATING = CelKind("GeneratingPolicy", Stage.CEL_GENERATE, _compile, later=True)

@@ -11,6 +11,7 @@ image.go, images.go), pkg/cel/matching/image.go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,7 +32,7 @@ from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
@@ -41,30 +42,18 @@ from kyvsim.languages.cel.exceptions import (
     noted,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
-from kyvsim.languages.cel.validating_policy import (
-    annotation_texts,
-    compile_error_text,
-)
+from kyvsim.languages.cel.validating_policy import annotation_texts, compile_error_text
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     Compiler,
     EvaluationError,
-    ExpressionProblem,
     KyvernoScope,
     Validation,
     all_hold,
 )
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
-from kyvsim.policy.cel_policy import CelAttestor, ImageReference
-
-# `matchImageReferences`: which images a policy is about.
-#
-# Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go),
-# pkg/cel/matching/image.go.
-
-_Test = Callable[[str], Any]
-_NEITHER = "either glob or expression must be set"
+from kyvsim.policy.cel_policy import ImageReference
 
 
 def compile_references(
@@ -74,16 +63,18 @@ def compile_references(
 
     What is wrong with the references is noted in the compiler.
     """
-    tests: list[_Test] = []
+    tests: list[Callable[[str], object]] = []
     for node in nodes:
         if not (node.glob or node.expression):
-            compiler.reject("", node.path, _NEITHER, shown=(node.path, "{}"))
+            what = "either glob or expression must be set"
+            compiler.reject("", node.path, what, shown=(node.path, "{}"))
             continue
         try:
             if node.glob:
                 tests.append(compile_glob(node.glob).fullmatch)
             else:
-                tests.append(_reference_expression(node.expression))
+                env = image_reference_environment()
+                tests.append(partial(_holds, compile_expression(node.expression, env, BOOL)))
         except GlobError as error:
             compiler.reject(node.glob, (*node.path, "glob"), str(error))
         except CompileError as error:
@@ -92,16 +83,11 @@ def compile_references(
     return lambda image: not tests or any(test(image) for test in tests)
 
 
-def _reference_expression(text: str) -> _Test:
-    program = compile_expression(text, image_reference_environment(), BOOL)
-
-    def test(image: str) -> Any:
-        try:
-            return program.evaluate((image,))
-        except CelBudgetError as error:
-            raise CelError(str(error)) from None
-
-    return test
+def _holds(program: Program, image: str) -> Any:
+    try:
+        return program.evaluate((image,))
+    except CelBudgetError as error:
+        raise CelError(str(error)) from None
 
 
 # The attestors of a policy: values that functions take, some of which expressions complete.
@@ -125,9 +111,9 @@ class Attestors(dict[str, Any]):
     def __init__(self, programs: AttestorPrograms) -> None:
         super().__init__()
         self._programs = programs
-        self._values: Sequence[Any] = ()
+        self._values: Sequence[object] = ()
 
-    def see(self, values: Sequence[Any]) -> None:
+    def see(self, values: Sequence[object]) -> None:
         """Take the values that the expressions see."""
         self._values = values
 
@@ -152,20 +138,6 @@ class Attestors(dict[str, Any]):
                 raise CelError(wrong) from None
         found = self[name] = Attestor(name)
         return found
-
-
-def compile_attestors(nodes: Iterable[CelAttestor], compiler: Compiler) -> AttestorPrograms:
-    """Return the expressions that complete each attestor, by its name."""
-    return {
-        node.name: tuple(
-            (
-                one.part,
-                compiler.compile(one.expression, one.path, shown=(node.path, to_json(one.holder))),
-            )
-            for one in node.expressions
-        )
-        for node in nodes
-    }
 
 
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
@@ -210,12 +182,20 @@ class ImageValidatingPolicy(NamedTuple):
 def _compile(part: PolicyPart) -> CompiledBody:
     policy, given = image_programs(part)
     problems = part.compiler.problems
-    return _compile_failure(policy, problems) if problems else _body(policy, given)
+    if not problems:
+        return _body(policy, given)
+
+    def run(evaluation: Evaluation) -> Outcome:
+        """Return why the policy cannot be compiled, which upstream finds out each time."""
+        found = _pod_spec(evaluation, policy.kinds)
+        text = compile_error_text(problems, {"images": len(_IMAGE_LISTS) if found else 0})
+        message = f"failed to compile policy: {text}"
+        return Outcome(RuleStatus.ERROR, message, rule_name="evaluation")
+
+    return run
 
 
-def image_programs(
-    part: PolicyPart,
-) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
+def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
     """Return a policy as programs, and the dict into which what is given of images is put.
 
     What is wrong with it is noted in the compiler.
@@ -224,7 +204,7 @@ def image_programs(
     conditions = compiler.conditions(spec.match_conditions)
     takes = compile_references(spec.match_image_references, compiler)
     attestations = {name: name for name in spec.attestations}
-    given: dict[str, Mapping[str, Any]] = {}
+    given: dict[str, Mapping[str, object]] = {}
     library = image_verification(ImageFacts(takes, attestations, given.get))
     compiler.scope = KyvernoScope(compiler.env.with_library(library))
     places = _POD_SPECS.values() if part.mode != "JSON" else ()
@@ -232,17 +212,30 @@ def image_programs(
     for node in spec.images:
         path = (*node.path, "expression")
         one = compiler.compile(node.expression, path)
-        if one.program is not None and not _may_be_texts(one.program):
-            one = compiler.reject(one.text, path, "output is expected to be of type list")
+        if one.program is not None:
+            kind = one.program.type
+            of = kind.parameters[0].kind if kind.kind == "list" else kind.kind
+            if of != "dyn" and (kind.kind, of) != ("list", "string"):
+                one = compiler.reject(one.text, path, "output is expected to be of type list")
         own[node.name] = one
     extractors: dict[str, Mapping[str, CompiledExpression]] = {"": own}
     for where in dict.fromkeys(places):
+        spec_of = f"(object != null ? object : oldObject).{where}"
         extractors[where] = {
-            **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
-            **own,
-        }
+            name: compiler.program(f"{spec_of}.?{name}.orValue([]).map(e, e.image)")
+            for name in _IMAGE_LISTS
+        } | own
     variables = compiler.variables(spec.variables)
-    attestors = compile_attestors(spec.attestors, compiler)
+    attestors = {
+        node.name: tuple(
+            (
+                one.part,
+                compiler.compile(one.expression, one.path, shown=(node.path, to_json(one.holder))),
+            )
+            for one in node.expressions
+        )
+        for node in spec.attestors
+    }
     policy = ImageValidatingPolicy(
         values=RequestValues(part, variables),
         kinds=part.options.kinds,
@@ -262,18 +255,6 @@ def image_programs(
     return policy, given
 
 
-def _may_be_texts(program: Program) -> bool:
-    kind = program.type
-    return kind.kind == "dyn" or (
-        kind.kind == "list" and kind.parameters[0].kind in {"string", "dyn"}
-    )
-
-
-def _images_in(where: str, name: str) -> str:
-    owner = f"(object != null ? object : oldObject).{where}"
-    return f"{owner}.?{name}.orValue([]).map(e, e.image)"
-
-
 def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
     if evaluation.request.is_payload:
         return ""
@@ -282,20 +263,7 @@ def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
     return _POD_SPECS.get((group, version, plural(group, key.kind, kinds)), "")
 
 
-def _compile_failure(
-    policy: ImageValidatingPolicy, problems: Sequence[ExpressionProblem]
-) -> CompiledBody:
-    """Return the body of a policy that cannot be compiled, which upstream finds out each time."""
-
-    def run(evaluation: Evaluation) -> Outcome:
-        found = _pod_spec(evaluation, policy.kinds)
-        text = compile_error_text(problems, {"images": len(_IMAGE_LISTS) if found else 0})
-        return _error(f"failed to compile policy: {text}")
-
-    return run
-
-
-def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) -> CompiledBody:
+def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, object]]) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
         images = evaluation.scope.external.images
         given.clear()
@@ -308,24 +276,21 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
             if matched.counting:
                 return excepted(matched)._replace(phase=Phase.VALIDATE)
             pod_spec = _pod_spec(evaluation, policy.kinds)
-            everything = {
-                name: native_texts(extractor.value(values))
-                for name, extractor in policy.extractors.get(
-                    pod_spec, policy.extractors[""]
-                ).items()
-            }
+            extractors = policy.extractors.get(pod_spec, policy.extractors[""])
+            everything = {name: native_texts(one.value(values)) for name, one in extractors.items()}
             found = {
-                name: [image for image in images if policy.takes(image)]
-                for name, images in everything.items()
+                name: [image for image in some if policy.takes(image)]
+                for name, some in everything.items()
             }
             return noted(_validated(policy, found, images, evaluation), matched)
         except (EvaluationError, CelError) as error:
-            return _error(f"failed to evaluate policy: {error}")
+            message = f"failed to evaluate policy: {error}"
+            return Outcome(RuleStatus.ERROR, message, rule_name="evaluation")
 
     return run
 
 
-def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
+def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[object]) -> bool:
     """Return whether every condition holds; raises EvaluationError unless failures are ignored."""
     try:
         holds = all_hold(policy.conditions, values)
@@ -341,7 +306,7 @@ def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> boo
 def _validated(
     policy: ImageValidatingPolicy,
     found: Mapping[str, list[str]],
-    known: Mapping[str, Json],
+    known: Mapping[str, object],
     evaluation: Evaluation,
 ) -> Outcome:
     images = [image for one in found.values() for image in one]
@@ -374,10 +339,6 @@ def _validated(
     return passed("success")._replace(properties=properties)
 
 
-def _error(message: str) -> Outcome:
-    return Outcome(RuleStatus.ERROR, message, rule_name="evaluation")
-
-
 IMAGE_VALIDATING = CelKind(
     "ImageValidatingPolicy",
     Stage.CEL_VERIFY_IMAGES,
@@ -399,8 +360,6 @@ IMAGE_VALIDATING = CelKind(
 # Source of the rules: upstream pkg/image/verification/evaluator/policy.go (`MutateDigest`),
 # pkg/cel/policies/ivpol/engine/engine.go.
 
-_PINNING_RULE = "mutateDigest"
-
 
 def _compile_pinning(part: PolicyPart) -> CompiledBody:
     policy, _ = image_programs(part)
@@ -414,25 +373,21 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
                 return None
             if policy.exceptions and policy.exceptions.matching(evaluation).counting:
                 return None
-            found = [unanswered(one) for one in _tagged(policy, evaluation)]
+            images = load_images(evaluation.request.subject)
+            found = [
+                unanswered(image["reference"])
+                for group in ({} if images is SKIPPED else images).values()
+                for image in group.values()
+                if not image.get("digest") and policy.takes(image["reference"])
+            ]
         except (EvaluationError, CelError, ImageError) as error:
             found = [str(error)]
         if not found:
             return None
         message = f"failed to update digest: {'; '.join(found)}"
-        return Outcome(RuleStatus.ERROR, message, rule_name=_PINNING_RULE)
+        return Outcome(RuleStatus.ERROR, message, rule_name="mutateDigest")
 
     return run
-
-
-def _tagged(policy: ImageValidatingPolicy, evaluation: Evaluation) -> Iterator[str]:
-    """Yield the images without a digest that a policy takes; raises ImageError or CelError."""
-    found: Json = load_images(evaluation.request.subject)
-    groups = {} if found is SKIPPED else found
-    for group in groups.values():
-        for image in group.values():
-            if not image.get("digest") and policy.takes(image["reference"]):
-                yield image["reference"]
 
 
 PINNING = IMAGE_VALIDATING._replace(compile=_compile_pinning)

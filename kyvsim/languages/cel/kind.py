@@ -113,16 +113,18 @@ class RequestValues:
         self._variables = variables
         self._sources: Mapping[str, _Source] = {
             **_SOURCES,
-            "request": lambda evaluation: _request(evaluation, kinds),
+            "request": lambda evaluation: (
+                None if evaluation.request.is_payload else request_value(evaluation.request, kinds)
+            ),
             "resource": lambda evaluation: _resources(evaluation, namespace),
             "http": lambda evaluation: http_access(evaluation.scope.external, namespace),
             "globalContext": lambda evaluation: global_access(
                 evaluation.scope.external, system, _hints(evaluation)
             ),
         }
-        self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
+        self._plan: tuple[list[object], list[tuple[int, _Source]], dict[str, int]] | None = None
 
-    def of(self, evaluation: Evaluation, **own: Any) -> list[Any]:
+    def of(self, evaluation: Evaluation, **own: Any) -> list[object]:
         """Return the values for a request in the order of the environment.
 
         `own` has those that only the policy's kind knows; what no expression reads is None.
@@ -141,7 +143,7 @@ class RequestValues:
         """Return the index of a variable's value."""
         return (self._plan or self._planned())[2][name]
 
-    def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
+    def _planned(self) -> tuple[list[object], list[tuple[int, _Source]], dict[str, int]]:
         """Return the values that never change, what makes the others, and where each belongs."""
         reads, env = self._compiler.reads, self._compiler.env
         fixed = constants()
@@ -154,25 +156,6 @@ class RequestValues:
         places = {name: place for place, name in enumerate(names)}
         self._plan = [fixed.get(name) for name in names], sources, places
         return self._plan
-
-
-def _object(evaluation: Evaluation) -> Json:
-    return {} if evaluation.request.operation is Operation.DELETE else evaluation.object
-
-
-def _old_object(evaluation: Evaluation) -> Json:
-    request = evaluation.request
-    if request.is_payload:
-        return None
-    old = request.old_object
-    if request.operation is Operation.UPDATE and old is None:
-        old = request.object
-    return {} if old is None else old
-
-
-def _request(evaluation: Evaluation, kinds: KindTable) -> Json:
-    request = evaluation.request
-    return None if request.is_payload else request_value(request, kinds)
 
 
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
@@ -191,13 +174,6 @@ def _hints(evaluation: Evaluation) -> list[str]:
     return scope.hints if scope.external.account is None else []
 
 
-def _namespace_object(evaluation: Evaluation) -> Json:
-    namespace = object_key(evaluation.request.subject).namespace
-    if not namespace or evaluation.request.is_payload:
-        return None
-    return namespace_object(evaluation, namespace)
-
-
 def namespace_object(evaluation: Evaluation, name: str) -> Json:
     """Return a Namespace, as far as anything is known of it."""
     external = evaluation.scope.external
@@ -207,23 +183,39 @@ def namespace_object(evaluation: Evaluation, name: str) -> Json:
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 
-def _images(evaluation: Evaluation) -> Any:
-    external = evaluation.scope.external
-    if external.account is not None:
-        return registry_access()
-    return image_access(external.images, _hints(evaluation))
+def _old_object(evaluation: Evaluation) -> Json:
+    request = evaluation.request
+    if request.is_payload:
+        return None
+    old = request.old_object
+    if request.operation is Operation.UPDATE and old is None:
+        old = request.object
+    return {} if old is None else old
+
+
+def _namespace_object(evaluation: Evaluation) -> Json:
+    namespace = object_key(evaluation.request.subject).namespace
+    if not namespace or evaluation.request.is_payload:
+        return None
+    return namespace_object(evaluation, namespace)
 
 
 _SOURCES: Mapping[str, _Source] = MappingProxyType(
     {
-        "object": _object,
+        "object": lambda evaluation: (
+            {} if evaluation.request.operation is Operation.DELETE else evaluation.object
+        ),
         "oldObject": _old_object,
         "namespaceObject": _namespace_object,
         "exceptions": lambda evaluation: {
             "allowedImages": [image for one in evaluation.exceptions for image in one.images],
             "allowedValues": [value for one in evaluation.exceptions for value in one.values],
         },
-        "image": _images,
+        "image": lambda evaluation: (
+            image_access(evaluation.scope.external.images, _hints(evaluation))
+            if evaluation.scope.external.account is None
+            else registry_access()
+        ),
     }
 )
 

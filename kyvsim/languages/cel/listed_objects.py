@@ -20,11 +20,11 @@ from kyvsim.kubernetes.discovery import (
     split_api_version,
 )
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
-from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
+from kyvsim.policy.cel_policy import MatchConstraints
 
 _NAMESPACE = ("v1", "Namespace")
 
@@ -50,7 +50,15 @@ def target_constraints(policy: Policy) -> MatchConstraints:
 
 def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Listing]:
     """Yield the lists in which targets are found; `kinds` are custom ones."""
-    places = tuple(_namespaces(policy, target_constraints(policy), cluster))
+    selector = target_constraints(policy).namespace_selector
+    places = [policy.namespace]
+    if not policy.namespace and selector is not None:
+        try:
+            selects = compile_selector(selector)
+        except SelectorError:
+            return
+        listed = cluster.list(*_NAMESPACE, "")
+        places = [object_key(one).name for one in listed if selects(labels(one))]
     for one in named_kinds(policy, kinds):
         for place in places:
             where = "" if one.key[:2] == _NAMESPACE else place
@@ -73,25 +81,9 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
             yield Listing(ObjectKey(api_version, kind, "", ""), rule.resource_names, subresource)
 
 
-def _namespaces(
-    policy: Policy, constraints: MatchConstraints, cluster: ClusterView
-) -> Iterator[str]:
-    selector = constraints.namespace_selector
-    if policy.namespace:
-        yield policy.namespace
-    elif selector is None:
-        yield ""
-    else:
-        try:
-            selects = compile_selector(selector)
-        except SelectorError:
-            return
-        for one in cluster.list(*_NAMESPACE, ""):
-            if selects(labels(one)):
-                yield object_key(one).name
-
-
-def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> Iterator[Json]:
+def selected_targets(
+    policy: Policy, listing: Listing, cluster: ClusterView
+) -> Iterator[KubernetesObject]:
     """Yield the objects of a list that count; raises SelectorError."""
     selects = compile_selector(target_constraints(policy).object_selector or {})
     key = listing.key
@@ -100,7 +92,7 @@ def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> 
             yield obj
 
 
-def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
+def written_part(policy: Policy, obj: KubernetesObject, kinds: KindTable) -> str:
     """Return the subresource through which a target is written that an expression named."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -115,17 +107,13 @@ def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
     return ""
 
 
-# Triggers that are there already, as lists of the kinds in `matchConstraints` have them.
-#
-# Source of the rules: upstream pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
-
-_ANY = "*"
-
-
-def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Json]:
+def listed_triggers(
+    policy: Policy, cluster: ClusterView, kinds: KindTable
+) -> Iterator[KubernetesObject]:
     """Give the objects that the constraints of a policy name; `kinds` are custom ones.
 
-    There are none where a selector cannot be read: upstream's list of them fails.
+    There are none where a selector cannot be read: upstream's list of them fails. A single wildcard
+    for versions means the preferred one; other wildcards, and names of subresources, are not kinds.
     """
     written = policy.cel.match_constraints or MatchConstraints(())
     try:
@@ -133,48 +121,32 @@ def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
         compile_selector(written.namespace_selector or {})
     except SelectorError:
         return
-    listed = [
-        (rule.resource_names, place, obj)
-        for rule in written.resource_rules
-        for place, kind in _trigger_kinds(rule, kinds)
-        for obj in cluster.list("/".join(filter(None, place[:2])), kind, "")
-    ]
+    listed = []
+    for rule in written.resource_rules:
+        for group, resource in product(rule.api_groups, rule.resources):
+            kind = kind_of_plural(group, resource, kinds)
+            named = rule.api_versions if kind else ()
+            served = served_versions(group, kind, kinds)
+            if named == ("*",):
+                named = served = (preferred_version(group, kind, kinds),)
+            for version in named:
+                if not served or version in served:
+                    found = cluster.list("/".join(filter(None, (group, version))), kind, "")
+                    place = (group, version, resource)
+                    listed += [(rule.resource_names, place, obj) for obj in found]
     for names, place, obj in listed:
-        named = not names or object_key(obj).name in names
-        if named and selects(labels(obj)) and _is_selected(obj, place, policy, written, cluster):
+        is_named = not names or object_key(obj).name in names
+        if is_named and selects(labels(obj)) and _is_selected(obj, place, policy, cluster):
             yield obj
 
 
-def _trigger_kinds(
-    rule: ResourceRule, kinds: KindTable
-) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """Give group, version and resource of the kinds that a rule names, with their names.
-
-    A single wildcard for versions means the preferred one; other wildcards, and names of
-    subresources, are not kinds.
-    """
-    for group, resource in product(rule.api_groups, rule.resources):
-        kind = kind_of_plural(group, resource, kinds)
-        named = rule.api_versions if kind else ()
-        served = served_versions(group, kind, kinds)
-        for version in (preferred_version(group, kind, kinds),) if named == (_ANY,) else named:
-            if named == (_ANY,) or not served or version in served:
-                yield (group, version, resource), kind
-
-
 def _is_selected(
-    obj: Json,
-    place: tuple[str, str, str],
-    policy: Policy,
-    written: MatchConstraints,
-    cluster: ClusterView,
+    obj: KubernetesObject, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
 ) -> bool:
-    key = object_key(obj)
-    is_namespace = (key.api_version, key.kind) == ("v1", "Namespace")
-    if policy.namespace:
-        own = key.name if is_namespace else key.namespace
-        if own != policy.namespace:
-            return False
+    written, key = policy.cel.match_constraints or MatchConstraints(()), object_key(obj)
+    is_namespace = key[:2] == _NAMESPACE
+    if policy.namespace and policy.namespace != (key.name if is_namespace else key.namespace):
+        return False
     for rule in written.exclude_resource_rules:
         names = rule.resource_names
         if place in rule.named and (not names or key.name in names):
@@ -182,7 +154,7 @@ def _is_selected(
     selector = written.namespace_selector
     if selector is None:
         return True
-    if not is_namespace and cluster.get("v1", "Namespace", "", key.namespace) is None:
+    if not is_namespace and cluster.get(*_NAMESPACE, "", key.namespace) is None:
         return False
     marks = labels(obj) if is_namespace else cluster.namespace_labels(key.namespace)
     return bool(compile_selector(selector)(marks))

@@ -9,13 +9,13 @@ pkg/background/mpol/processor.go, cmd/cli/kubectl-kyverno/processor/policy_proce
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
@@ -44,9 +44,6 @@ from kyvsim.schema.merge_types import type_finder
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go
 # (discoverCELTargets, targetMatchPredicate), pkg/cel/policies/mpol/compiler/policy.go.
 
-_TARGET_TYPE = map_of(STRING, ANY)
-_NO_OBJECT = "type conversion error from 'null_type' to 'map[string]interface {}'"
-
 
 class Targets(NamedTuple):
     """What finds the existing objects of a policy."""
@@ -55,7 +52,7 @@ class Targets(NamedTuple):
     chosen: Constraints
     conditions: tuple[CompiledExpression, ...]
 
-    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
+    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[KubernetesObject]:
         """Yield them in their order; raises EvaluationError."""
         if self.expression is None:
             for obj in evaluation.scope.external.targets:
@@ -79,18 +76,18 @@ class Targets(NamedTuple):
             if isinstance(obj, dict) and obj.get("kind"):
                 yield given.get(object_key(obj), obj)
 
-    def named(self, values: list[Json]) -> list[Json]:
+    def named(self, values: list[object]) -> list[KubernetesObject]:
         """Return what the expression gives, one object or those of a list.
 
         Raises EvaluationError.
         """
         return _target_list(self._evaluated_targets(values))
 
-    def take(self, values: list[Json]) -> bool:
+    def take(self, values: list[object]) -> bool:
         """Return whether the conditions of targets hold; raises EvaluationError."""
         return all_hold(self.conditions, values)
 
-    def _evaluated_targets(self, values: list[Json]) -> Json:
+    def _evaluated_targets(self, values: list[object]) -> Json:
         return self.expression.value(values) if self.expression else {}
 
 
@@ -100,7 +97,7 @@ class TargetKinds(NamedTuple):
     constraints: Constraints | None
     """None if an expression finds the objects: then their kinds count."""
 
-    def have(self, trigger: Json, found: Iterable[Json]) -> bool:
+    def have(self, trigger: KubernetesObject, found: Iterable[object]) -> bool:
         """Return whether a trigger is of one of them; `found` is what an expression gave."""
         if self.constraints is None:
             kind = _group_and_kind(trigger)
@@ -109,66 +106,40 @@ class TargetKinds(NamedTuple):
         return facts is not None and self.constraints.matches(facts)
 
 
-def _group_and_kind(obj: Json) -> tuple[str, str]:
+def _group_and_kind(obj: KubernetesObject) -> tuple[str, str]:
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind
 
 
-def compile_target_kinds(part: PolicyPart) -> TargetKinds | None:
-    """Return the kinds of a policy's targets, None where it names none and changes its triggers.
-
-    upstream: pkg/cel/policies/mpol/engine/predicate.go `NoTargetMatchConstraintPolicy`
-    """
-    written = part.spec.target_match_constraints
-    if written is None or not part.spec.has_own_targets:
-        return None
-    if written.expression:
-        return TargetKinds(None)
-    kinds = tuple(
-        rule._replace(operations=("*",), resource_names=(), scope="")
-        for rule in written.resource_rules
-    )
-    constraints = MatchConstraints(written.path, kinds)
-    return TargetKinds(compile_constraints(constraints, "", part.options.kinds))
-
-
-def _target_list(found: Json) -> list[Json]:
-    if not isinstance(found, dict):
-        raise EvaluationError(_NO_OBJECT)
-    listed = found.get("items")
-    return listed if isinstance(listed, list) else [found]
-
-
-def compile_targets(part: PolicyPart) -> Targets | None:
+def _compile_targets(part: PolicyPart) -> Targets | None:
     """Return what finds the targets of a policy, None where it changes no existing objects."""
     spec, compiler = part.spec, part.compiler
     own = spec.target_match_constraints
     expression = None
     if own is not None and own.expression:
         path = (*own.path, "expression")
-        expression = compiler.compile(own.expression, path, _TARGET_TYPE)
+        expression = compiler.compile(own.expression, path, map_of(STRING, ANY))
     conditions = compiler.conditions(spec.target_match_conditions)
     if not spec.evaluation.mutate_existing:
         return None
     if own is None or not own.resource_rules:
         own = spec.match_constraints
-    chosen = compile_constraints(
-        own and own.for_any_operation(),
-        part.policy.namespace,
-        part.options.kinds,
-        everything=True,
-    )
+    every = own and own.for_any_operation()
+    namespace, kinds = part.policy.namespace, part.options.kinds
+    chosen = compile_constraints(every, namespace, kinds, everything=True)
     if chosen.fault:
         chosen = Constraints(lambda _: False, frozenset())
     return Targets(expression, chosen, conditions)
 
 
+def _target_list(found: object) -> list[KubernetesObject]:
+    if not isinstance(found, dict):
+        raise EvaluationError("type conversion error from 'null_type' to 'map[string]interface {}'")
+    listed = found.get("items")
+    return listed if isinstance(listed, list) else [found]
+
+
 _KEPT = ("a cluster does not change this object: the policy has targets of its own",)
-_NO_VARIABLES = (
-    "variables cannot be referenced in matchConditions when "
-    "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
-    "evaluates match conditions before variables, so inline the expression instead"
-)
 
 
 class MutatingPolicy(NamedTuple):
@@ -195,7 +166,13 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
     if spec.autogen.native_policies["MutatingAdmissionPolicy"]:
         for node, one in zip(spec.match_conditions, conditions, strict=True):
             if "variables" in one.reads:
-                compiler.reject(one.text, (*node.path, "expression"), _NO_VARIABLES)
+                reason = (
+                    "variables cannot be referenced in matchConditions when "
+                    "spec.autogen.mutatingAdmissionPolicy.enabled is true; native "
+                    "MutatingAdmissionPolicy evaluates match conditions before variables, so "
+                    "inline the expression instead"
+                )
+                compiler.reject(one.text, (*node.path, "expression"), reason)
     find_type = type_finder(part.options.kinds)
     replaces = bool(spec.evaluation.use_server_side_apply)
     found = (
@@ -203,17 +180,27 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
     )
     mutations = [one for one in found if one is not None]
     annotations = compiler.annotations(spec.audit_annotations)
-    targets = compile_targets(part)
-    values = RequestValues(part, variables)
+    targets = _compile_targets(part)
+    # upstream: pkg/cel/policies/mpol/engine/predicate.go `NoTargetMatchConstraintPolicy`
+    written, kinds = spec.target_match_constraints, None
+    if written is not None and spec.has_own_targets:
+        rules = tuple(
+            rule._replace(operations=("*",), resource_names=(), scope="")
+            for rule in written.resource_rules
+        )
+        chosen = MatchConstraints(written.path, rules)
+        kinds = TargetKinds(
+            None if written.expression else compile_constraints(chosen, "", part.options.kinds)
+        )
     return MutatingPolicy(
-        values=values,
+        values=RequestValues(part, variables),
         conditions=conditions,
         mutations=tuple(mutations),
         annotations=annotations,
         exceptions=compile_exceptions(part, ignorable=False),
         looks_again=len(mutations) > 1 or bool(annotations),
         targets=targets,
-        target_kinds=compile_target_kinds(part),
+        target_kinds=kinds,
     )
 
 
@@ -234,7 +221,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return run
 
 
-def _unused(spec: CelPolicyNode) -> Iterator[NoEffect]:
+def _no_effect(spec: CelPolicyNode) -> Iterator[NoEffect]:
     if not spec.mutations:
         yield spec.path, "`mutations` is empty"
     for one in spec.mutations:
@@ -255,7 +242,14 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             return excused or skipped("skip")
     except EvaluationError as error:
         return excused or MUTATING.unevaluated(error)
-    found, fault = _existing_targets(policy, evaluation)
+    found: list[KubernetesObject] = []
+    fault = None
+    try:
+        # In a cluster existing objects are changed later, by another controller.
+        if policy.targets is not None and evaluation.scope.external.account is None:
+            found = list(policy.targets.find(policy.values, evaluation))
+    except EvaluationError as error:
+        fault = error
     # No cluster changes the trigger where the policy has targets. The command line does; that is
     # followed for targets of the trigger's kind only, since what is written for another kind fails
     # or does harm.
@@ -266,15 +260,28 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
         outcome = excused or passed("success")
     if fault is not None:
         return outcome._replace(further=(MUTATING.unevaluated(fault),))
-    # An existing object that cannot be changed is a further result.
     if policy.targets is None or not found:
         return outcome
+    changed, faults = _changed_targets(policy, policy.targets, found, evaluation)
+    return outcome._replace(targets=tuple(changed), further=tuple(faults))
+
+
+def _changed_targets(
+    policy: MutatingPolicy, targets: Targets, found: list[KubernetesObject], evaluation: Evaluation
+) -> tuple[list[PatchedTarget], list[Outcome]]:
+    """Return changed objects, and a further result for each that cannot be changed."""
     changed: list[PatchedTarget] = []
     faults: list[Outcome] = []
     for target in found:
         try:
-            own = _values_on(policy, evaluation._replace(object=target))
-            if own is not None and policy.targets.take(own):
+            seen = evaluation._replace(object=target)
+            matched = policy.exceptions.matching(seen) if policy.exceptions else None
+            if matched and matched.is_full:
+                continue
+            if matched:
+                seen = seen._replace(exceptions=matched.partial)
+            own = values_on_existing(policy, seen)
+            if targets.take(own):
                 after = _mutated(policy, own, target)
                 changed.append(PatchedTarget(after, not same(after, target), target))
         except (EvaluationError, MutationError) as error:
@@ -282,25 +289,12 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             named = "/".join(filter(None, (key.namespace, key.kind, key.name)))
             note = f"on the existing object `{named}`"
             faults.append(MUTATING.unevaluated(error)._replace(note=note))
-    return outcome._replace(targets=tuple(changed), further=tuple(faults))
+    return changed, faults
 
 
-def _existing_targets(
-    policy: MutatingPolicy, evaluation: Evaluation
-) -> tuple[list[Json], EvaluationError | None]:
-    """Return the existing objects that a policy is to change, or why they cannot be found.
-
-    In a cluster these are changed later, by another controller.
-    """
-    if policy.targets is None or evaluation.scope.external.account is not None:
-        return [], None
-    try:
-        return list(policy.targets.find(policy.values, evaluation)), None
-    except EvaluationError as error:
-        return [], error
-
-
-def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
+def mutation_outcome(
+    policy: MutatingPolicy, values: list[object], obj: KubernetesObject
+) -> Outcome:
     """Return the result for an object whose conditions hold, with what the policy leaves of it."""
     try:
         after = _mutated(policy, values, {} if obj is None else obj)
@@ -313,7 +307,7 @@ def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Ou
     return done._replace(object=after, hints=_KEPT if policy.target_kinds else ())
 
 
-def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
+def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject) -> Json:
     """Return an object as the mutations leave it; raises EvaluationError or MutationError.
 
     Numbers of the object are doubles until something is done to it; after that whole ones are
@@ -328,17 +322,7 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
     return with_floats_where_exact(patched)
 
 
-def _values_on(policy: MutatingPolicy, seen: Evaluation) -> list[Any] | None:
-    """Return what expressions see of an existing object, None where an exception lets it off."""
-    if policy.exceptions is not None:
-        matched = policy.exceptions.matching(seen)
-        if matched.is_full:
-            return None
-        seen = seen._replace(exceptions=matched.partial)
-    return values_on_existing(policy, seen)
-
-
-def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
+def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[object]:
     """Return what expressions see of an existing object: nothing of what was before, or around."""
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 
@@ -347,7 +331,7 @@ MUTATING = CelKind(
     "MutatingPolicy",
     Stage.CEL_MUTATE,
     _compile,
-    no_effect=_unused,
+    no_effect=_no_effect,
     variants=mutation_variants,
     names_rules=False,
     match_rule="match",
@@ -383,7 +367,7 @@ class ExistingChange(NamedTuple):
         except EvaluationError:
             return False
 
-    def find(self, evaluation: Evaluation) -> Sequence[Json]:
+    def find(self, evaluation: Evaluation) -> Sequence[KubernetesObject]:
         """Return the targets that the expression names for a trigger; raises TargetError."""
         values = values_on_existing(self.policy, evaluation)
         try:

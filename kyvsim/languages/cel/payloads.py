@@ -7,13 +7,13 @@ Source of the rules: upstream kyverno-authz pkg/engine/compiler, and
 cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import ordered
 from kyvsim.cel.kyverno.http_requests import RequestFields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
-from kyvsim.cel.types import NULL, CelType
+from kyvsim.cel.types import NULL
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
@@ -25,7 +25,6 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_expressions import (
-    CompiledExpression,
     Compiler,
     EvaluationError,
     KyvernoScope,
@@ -37,7 +36,6 @@ from kyvsim.model.ports import System
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.cel import CelExpression
 
 
 def checked_payloads(
@@ -48,11 +46,20 @@ def checked_payloads(
     said: list[Diagnostic] = []
     for payload in payloads:
         problem = _problem(payload)
-        if problem is None:
-            found.append(payload)
-            said += _suspicious_fields(payload)
-        else:
+        if problem is not None:
             said.append(problem)
+            continue
+        found.append(payload)
+        locate = payload.document.locate
+        for fields in _fields_of(payload):
+            for name in fields.unknown:
+                path, hint = (*fields.path, name), likely(name, fields.names)
+                shown = ".".join(map(str, path))
+                text = f"unknown field `{shown}` of an HTTP request is ignored{hint}"
+                said.append(Diagnostic("KV170", Severity.WARNING, text, locate(path)))
+        if payload.mode in MODES and not payload.data.get("attributes"):
+            text = "this request has no attributes: policies see an empty one"
+            said.append(Diagnostic("KV171", Severity.WARNING, text, locate(())))
     return tuple(found), tuple(said)
 
 
@@ -64,7 +71,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
         mode.read(payload.data)
     except MessageError as error:
         return _unusable(payload, error)
-    for fields in _case_insensitive_fields(payload):
+    for fields in _fields_of(payload):
         if fields.unknown and not fields.known:
             # One unknown field may be a typo; a map without any known field is not.
             reason = f"it has none of the fields {', '.join(fields.names)}"
@@ -72,10 +79,9 @@ def _problem(payload: Payload) -> Diagnostic | None:
     return None
 
 
-def _case_insensitive_fields(payload: Payload) -> Iterator[RequestFields]:
-    """Yield the maps of a payload whose unknown fields Kyverno passes over without a word."""
-    if payload.mode is PayloadMode.HTTP:
-        yield from fields_of_request(payload.data)
+def _fields_of(payload: Payload) -> Iterable[RequestFields]:
+    """Return the maps of a payload whose unknown fields Kyverno passes over without a word."""
+    return fields_of_request(payload.data) if payload.mode is PayloadMode.HTTP else ()
 
 
 def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
@@ -84,24 +90,6 @@ def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
     text = f"this is not a request of mode {payload.mode}: {where}"
     return Diagnostic("KV152", Severity.ERROR, text, payload.document.locate(error.path))
 
-
-def _suspicious_fields(payload: Payload) -> Iterator[Diagnostic]:
-    """KV170, KV171: unknown fields, and empty requests."""
-    for fields in _case_insensitive_fields(payload):
-        for name in fields.unknown:
-            path = (*fields.path, name)
-            hint = likely(name, fields.names)
-            text = f"unknown field `{'.'.join(map(str, path))}` of an HTTP request is ignored{hint}"
-            yield Diagnostic("KV170", Severity.WARNING, text, payload.document.locate(path))
-    if payload.mode in MODES and not payload.data.get("attributes"):
-        text = "this request has no attributes: policies see an empty one"
-        yield Diagnostic("KV171", Severity.WARNING, text, payload.document.locate(()))
-
-
-# ValidatingPolicies of modes HTTP and Envoy: validations that decide on a request, in turn.
-#
-# Source of the rules: upstream kyverno-authz pkg/engine/compiler, and cmd/cli/kubectl-
-# kyverno/processor/authz_processor.go for the results.
 
 _UNDECIDED = skipped("request does not match")
 
@@ -117,7 +105,14 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
     spec, compiler, mode = part.spec, part.compiler, MODES[payload]
     conditions = compiler.conditions(spec.match_conditions)
     variables = compiler.variables(spec.variables)
-    validations = [_validation(compiler, one, mode.response) for one in spec.validations]
+    validations = []
+    for node in spec.validations:
+        path = (*node.path, "expression")
+        one = compiler.compile(node.expression, path)
+        if one.program is not None and one.program.type not in {NULL, mode.response}:
+            message = f"rule response output is expected to be of type {mode.response.name}"
+            one = compiler.reject(node.expression, path, message)
+        validations.append(one)
     env = compiler.env
     place_of_variables = [name for name, _ in env.variables].index("variables")
 
@@ -151,12 +146,3 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
         return _UNDECIDED
 
     return run
-
-
-def _validation(compiler: Compiler, node: CelExpression, response: CelType) -> CompiledExpression:
-    path = (*node.path, "expression")
-    found = compiler.compile(node.expression, path)
-    if found.program is not None and found.program.type not in {NULL, response}:
-        message = f"rule response output is expected to be of type {response.name}"
-        return compiler.reject(node.expression, path, message)
-    return found

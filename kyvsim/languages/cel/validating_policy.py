@@ -8,30 +8,27 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compi
 pkg/cel/compiler (validation.go).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     EvaluationError,
     ExpressionProblem,
-    Validation,
     all_hold,
 )
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
-from kyvsim.policy.cel_policy import CelPolicyNode
 
 
 def annotation_texts(
-    annotations: Mapping[str, CompiledExpression], values: Sequence[Any], quote: str = "'"
+    annotations: Mapping[str, CompiledExpression], values: Sequence[object], quote: str = "'"
 ) -> dict[str, str]:
     """Return the audit annotations that have a text; raises EvaluationError."""
     found: dict[str, str] = {}
@@ -99,36 +96,23 @@ def _compile(part: PolicyPart) -> CompiledBody:
                 return skipped("skip")
         except EvaluationError as error:
             return VALIDATING.unevaluated(error) if fails_closed else skipped("skip")
-        return _validated(validations, annotations, values)
-
-    return run
-
-
-def _validated(
-    validations: Iterable[Validation],
-    annotations: Mapping[str, CompiledExpression],
-    values: Sequence[Any],
-) -> Outcome:
-    for index, validation in enumerate(validations):
-        place = {"cel.validationIndex": str(index)}
+        for index, validation in enumerate(validations):
+            place = {"cel.validationIndex": str(index)}
+            try:
+                if validation.test.value(values) is True:
+                    continue
+                message = validation.denial(index, values)
+                told = annotation_texts(annotations, values)
+            except EvaluationError as error:
+                return Outcome(RuleStatus.ERROR, f"error: {error}", properties=place)
+            return Outcome(RuleStatus.FAIL, message, properties={**told, **place})
         try:
-            if validation.test.value(values) is True:
-                continue
-            message = validation.denial(index, values)
             told = annotation_texts(annotations, values)
         except EvaluationError as error:
-            return Outcome(RuleStatus.ERROR, f"error: {error}", properties=place)
-        return Outcome(RuleStatus.FAIL, message, properties={**told, **place})
-    try:
-        told = annotation_texts(annotations, values)
-    except EvaluationError as error:
-        return VALIDATING.unevaluated(error)
-    return _SUCCESS._replace(properties=told) if told else _SUCCESS
+            return VALIDATING.unevaluated(error)
+        return _SUCCESS._replace(properties=told) if told else _SUCCESS
 
-
-def _without_validations(spec: CelPolicyNode) -> Iterator[NoEffect]:
-    if not spec.validations:
-        yield spec.path, "`validations` is empty"
+    return run
 
 
 _SUCCESS = passed("success")
@@ -137,7 +121,7 @@ VALIDATING = CelKind(
     Stage.CEL_VALIDATE,
     _compile,
     ends=CHECKED,
-    no_effect=_without_validations,
+    no_effect=lambda spec: () if spec.validations else ((spec.path, "`validations` is empty"),),
     variants=variants,
     names_rules=False,
     match_rule="match",

@@ -5,6 +5,7 @@ are what single types consist of. `validation/` is what upstream refuses, `suspi
 command warns of.
 """
 
+from kyvsim.languages import Language
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.compile import (
     compile_classic_policy,
@@ -14,7 +15,6 @@ from kyvsim.languages.classic.compile import (
 )
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
-from kyvsim.languages.language import Language
 
 LANGUAGE = Language(
     read=read,

@@ -9,17 +9,9 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.documents import fixed_generation, status_rule, text_of_section, text_without
+from kyvsim.policy.rule import fixed_generation, status_rule, text_of_section, text_without
 
-# Warnings about policies that are admitted.
-#
-# Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
-
-_ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
-_ON_PODS = (
-    "Pods managed by workload controllers should not be directly mutated using policies. "
-    "Use the autogen feature or write policies that match Pod controllers."
-)
+# upstream: pkg/validation/policy/validate.go, pkg/deprecations.
 _EXCLUDED = (
     "Policies that match Pods apply to all Pods including those created and managed by controllers "
     "excluded from autogen. Use preconditions to exclude the Pods managed by controllers which are "
@@ -27,7 +19,6 @@ _EXCLUDED = (
     "for details."
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
 
 
 def old_actions(policy: Policy) -> Iterator[str]:
@@ -39,7 +30,8 @@ def old_actions(policy: Policy) -> Iterator[str]:
             places.append((validate.failure_action, validate.overrides))
     for action, overrides in places:
         if not {action, *(one.action for one in overrides)}.isdisjoint({"enforce", "audit"}):
-            yield _ACTIONS
+            text = "Validation failure actions enforce/audit are deprecated"
+            yield f"{text}, use Enforce/Audit instead."
 
 
 def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
@@ -63,7 +55,10 @@ def warnings_before_permissions(rule: Rule) -> Iterator[str]:
     """Yield the warnings about a rule that come before the check of permissions."""
     mutate = rule.tree.mutate
     if "Pod" in rule.tree.match.own.kinds and mutate and mutate.patches_json6902:
-        yield _ON_PODS
+        yield (
+            "Pods managed by workload controllers should not be directly mutated using policies. "
+            "Use the autogen feature or write policies that match Pod controllers."
+        )
 
 
 def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
@@ -72,7 +67,8 @@ def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
     kinds = {parse_kind_selector(text).kind for text in texts}
     controllers = policy.annotations.get(_AUTOGEN, "none")
     listed = sorted(str(controllers).lower().split(","))
-    if kinds == {"Pod"} and controllers != "none" and listed != [*_EVERY_CONTROLLER]:
+    every = ["cronjob", "daemonset", "deployment", "job", "statefulset"]
+    if kinds == {"Pod"} and controllers != "none" and listed != every:
         yield _EXCLUDED
     yield from _missing_subresources(rule)
     yield from _deprecated_operators(rule)
@@ -101,20 +97,17 @@ def _deprecated_operators(rule: Rule) -> Iterator[str]:
     blocks = [validate.deny and validate.deny.conditions]
     for loop in validate.foreach or ():
         blocks += [loop.preconditions, loop.deny and loop.deny.conditions]
-    for block in filter(None, blocks):
-        for condition in block.conditions:
-            operator = operators.get(condition.operator)
-            if operator is not None and operator.warned:
-                instead = " ".join(quote(one) for one in sorted(operator.successors))
-                yield (
-                    f"Operator {operator.name} has been deprecated and will be removed soon. Use"
-                    f" these instead: [{instead}]"
-                )
+    for condition in (one for block in filter(None, blocks) for one in block.conditions):
+        operator = operators.get(condition.operator)
+        if operator is not None and operator.warned:
+            instead = " ".join(quote(one) for one in sorted(operator.successors))
+            yield (
+                f"Operator {operator.name} has been deprecated and will be removed soon. Use"
+                f" these instead: [{instead}]"
+            )
 
 
-# Which changes of a generate rule are allowed, so that generated objects are not orphaned.
-#
-# Source of the rules and texts: upstream pkg/validation/policy/generate.go.
+# upstream: pkg/validation/policy/generate.go.
 
 STALE_TARGETS = "changes in the generate rule pattern could result in stale targets"
 _FIXED = "changes of immutable fields of a rule spec in a generate rule is disallowed"
@@ -144,12 +137,7 @@ def cel_preconditions_problem(rule: Rule, position: int) -> str:
     return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
 
 
-# Rules as Kyverno writes them into a policy's status.
-
-_DERIVED_PREFIX = "autogen-"
-
-
 def derived_rules(policy: Policy) -> list[Json]:
     """Return the rules that autogen derived, as a status has them."""
     every = compute_rules(policy).every
-    return [status_rule(rule.tree) for rule in every if rule.name.startswith(_DERIVED_PREFIX)]
+    return [status_rule(rule.tree) for rule in every if rule.name.startswith("autogen-")]

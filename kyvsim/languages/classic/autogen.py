@@ -9,14 +9,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.facts import derived_rule
+from kyvsim.languages.classic.rule_type import derived_rule
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import (
     CONTROLLERS,
     CRON_JOB,
     JOB_TEMPLATE,
     TEMPLATE,
+    PodTemplate,
     blocker_of,
     contains_pod,
     for_controllers,
@@ -29,7 +29,6 @@ from kyvsim.policy.tree import MatchBlock
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 POD_CONTROLLERS = frozenset({CRON_JOB, *CONTROLLERS})
-_POD_KINDS = frozenset({"Pod", *POD_CONTROLLERS})
 _PREFIX = "autogen-"
 
 
@@ -92,7 +91,7 @@ def compute_rules(policy: Policy) -> ComputedRules:
     if names == ["none"] or any(blocker_of(rule.tree) for rule in policy.rules):
         return ComputedRules(policy.rules)
     filters = (one for rule in policy.rules for one in rule.tree.filters)
-    if all(_POD_KINDS.isdisjoint(one.kinds) for one in filters):
+    if all({"Pod", *POD_CONTROLLERS}.isdisjoint(one.kinds) for one in filters):
         return ComputedRules(policy.rules)
 
     def derive(kinds: list[str]) -> tuple[DerivedRule, ...]:
@@ -121,27 +120,21 @@ def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[Derive
         or not is_derived(tree)
     ):
         return
+
+    def made(make: Callable[[], dict[str, object]], template: PodTemplate) -> Rule:
+        fields = tuple(template.path.split("/"))
+        return derived_rule(rule, with_expressions(make(), template), fields, policy)
+
     others = [kind for kind in names if kind != CRON_JOB]
     of_controllers = cache(lambda: for_controllers(tree.data, others))
     # An empty annotation gives a list with an empty name, which is not a controller.
     if any(others):
-        yield _derived(rule, policy, of_controllers, for_cron_jobs_only=False)
+        yield DerivedRule(cache(lambda: made(of_controllers, TEMPLATE)), rule, for_cron_jobs=False)
     # upstream looks for both words anywhere in the joined names
     if not any(word in name for name in names for word in (CRON_JOB, "all")):
         return
     # If a controller is named, other names make no difference.
     are_alike = not CONTROLLERS.keys().isdisjoint(others)
     inner = of_controllers if are_alike else cache(lambda: for_controllers(tree.data, names))
-    yield _derived(rule, policy, lambda: for_cron_jobs(inner(), tree.data), for_cron_jobs_only=True)
-
-
-def _derived(
-    rule: Rule, policy: PolicyNode, make: Callable[[], dict[str, Json]], *, for_cron_jobs_only: bool
-) -> DerivedRule:
-    template = JOB_TEMPLATE if for_cron_jobs_only else TEMPLATE
-
-    def made() -> Rule:
-        fields = tuple(template.path.split("/"))
-        return derived_rule(rule, with_expressions(make(), template), fields, policy)
-
-    return DerivedRule(cache(made), rule, for_cron_jobs_only)
+    of_cron_jobs = cache(lambda: made(lambda: for_cron_jobs(inner(), tree.data), JOB_TEMPLATE))
+    yield DerivedRule(of_cron_jobs, rule, for_cron_jobs=True)

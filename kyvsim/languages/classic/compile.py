@@ -41,9 +41,13 @@ from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, ComputedRules, compute_rules
-from kyvsim.languages.classic.facts import policy_facts, rule_of
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rule_type import (
+    RuleContext,
+    RuleType,
+    policy_facts,
+    rule_of,
+    rule_types_of,
+)
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
 from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -108,7 +112,7 @@ def _compile_exceptions(
             if conditions is None:
                 covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
             elif seen := trace.point(PointKind.EXCEPTION, "applied"):
-                conditions = _with_exception_coverage(conditions, seen)
+                conditions = partial(_covered, conditions, seen)
         yield CompiledException(
             key=exception.key,
             matches=covers,
@@ -118,17 +122,11 @@ def _compile_exceptions(
         )
 
 
-def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> CompiledConditions:
-    def covered(scope: JSONContext) -> ConditionsResult:
-        result = conditions(scope)
-        if result.met:
-            seen(0)
-        return result
-
-    return covered
-
-
-# When proofs count, which show how a rule ends without evaluating it.
+def _covered(conditions: CompiledConditions, seen: Seen, scope: JSONContext) -> ConditionsResult:
+    result = conditions(scope)
+    if result.met:
+        seen(0)
+    return result
 
 
 def _compile_proofs(
@@ -144,18 +142,15 @@ def _compile_proofs(
     # No shape shows what makes a difference besides.
     if options.is_observed or tree.exclude or tree.context or tree.report_properties:
         return None
-    if tree.cel_preconditions:
+    if tree.cel_preconditions or not matches_by_kind(tree.match):
         return None
-    return partial(_proofs, rule_type, context) if matches_by_kind(tree.match) else None
 
+    def proofs() -> Proofs:
+        from kyvsim.languages.classic.proofs import prove
 
-def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
-    from kyvsim.languages.classic.proofs import prove
+        return prove(rule_type.field, context)
 
-    return prove(rule_type.field, context)
-
-
-# One rule → closures.
+    return proofs
 
 
 _Given = TypeVar("_Given")
@@ -204,7 +199,8 @@ def _compile_phase(
     policy, rule, system, trace = context
     tree = rule.tree
     namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
-    settled = options.settled
+    settled, validate = options.settled, tree.validate
+    action = (validate and validate.failure_action) or policy.tree.validation_failure_action
     preconditions = None if settled else rule.tree.preconditions
     properties = tree.report_properties
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
@@ -235,7 +231,11 @@ def _compile_phase(
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=_compiled(lambda: _compile_body(rule_type, context, options), lazy=lazy),
         meter=system.meter,
-        tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
+        # Failures that an UPDATE did not bring are skipped, of Enforce rules by default: upstream
+        # pkg/engine/handlers/validation/validate_resource.go.
+        tolerates_violations=rule_type.tolerant
+        and action.lower() == "enforce"
+        and (validate is None or validate.allow_existing_violations is not False),
         properties=Properties(compile_template(properties, system), properties)
         if properties
         else None,
@@ -264,21 +264,6 @@ def _compile_body(
     return rule_type.compile(context)
 
 
-def _tolerates_violations(policy: Policy, rule: Rule) -> bool:
-    """Return whether failures that an UPDATE did not bring are skipped: Enforce rules by default.
-
-    upstream: pkg/engine/handlers/validation/validate_resource.go
-    """
-    validate = rule.tree.validate
-    action = (validate and validate.failure_action) or policy.tree.validation_failure_action
-    return action.lower() == "enforce" and (
-        validate is None or validate.allow_existing_violations is not False
-    )
-
-
-# Rules that report their outcomes for coverage: as a whole, and in each form of autogen.
-
-
 _CompiledRules: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
 """Compiled rules, one for each phase, by the rule that they were made from."""
 
@@ -304,9 +289,6 @@ def _rules_with_coverage(
                 compiled = tuple(with_coverage(one, count) for one in compiled)
             found[rule] = compiled
     return found
-
-
-# One policy → CompiledPolicy.
 
 
 def compile_classic_policy(
@@ -373,9 +355,25 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     written = _in_all_phases(computed.written, compiled_rules)
     if not computed.derived:
         return CompiledPolicy(policy, written, None)
-    forms = cache(
-        lambda: _derived_forms(computed, compiled_rules if options.coverage_sink else every())
-    )
+
+    def derived_forms() -> DerivedForms:
+        compiled = compiled_rules if options.coverage_sink else every()
+        # All controllers but one have the same rules.
+        alike = {_form_of(kind): kind for kind in computed.controllers}
+        of_kind = {
+            form: tuple(
+                rule
+                for rule in _in_all_phases(computed.for_kind(kind), compiled)
+                if rule.phase is Phase.VALIDATE
+            )
+            for form, kind in alike.items()
+        }
+        return DerivedForms(
+            _in_all_phases(computed.every, compiled),
+            {kind: of_kind[_form_of(kind)] for kind in computed.controllers},
+        )
+
+    forms = cache(derived_forms)
     kinds, is_open = POD_CONTROLLERS, False
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
         named = [one.kinds for one in forms().rules]
@@ -396,29 +394,9 @@ def _in_all_phases(
     return tuple(one for rule in rules for one in compiled_rules[rule])
 
 
-def _derived_forms(computed: ComputedRules, compiled_rules: _CompiledRules) -> DerivedForms:
-    # All controllers but one have the same rules.
-    alike = {_form_of(kind): kind for kind in computed.controllers}
-    of_kind = {
-        form: tuple(
-            rule
-            for rule in _in_all_phases(computed.for_kind(kind), compiled_rules)
-            if rule.phase is Phase.VALIDATE
-        )
-        for form, kind in alike.items()
-    }
-    return DerivedForms(
-        _in_all_phases(computed.every, compiled_rules),
-        {kind: of_kind[_form_of(kind)] for kind in computed.controllers},
-    )
-
-
 def _form_of(kind: str) -> str:
     """Return the kind itself where its objects have derived rules of their own, else ""."""
     return kind if kind == CRON_JOB or kind not in POD_CONTROLLERS else ""
-
-
-# Documents → ClusterPolicies and Policies.
 
 
 def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:
@@ -444,9 +422,6 @@ def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]
         return policy, ()
     place = document.locate(("spec",))
     return policy, (Diagnostic("KV023", Severity.WARNING, "the policy has no rules", place),)
-
-
-# Policies that need a request: its user, or variables of its own.
 
 
 def needs_request(policy: Policy) -> bool:

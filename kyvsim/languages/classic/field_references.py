@@ -1,7 +1,7 @@
 """The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
@@ -28,19 +28,26 @@ from kyvsim.languages.field_references import (
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
-from kyvsim.policy import cel, generation, images, mutation, tree
+from kyvsim.policy import cel_policy, images, tree
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.rule import (
+    Clone,
+    CloneList,
     FailureOverride,
+    ForEachGeneration,
+    ForEachMutation,
     ForEachValidation,
+    Generate,
+    GenerateTarget,
+    JsonPatch,
+    Mutate,
+    MutateTarget,
     PolicyNode,
     RuleNode,
     Validate,
     WebhookConfiguration,
 )
 from kyvsim.policy.visit import texts
-
-# What queries in JMESPath mention: the fields that they read, the constants beside them.
 
 _ROOT = FieldValues(((),))
 """All that a rule knows."""
@@ -116,9 +123,6 @@ class _QueryReader:
             return FieldValues((("request", name),))
         return here.below(name)
 
-    def _current(self, _: Tree, here: FieldValues) -> FieldValues:
-        return here
-
     def _literal(self, tree: Tree, _: FieldValues) -> FieldValues:
         value = tree["value"]
         if value.__class__ is str and value in self._words:
@@ -131,9 +135,6 @@ class _QueryReader:
         for one in tree["children"]:
             here = self._read(one, here)
         return here
-
-    def _index(self, _: Tree, here: FieldValues) -> FieldValues:
-        return here.elements
 
     def _flatten(self, tree: Tree, here: FieldValues) -> FieldValues:
         found = self._chain(tree, here)
@@ -179,14 +180,10 @@ class _QueryReader:
         MappingProxyType(
             {
                 "field": _field,
-                "current": _current,
-                "identity": _current,
+                **dict.fromkeys(("current", "identity"), lambda _self, _tree, here: here),
                 "literal": _literal,
-                "subexpression": _chain,
-                "index_expression": _chain,
-                "pipe": _chain,
-                "index": _index,
-                "slice": _index,
+                **dict.fromkeys(("subexpression", "index_expression", "pipe"), _chain),
+                **dict.fromkeys(("index", "slice"), lambda _self, _tree, here: here.elements),
                 "flatten": _flatten,
                 "projection": _projection,
                 "value_projection": _values,
@@ -197,17 +194,12 @@ class _QueryReader:
     )
 
 
-# The fields of Pods that a `podSecurity` block checks, and the values that decide there.
-
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 """Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
-
-_BOTH: tuple[Json, ...] = (False, True)
-_UNCONFINED = "Unconfined"
 _EACH = "each."
 
 
-def _setting(field: str, *values: Json) -> _Places:
+def _setting(field: str, *values: object) -> _Places:
     """Return a setting that a Pod and its containers have."""
     field = f"securityContext.{field}"
     return {f"spec.{field}": values, f"{_EACH}{field}": values}
@@ -216,9 +208,11 @@ def _setting(field: str, *values: Json) -> _Places:
 _HANDLERS = (*controls.PROBES, *(f"lifecycle.{name}" for name in controls.LIFECYCLE))
 _PLACES: Mapping[str, _Places] = MappingProxyType(
     {
-        "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": _BOTH},
+        "allowPrivilegeEscalation": {
+            f"{_EACH}securityContext.allowPrivilegeEscalation": (False, True)
+        },
         "appArmorProfile": {
-            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), _UNCONFINED),
+            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), "Unconfined"),
             f"metadata.annotations.{controls.APP_ARMOR_ANNOTATION}a": (
                 "runtime/default",
                 "unconfined",
@@ -238,7 +232,7 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
             ),
             f"{_EACH}securityContext.capabilities.drop[]": (controls.ALL_CAPABILITIES,),
         },
-        "hostNamespaces": {f"spec.{field}": _BOTH for field in controls.HOST_NAMESPACES},
+        "hostNamespaces": {f"spec.{field}": (False, True) for field in controls.HOST_NAMESPACES},
         "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
         "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
         "hostProbesAndHostLifecycle": {
@@ -246,22 +240,22 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
             for one in _HANDLERS
             for kind in controls.HOST_HANDLERS
         },
-        "privileged": {f"{_EACH}securityContext.privileged": _BOTH},
+        "privileged": {f"{_EACH}securityContext.privileged": (False, True)},
         "procMount": {
             f"{_EACH}securityContext.procMount": (controls.DEFAULT_PROC_MOUNT, "Unmasked")
         },
         "restrictedVolumes": {
             f"spec.volumes[].{kind}": () for kind in ("emptyDir", *controls.OTHER_VOLUMES)
         },
-        "runAsNonRoot": _setting("runAsNonRoot", *_BOTH),
+        "runAsNonRoot": _setting("runAsNonRoot", False, True),
         "runAsUser": _setting("runAsUser", 0, 1),
         "seccompProfile_baseline": _setting(
-            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), _UNCONFINED
+            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), "Unconfined"
         ),
         "seccompProfile_restricted": _setting(
             "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES)
         ),
-        "windowsHostProcess": _setting("windowsOptions.hostProcess", *_BOTH),
+        "windowsHostProcess": _setting("windowsOptions.hostProcess", False, True),
     }
 )
 """By the ids of the checks, where versions do not differ."""
@@ -270,26 +264,22 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
 def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
     for check in controls.active_checks(block.level, block.version) or ():
-        yield from _paths(_places_of(check))
+        # Some checks depend on what their version of the standards allows.
+        allowed = tuple(sorted(check.variant.allowed))
+        if check.id == "sysctls":
+            yield from _paths({"spec.securityContext.sysctls[].name": (*allowed, "a")})
+        elif check.id == "seLinuxOptions":
+            for part in controls.SELINUX_FIELDS:
+                values = (*(allowed if part == "type" else ()), "a")
+                yield from _paths(_setting(f"seLinuxOptions.{part}", *values))
+        else:
+            windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
+            yield from _paths({**_PLACES[check.id], **windows})
     for one in block.exclude:
         images = {f"{_EACH}image": one.images}
         field = one.restricted_field.replace("[*]", "[]")
         excluded = {field: one.values} if field else {}
         yield from _paths({**images, **excluded})
-
-
-def _places_of(check: controls.ActiveCheck) -> _Places:
-    """Return what a check depends on, as it is in its version of the standards."""
-    allowed = tuple(sorted(check.variant.allowed))
-    if check.id == "sysctls":
-        return {"spec.securityContext.sysctls[].name": (*allowed, "a")}
-    if check.id == "seLinuxOptions":
-        found: dict[str, tuple[Json, ...]] = {}
-        for part in controls.SELINUX_FIELDS:
-            found |= _setting(f"seLinuxOptions.{part}", *(allowed if part == "type" else ()), "a")
-        return found
-    windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
-    return {**_PLACES[check.id], **windows}
 
 
 def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
@@ -305,8 +295,6 @@ def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
                 steps += (Segment.ELEMENT,) if name.endswith("[]") else ()
             yield tuple(steps), values
 
-
-# What rules refer to.
 
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
@@ -324,8 +312,8 @@ _SOURCES: Mapping[type, str] = MappingProxyType(
 
 _PLAIN_NODES = (
     tree.MatchBlock, tree.Conditions, tree.ConditionGroup, images.ImageExtractors,
-    images.ImageExtractor, Validate, tree.Deny, mutation.Mutate, mutation.MutateTarget,
-    generation.Generate, generation.GenerateTarget, generation.Clone, generation.CloneList,
+    images.ImageExtractor, Validate, tree.Deny, Mutate, MutateTarget,
+    Generate, GenerateTarget, Clone, CloneList,
     images.Attestation, images.AttestorSet, images.Attestor, images.Keys, images.Rekor,
     images.CTLog, images.Keyless, images.Certificates, images.ImageValidation, images.Manifests,
     images.ManifestObject, images.IgnoredFields,
@@ -333,7 +321,7 @@ _PLAIN_NODES = (
 """Nodes that only have other nodes, and texts with variables."""
 _UNREAD_NODES = (
     # The blocks around them read these.
-    cel.CelExpression, cel.ParamKind, cel.ParamRef, tree.PodSecurityExclusion,
+    cel_policy.CelExpression, cel_policy.ParamKind, cel_policy.ParamRef, tree.PodSecurityExclusion,
     # What failures do, and for which requests the API server calls Kyverno.
     FailureOverride, PolicyNode, WebhookConfiguration,
 )  # fmt: skip
@@ -382,7 +370,7 @@ class NodeReader:
             if field != "path" and field not in left_out:
                 self._part(getattr(node, field))
 
-    def _part(self, value: Json) -> None:
+    def _part(self, value: object) -> None:
         if isinstance(value, Node):
             self.read(value)
         elif isinstance(value, str):
@@ -424,7 +412,7 @@ class NodeReader:
     def _condition(self, condition: tree.Condition) -> None:
         self._notes.compare(self._side(condition.key), self._side(condition.value))
 
-    def _side(self, side: Json) -> FieldValues:
+    def _side(self, side: object) -> FieldValues:
         if side.__class__ is str:
             return self._notes.read(self._queries.text(side))
         if side.__class__ is list:
@@ -461,9 +449,7 @@ class NodeReader:
         read = self._queries.query(query, found) if query else found
         self._queries.named[entry.name] = self._notes.read(read)
 
-    def _loop(
-        self, loop: ForEachValidation | mutation.ForEachMutation | generation.ForEachGeneration
-    ) -> None:
+    def _loop(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> None:
         source = self._queries.query(loop.list)
         self._notes.read(source)
         roots, named = self._roots, self._queries.named
@@ -491,9 +477,6 @@ class NodeReader:
             sample = key.replace("*", "x").replace("?", "x")
             self._describing((*self._here, sample), entry.value)
 
-    def _map(self, node: tree.PatternMap) -> None:
-        self.read_all(*node.entries)
-
     def _list(self, node: tree.PatternList) -> None:
         for item in node.items:
             self._describing((*self._here, Segment.ELEMENT), item)
@@ -503,7 +486,7 @@ class NodeReader:
         self._notes.read(place)
         self._notes.compare(place, self._side(leaf.data))
 
-    def _json_patch(self, patch: mutation.JsonPatch) -> None:
+    def _json_patch(self, patch: JsonPatch) -> None:
         for path in _PATH.findall(patch.text):
             steps = [
                 Segment.ELEMENT
@@ -514,15 +497,10 @@ class NodeReader:
             self._notes.read(FieldValues((("object", *steps),)))
         self._parts(patch)
 
-    def _cel(self, cel: cel.CelValidation) -> None:
+    def _cel(self, cel: cel_policy.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
-        self._expressions((*variables, *expressions))
-
-    def _cel_precondition(self, one: cel.NamedExpression) -> None:
-        self._expressions([("", one.expression)])
-
-    def _expressions(self, texts: Iterable[tuple[str, str]]) -> None:
+        texts = [*variables, *expressions]
         read_texts(texts, kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: tree.PodSecurity) -> None:
@@ -544,17 +522,19 @@ class NodeReader:
             tree.Condition: _condition,
             tree.VariableEntry: _variable,
             ForEachValidation: _loop,
-            mutation.ForEachMutation: _loop,
-            generation.ForEachGeneration: _loop,
+            ForEachMutation: _loop,
+            ForEachGeneration: _loop,
             tree.Pattern: _pattern,
-            tree.PatternMap: _map,
+            tree.PatternMap: lambda self, node: self.read_all(*node.entries),
             tree.PatternEntry: _entry,
             tree.PatternList: _list,
             tree.PatternLeaf: _leaf,
             tree.PodSecurity: _pod_security,
-            cel.CelValidation: _cel,
-            cel.NamedExpression: _cel_precondition,
-            mutation.JsonPatch: _json_patch,
+            cel_policy.CelValidation: _cel,
+            cel_policy.NamedExpression: lambda self, one: read_texts(
+                [("", one.expression)], kubernetes_environment(params=True), self._notes
+            ),
+            JsonPatch: _json_patch,
             images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
             **dict.fromkeys(_PLAIN_NODES, _parts),
@@ -563,8 +543,6 @@ class NodeReader:
     )
     """By class of nodes: all of them, so that none is forgotten."""
 
-
-# What expressions of rules read, as far as their source shows.
 
 _OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
 

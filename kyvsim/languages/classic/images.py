@@ -5,19 +5,19 @@ upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.jmespath import Query, QueryError, System, compile_query
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.values import Attestation, Signature
-from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification, Keyless, Keys
+from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
 from kyvsim.policy.rule import RuleNode
 
 
@@ -25,10 +25,6 @@ def image_fits(image: str, patterns: Iterable[str]) -> bool:
     """Return whether an image's reference fits one of the wildcard patterns."""
     return any(matches(pattern, image) for pattern in patterns)
 
-
-# The images in an object: of containers, or from where `imageExtractors` point.
-#
-# Source of the rules: upstream pkg/utils/api/image.go
 
 Images: TypeAlias = dict[str, dict[str, Json]]
 """By group and name: registry, path, tag, digest, reference and jsonPointer."""
@@ -54,7 +50,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
             extractor = _Extractor(tuple(fields), one.key, value, query)
             by_kind[group.kind].append((one.name or "custom", extractor))
 
-    def read(obj: Json) -> Images:
+    def read(obj: KubernetesObject) -> Images:
         kind = text_field(obj, "kind")
         if kind in by_kind:
             if not by_kind[kind]:
@@ -77,7 +73,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
 
 
 def _extracted(
-    node: Json, fields: tuple[str, ...], path: str, extractor: _Extractor
+    node: object, fields: tuple[str, ...], path: str, extractor: _Extractor
 ) -> Iterator[tuple[str, dict[str, Json]]]:
     if node is None:
         return
@@ -112,10 +108,6 @@ def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, 
         raise QueryError(f"failed to extract images: invalid image '{image}' ({error})") from error
 
 
-# Which images of an object the entries of a rule name.
-#
-# Source of the rules: upstream pkg/engine/utils/image.go
-
 Image: TypeAlias = Mapping[str, Json]
 
 
@@ -135,7 +127,7 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     entries = context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, context.system)
 
-    def concerns(obj: Json) -> bool:
+    def concerns(obj: KubernetesObject) -> bool:
         try:
             return bool(matching(entries, read(obj)))
         except QueryError:
@@ -144,15 +136,10 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     return concerns
 
 
-# Attestors: whose signatures an image needs, and whether recorded signatures are theirs.
-#
-# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestorSet`,
+# upstream: pkg/engine/internal/imageverifier.go (`verifyAttestorSet`,
 # `buildCosignVerifier`)
 
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
-
-
-Annotations: TypeAlias = Mapping[str, str]
 
 
 class SignatureError(Exception):
@@ -173,7 +160,10 @@ def expand_keys(entries: Iterable[Attestor]) -> list[Attestor]:
 
 
 def check_set(
-    attestors: AttestorSet, annotations: Annotations, signatures: Sequence[Signature], path: str
+    attestors: AttestorSet,
+    annotations: Mapping[str, str],
+    signatures: Sequence[Signature],
+    path: str,
 ) -> None:
     """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied.
 
@@ -211,40 +201,30 @@ def authority_of(attestor: Attestor) -> str:
 
 
 def signed_by(
-    attestor: Attestor, annotations: Annotations, signatures: Sequence[Signature]
+    attestor: Attestor, annotations: Mapping[str, str], signatures: Sequence[Signature]
 ) -> bool:
     """Return whether one of the signatures is the attestor's."""
     expected = attestor.annotations or annotations
+    keys, certificates, keyless = attestor.keys, attestor.certificates, attestor.keyless
+
+    def is_by(one: Signature) -> bool:
+        if keys:
+            secret = keys.secret or {}
+            name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}"
+            return _same(keys.public_keys or (name if secret else "") or keys.kms, one.key)
+        if certificates:
+            known = filter(None, (certificates.cert, certificates.cert_chain))
+            return any(_same(text, one.certificate) for text in known)
+        return keyless is None or (
+            bool(one.issuer or one.subject)
+            and _matches_identity(keyless.issuer, keyless.issuer_reg_exp, one.issuer)
+            and _matches_identity(keyless.subject, keyless.subject_reg_exp, one.subject)
+        )
+
     return any(
-        _is_by(attestor, one)
-        and all(one.annotations.get(name) == value for name, value in expected.items())
+        is_by(one) and all(one.annotations.get(name) == value for name, value in expected.items())
         for one in signatures
     )
-
-
-def _is_by(attestor: Attestor, signature: Signature) -> bool:
-    if attestor.keys:
-        return _by_key(attestor.keys, signature)
-    if attestor.certificates:
-        known = filter(None, (attestor.certificates.cert, attestor.certificates.cert_chain))
-        return any(_same(text, signature.certificate) for text in known)
-    if attestor.keyless:
-        return _is_identity(attestor.keyless, signature)
-    return True
-
-
-def _by_key(keys: Keys, signature: Signature) -> bool:
-    secret = keys.secret or {}
-    name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}" if secret else ""
-    return _same(keys.public_keys or name or keys.kms, signature.key)
-
-
-def _is_identity(keyless: Keyless, signature: Signature) -> bool:
-    if not (signature.issuer or signature.subject):
-        return False
-    return _matches_identity(
-        keyless.issuer, keyless.issuer_reg_exp, signature.issuer
-    ) and _matches_identity(keyless.subject, keyless.subject_reg_exp, signature.subject)
 
 
 def _matches_identity(pattern: str, expression: str, text: str) -> bool:
@@ -263,13 +243,9 @@ def _same(expected: str, given: str) -> bool:
     return bool(expected) and "".join(expected.split()) == "".join(given.split())
 
 
-# Attestations: statements about an image that a rule requires, and the conditions on them.
-#
-# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestations`)
+# upstream: pkg/engine/internal/imageverifier.go (`verifyAttestations`)
 
 Conditions = Callable[[JSONContext], ConditionsResult]
-
-_ANYONE: Final = AttestorSet((), None, (Attestor(()),))
 
 
 class AttestationError(Exception):
@@ -304,7 +280,8 @@ def check_attestations(
         kind = spec.type or spec.predicate_type
         if not kind:
             raise AttestationError(f"{path}: missing type")
-        for number, attestors in enumerate(spec.attestors or (_ANYONE,)):
+        anyone = AttestorSet((), None, (Attestor(()),))
+        for number, attestors in enumerate(spec.attestors or (anyone,)):
             entries = expand_keys(attestors.entries)
             required = attestors.required or len(entries)
             verified, problems = 0, []

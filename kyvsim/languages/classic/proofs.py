@@ -28,13 +28,13 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.validate_foreach import PASSED
 from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
-from kyvsim.policy.tree import Conditions, Pattern
+from kyvsim.policy.tree import Pattern
 
 
 def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
     """Return what shows how a rule ends whose type has this field, as `RuleType.field` has it."""
     preconditions = context.rule.tree.preconditions
-    of_body = PROOFS.get(field, _none)
+    of_body = PROOFS.get(field) or (lambda _: ())
     if reads_only(preconditions, "request", "operation"):
         return Proofs(of_body(context), after_preconditions=preconditions is not None)
     shape = confirming_shape(preconditions, ("request", "object"))
@@ -42,10 +42,6 @@ def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
         return Proofs((), after_preconditions=False)
     joined = (proof._replace(shape=together((shape, proof.shape))) for proof in of_body(context))
     return Proofs(tuple(joined), after_preconditions=False)
-
-
-def _none(_: RuleContext) -> tuple[Proof, ...]:
-    return ()
 
 
 def _pattern(context: RuleContext) -> tuple[Proof, ...]:
@@ -78,7 +74,7 @@ def _deny(context: RuleContext) -> tuple[Proof, ...]:
     deny = validation_of(context.rule.tree).deny
     denied = deny and deny.conditions
     shape = refuting_shape(denied, ("request", "object"))
-    is_all = _is_denial_seen_whole(context, denied)
+    is_all = is_seen_whole(denied) and has_fixed_message(context)
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
@@ -92,7 +88,7 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         if loop.pattern is None:
             denied = loop.deny and loop.deny.conditions
             element = refuting_shape(denied, ("element",))
-            is_all = is_all and _is_denial_seen_whole(context, denied)
+            is_all = is_all and is_seen_whole(denied) and has_fixed_message(context)
         elif loop.deny is None and loop.element_scope is None:
             found = _fixed_pattern_shape(context, loop.pattern)
             # An empty map is a map that the whole object is matched in place of.
@@ -114,11 +110,6 @@ def _fixed_pattern_shape(context: RuleContext, pattern: Pattern | None) -> Patte
     if pattern is None or not template.constant:
         return None
     return pattern_shape(with_data(pattern, template.value).root)
-
-
-def _is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:
-    """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
-    return is_seen_whole(denied) and has_fixed_message(context)
 
 
 PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]]]] = (

@@ -1,21 +1,27 @@
 """What a rule type is: a value that names its field in a rule and holds all that differs by type.
 
 Validation, coverage and `lint` read these records; what autogen makes of a type is in
-`kyvsim/policy/autogen.py`. Below them is what several types share: messages of validate rules.
+`kyvsim/policy/autogen.py`. The table maps fields to types, which are modules of `rules/`, and loads
+those needed. Below it are the facts of rules, and what several types share: messages of validate
+rules.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, passed
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.engine.context import JSONContext
+from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.jmespath import QueryError, System, Template, compile_template
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.model.policy import Policy, Rule, RuleFacts
+from kyvsim.model.policy import FailureAction, Override, Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.rule import PolicyNode, RuleNode, Validate
+from kyvsim.policy.rule import FailureOverride, PolicyNode, RuleNode, Validate, read_rule
 from kyvsim.policy.tree import Pattern, PodSecurityExclusion
 
 
@@ -84,6 +90,108 @@ class RuleType(NamedTuple):
         return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
 
 
+_HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
+    {
+        ("validate", "manifests"): "validate_manifests.RULE_TYPE",
+        ("validate", "podSecurity"): "validate_pod_security.RULE_TYPE",
+        ("mutate", "targets"): "mutate_existing.RULE_TYPE",
+        ("mutate", "foreach"): "mutate_foreach.RULE_TYPE",
+        ("mutate", "patchStrategicMerge"): "mutate_resource.STRATEGIC_MERGE",
+        ("mutate", "patchesJson6902"): "mutate_resource.JSON_PATCH",
+        ("validate", "deny"): "validate_deny.RULE_TYPE",
+        ("validate", "pattern"): "validate_pattern.PATTERN",
+        ("validate", "anyPattern"): "validate_pattern.ANY_PATTERN",
+        ("validate", "foreach"): "validate_foreach.RULE_TYPE",
+        ("validate", "cel"): "validate_cel.RULE_TYPE",
+        ("generate",): "generate.RULE_TYPE",
+        ("verifyImages",): "verify_images.RULE_TYPE",
+    }
+)
+"""The path of a type's body in a rule, as in `RuleType.field`, and the type's module and name."""
+
+SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))
+"""The sections that define what a rule does; a rule has one of them."""
+
+
+@lru_cache(maxsize=16)
+def _type_at(field: tuple[str, ...]) -> RuleType:
+    """Return the type with this field, from its module, which is loaded on first use."""
+    module, name = _HOMES[field].split(".")
+    found: RuleType = getattr(import_module(f"kyvsim.languages.classic.rules.{module}"), name)
+    return found
+
+
+def rule_types_of(rule: RuleNode) -> Iterator[RuleType]:
+    """Yield the types whose field a rule has; the first one takes it."""
+    return (_type_at(field) for field in _HOMES if field in rule.bodies)
+
+
+def rule_types() -> Iterator[RuleType]:
+    """Yield all types, in their order."""
+    return map(_type_at, _HOMES)
+
+
+# What is to be known of a rule, and of the policy that it is in: read once, for all others.
+
+
+def rule_of(data: Mapping[str, object], path: Path, policy: PolicyNode) -> Rule:
+    """Return a rule that is written at a path, in a policy with this specification."""
+    tree = read_rule(data, path)
+    return Rule(tree.name, data, path, _rule_facts(tree, policy), tree)
+
+
+def derived_rule(
+    written: Rule, data: Mapping[str, object], fields: Path, policy: PolicyNode
+) -> Rule:
+    """Return the rule with this data that autogen derived; its patterns are under `fields`."""
+    tree = read_rule(data, written.path, fields)
+    facts = _rule_facts(tree, policy)
+    return Rule(tree.name, data, written.path, facts, tree, autogen_prefix=fields)
+
+
+def _rule_facts(rule: RuleNode, policy: PolicyNode) -> RuleFacts:
+    """Return the facts of a rule. Those of all rules are set here; rule types add the rest."""
+    types = tuple(rule_types_of(rule))
+    validate = rule.validate
+    facts = RuleFacts(
+        section=types[0].section if types else "",
+        kinds=kinds_of_block(rule.match),
+        action=_action(validate.failure_action, validate.overrides) if validate else _action(),
+        sees_background=rule.skip_background_requests is False,
+    )
+    for one in types:
+        facts = one.facts(facts, rule, policy)
+    return facts
+
+
+def policy_facts(policy: PolicyNode, rules: tuple[RuleFacts, ...]) -> PolicyFacts:
+    """Return the facts of a ClusterPolicy or Policy, of those of its rules and the rest."""
+    webhook = policy.webhook
+    failure_policy = (webhook and webhook.failure_policy) or policy.failure_policy
+    mutates_on_update = any(one.mutates_on_update for one in rules)
+    return PolicyFacts(
+        api_version="kyverno.io/v1",
+        action=_action(policy.validation_failure_action, policy.overrides),
+        admission=policy.admission is not False,
+        background=policy.background is not False,
+        applies_one_rule=policy.apply_rules == "One",
+        emits_warnings=policy.emit_warning is True,
+        fails_closed=failure_policy in {"", "Fail"},
+        webhook_conditions=tuple(
+            (one.name, one.expression) for one in (webhook.match_conditions if webhook else ())
+        ),
+        webhook_timeout=(webhook and webhook.timeout_seconds) or policy.webhook_timeout_seconds,
+        applies_server_side=policy.use_server_side_apply is True,
+        mutates_on_update=mutates_on_update or policy.mutate_existing_on_policy_update is True,
+    )
+
+
+def _action(action: str = "", overrides: tuple[FailureOverride, ...] = ()) -> FailureAction:
+    return FailureAction(
+        action, tuple(Override(one.action, one.namespaces, one.selector) for one in overrides)
+    )
+
+
 def validation_of(rule: RuleNode) -> Validate:
     """Return the `validate` section of a rule whose type is one of it."""
     if rule.validate is None:
@@ -95,15 +203,12 @@ def validation_of(rule: RuleNode) -> Validate:
 #
 # Source of the wording: upstream pkg/engine/handlers/validation/validate_resource.go.
 
-_MessageRenderer = Callable[[str, JSONContext], Json]
-"""Fills the variables of a text; raises `QueryError` where one cannot be resolved."""
-_NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
 
-
-def _compile_messages(system: System, text: str) -> _MessageRenderer:
+def _compile_messages(system: System, text: str) -> Callable[[str, JSONContext], Json]:
     """Return a renderer that has compiled `text`, and compiles any other text once.
 
-    A rule has few texts: its own, and its own joined with those of the conditions that held.
+    It raises `QueryError` where a variable cannot be resolved. A rule has few texts: its own, and
+    its own joined with those of the conditions that held.
     """
     templates: dict[str, Template] = {text: compile_template(text, system)}
 
@@ -146,7 +251,9 @@ def compile_denial_message(
             rendered = render("; ".join(parts), scope)
         except QueryError:
             return conditions
-        return rendered if rendered.__class__ is str else _NO_TEXT
+        if rendered.__class__ is str:
+            return str(rendered)
+        return "the produced message didn't resolve to a string, check your policy definition."
 
     return message
 

@@ -5,16 +5,13 @@ Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.kubernetes.objects import Path
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rule_type import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.policy.rule import ForEachValidation, RuleNode, Validate
-
-if TYPE_CHECKING:
-    from kyvsim.policy.mutation import Mutate
+from kyvsim.policy.rule import ForEachValidation, Mutate, RuleNode, Validate
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
@@ -64,7 +61,7 @@ def _without_effect(rule: RuleNode) -> _Reasons:
         yield rule.preconditions.path, why
 
 
-def _empty_mutation(mutation: "Mutate") -> _Reasons:
+def _empty_mutation(mutation: Mutate) -> _Reasons:
     merge, patch = mutation.patch_strategic_merge, mutation.patches_json6902
     parts = (
         ("targets", mutation.targets == ()),

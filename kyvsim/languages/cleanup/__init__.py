@@ -2,8 +2,8 @@
 
 from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.cleanup.compile import lower_cleanup
-from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 from kyvsim.policy.rule import read_cleanup_rule

@@ -8,7 +8,6 @@ cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`), pkg/
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -34,9 +33,9 @@ from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
+from kyvsim.languages.classic.validation.rule_parts import syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
-    syntax_problem,
     unreadable_variables,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -53,21 +52,16 @@ from kyvsim.policy.tree import (
 )
 from kyvsim.policy.visit import TextKind, texts, written_at
 
-_LONGEST_NAME = 63
-_NOT_ALLOWED: Mapping[type, str] = MappingProxyType(
-    {ImageRegistryEntry: "ImageRegistry", ConfigMapEntry: "ConfigMap"}
-)
-
 
 def cleanup_problems(policy: Policy) -> Iterator[str]:
     """Yield what is wrong with a cleanup policy, each as `field: what: why`."""
-    if len(policy.name.encode()) > _LONGEST_NAME:
-        yield f"metadata.name: Too long: may not be more than {_LONGEST_NAME} bytes"
-    spec = policy.spec
+    if len(policy.name.encode()) > 63:
+        yield "metadata.name: Too long: may not be more than 63 bytes"
+    refused: Mapping[type, str] = {ImageRegistryEntry: "ImageRegistry", ConfigMapEntry: "ConfigMap"}
     for entry in policy.rules[0].tree.context:
-        if title := _NOT_ALLOWED.get(type(entry)):
+        if title := refused.get(type(entry)):
             yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
-    schedule = spec.get("schedule", "")
+    schedule = policy.spec.get("schedule", "")
     if not is_standard_schedule(str(schedule)):
         why = "schedule spec in the cleanupPolicy is not in proper cron format"
         yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
@@ -92,27 +86,19 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
 
 def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
     """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
-
-    def refused(code: str, text: str, path: Path, note: str) -> Diagnostic:
-        excerpt = (note,) if note else ()
-        return Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
-
-    def unreadable(problem: str, path: Path, note: str = "") -> Diagnostic:
-        text = f"a context entry can never be evaluated: {problem}"
-        return refused("KV232", text, path, note)
-
-    for text, path, note in variable_problems(policy):
-        yield refused("KV231", text, path, note)
+    found = [("KV231", *problem) for problem in variable_problems(policy)]
     context: Path = ("spec", "context")
-    written = written_at(policy.rules[0].tree, context)
-    for problem, path, note in unreadable_variables(written):
-        yield unreadable(problem, (*context, *path), note)
-    for path, text, kind in texts(policy.rules[0].tree):
-        query = text.strip()
-        if kind is TextKind.QUERY and query and "{{" not in text:
-            problem = syntax_problem(query)
-            if problem:
-                yield unreadable(f"`{query}` is not JMESPath: {problem}", path)
+    tree = policy.rules[0].tree
+    start = "a context entry can never be evaluated: "
+    for problem, path, note in unreadable_variables(written_at(tree, context)):
+        found.append(("KV232", f"{start}{problem}", (*context, *path), note))
+    for path, text, kind in texts(tree):
+        query = text.strip() if kind is TextKind.QUERY and "{{" not in text else ""
+        if query and (problem := syntax_problem(query)):
+            found.append(("KV232", f"{start}`{query}` is not JMESPath: {problem}", path, ""))
+    for code, text, path, note in found:
+        excerpt = (note,) if note else ()
+        yield Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
 
 
 _MATCHED = passed("resource matched")
@@ -123,35 +109,17 @@ def lower_cleanup(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a cleanup policy compiled, or None and why it cannot be."""
+    tree, meter = policy.rules[0].tree, options.system.meter
     try:
-        tree, trace = policy.rules[0].tree, options.trace_of(policy, policy.rules[0])
+        trace = options.trace_of(policy, policy.rules[0])
         entries = compile_entries(tree.context, options.system, trace)
-        rule = CompiledRule(
-            rule=policy.rules[0],
-            stage=Stage.DELETE,
-            matches=_compile_match(policy, trace, options.system.meter),
-            kinds=None,
-            body=_compile_body(tree.preconditions, entries, options.system, trace),
-            later=True,
-            unmatched=_UNMATCHED,
+        included = _compile_block(tree.match, trace, meter, PointKind.MATCH, "matched")
+        excluded = tree.exclude and _compile_block(
+            tree.exclude, trace, meter, PointKind.EXCLUDE, "excluded"
         )
-        if options.coverage_sink:
-            rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
-        if options.tracer is not None:
-            rule = traced_rule(rule, policy, trace)
-        return CompiledPolicy(policy, (rule,)), ()
+        body = _compile_body(tree.preconditions, entries, options.system, trace)
     except (QuerySyntaxError, ValueError) as error:
         return None, (uncompiled(policy, error),)
-
-
-def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predicate:
-    tree = policy.rules[0].tree
-    included = _compile_block(tree.match, trace, meter, PointKind.MATCH, "matched")
-    excluded = (
-        _compile_block(tree.exclude, trace, meter, PointKind.EXCLUDE, "excluded")
-        if tree.exclude is not None
-        else None
-    )
 
     def matches(facts: MatchFacts) -> bool:
         if policy.namespace and policy.namespace != facts.namespace:
@@ -159,56 +127,20 @@ def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predica
         anonymous = facts._replace(user=None)
         return included(anonymous) and not (excluded and excluded(anonymous))
 
-    return matches
-
-
-def _compile_block(
-    block: MatchBlock, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
-) -> Predicate:
-    """Return the predicate of a block; one without any filter covers everything.
-
-    Operations count for nothing, and namespace selectors for nothing on a Namespace.
-    """
-    checks = [
-        trace.to(one.path).branch(kind, outcome, _compile_filter(one, trace.to(one.path), meter))
-        for one in block.any or block.all or ()
-    ]
-    joined = any if block.any else all
-
-    def matches(facts: MatchFacts) -> bool:
-        return joined(check(facts) for check in checks)
-
-    if trace.tracer is None:
-        return matches
-
-    return traced_block(matches, kind.value, trace.to(block.path))
-
-
-def _compile_filter(one: ResourceFilter, trace: TraceContext, meter: Meter) -> Predicate:
-    # Here empty selectors are no criteria.
-    one = one._replace(
-        selector=one.selector or None, namespace_selector=one.namespace_selector or None
+    rule = CompiledRule(
+        rule=policy.rules[0],
+        stage=Stage.DELETE,
+        matches=matches,
+        kinds=None,
+        body=body,
+        later=True,
+        unmatched=_UNMATCHED,
     )
-    on_others = _compile_counted(one, trace, meter)
-    on_namespaces = _compile_counted(one, trace, meter, on_namespaces=True)
-
-    def fits(facts: MatchFacts) -> bool:
-        return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
-
-    return fits
-
-
-def _compile_counted(
-    one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
-) -> Predicate:
-    """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
-    counted = one._replace(
-        operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
-    )
-    if not criteria_of(counted):
-        empty = not criteria_of(one)
-        return lambda _: not empty
-    return compile_exception_filter(counted, trace, meter)
+    if options.coverage_sink:
+        rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
+    if options.tracer is not None:
+        rule = traced_rule(rule, policy, trace)
+    return CompiledPolicy(policy, (rule,)), ()
 
 
 def _compile_body(
@@ -237,3 +169,49 @@ def _compile_body(
         return _MATCHED if met else _UNMATCHED
 
     return evaluate
+
+
+def _compile_block(
+    block: MatchBlock, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
+) -> Predicate:
+    """Return the predicate of a block; one without any filter covers everything.
+
+    Operations count for nothing, and namespace selectors for nothing on a Namespace.
+    """
+
+    def compile_filter(one: ResourceFilter) -> Predicate:
+        # Here empty selectors are no criteria.
+        one = one._replace(
+            selector=one.selector or None, namespace_selector=one.namespace_selector or None
+        )
+        place = trace.to(one.path)
+        on_others = _compile_counted(one, place, meter)
+        on_namespaces = _compile_counted(one, place, meter, on_namespaces=True)
+
+        def fits(facts: MatchFacts) -> bool:
+            return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
+
+        return place.branch(kind, outcome, fits)
+
+    checks = [compile_filter(one) for one in block.any or block.all or ()]
+    joined = any if block.any else all
+
+    def matches(facts: MatchFacts) -> bool:
+        return joined(check(facts) for check in checks)
+
+    if trace.tracer is None:
+        return matches
+    return traced_block(matches, kind.value, trace.to(block.path))
+
+
+def _compile_counted(
+    one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
+) -> Predicate:
+    """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
+    counted = one._replace(
+        operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
+    )
+    if not criteria_of(counted):
+        empty = not criteria_of(one)
+        return lambda _: not empty
+    return compile_exception_filter(counted, trace, meter)

@@ -1,7 +1,7 @@
 """Kubernetes' own admission policies, as Kyverno evaluates them: one file for each kind."""
 
 from kyvsim.kubernetes.objects import Json, metadata
-from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
+from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document

@@ -26,12 +26,7 @@ from kyvsim.languages.cel_expressions import (
     native_values,
 )
 from kyvsim.languages.cel_request import namespace_object, request_value
-from kyvsim.languages.mutations import (
-    Mutation,
-    MutationError,
-    compile_mutation,
-    with_whole_results,
-)
+from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation, with_whole_results
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
@@ -40,48 +35,34 @@ from kyvsim.patch.nodes import same
 from kyvsim.policy.cel_policy import CelPolicyNode
 from kyvsim.schema.merge_types import DEDUCED, resolve
 
-_NOBODY = "system:kyverno:background-scan"
 
+def request_variables(evaluation: Evaluation, kinds: KindTable) -> tuple[Json, Json]:
+    """Return the values of `namespaceObject` and `request`.
 
-class RequestVariables(NamedTuple):
-    """What a request is about, besides its object."""
-
-    namespace: Json
-    request: Json
-
-
-def request_variables(evaluation: Evaluation, kinds: KindTable) -> RequestVariables:
-    """Return the variables of a request: always CREATE, by default by Kyverno's scanner."""
-    return RequestVariables(_namespace(evaluation), _request(evaluation, kinds))
-
-
-def _request(evaluation: Evaluation, kinds: KindTable) -> dict[str, Json]:
-    request = evaluation.request
+    The request is always CREATE, by default by Kyverno's scanner.
+    """
+    request, external = evaluation.request, evaluation.scope.external
+    namespace = namespace_object(request, external)
+    if namespace is not None:
+        meta = namespace["metadata"]
+        if labels := external.labels_of(meta["name"]):
+            namespace = {**namespace, "metadata": {**meta, "labels": labels}}
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
-    user = request.user or UserInfo()
-    return {
+    user, nobody = request.user or UserInfo(), "system:kyverno:background-scan"
+    return namespace, {
         **request_value(request),
         "operation": Operation.CREATE.value,
         "resource": resource,
         "requestResource": resource,
         "userInfo": {
-            "username": user.username or _NOBODY,
-            "uid": user.uid or _NOBODY,
-            "groups": list(user.groups) or [_NOBODY],
+            "username": user.username or nobody,
+            "uid": user.uid or nobody,
+            "groups": list(user.groups) or [nobody],
             **({"extra": dict(user.extra)} if user.extra else {}),
         },
     }
-
-
-def _namespace(evaluation: Evaluation) -> Json:
-    external = evaluation.scope.external
-    found = namespace_object(evaluation.request, external)
-    if found is None:
-        return None
-    labels = external.labels_of(found["metadata"]["name"])
-    return {**found, "metadata": {**found["metadata"], "labels": labels}} if labels else found
 
 
 Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
@@ -122,8 +103,6 @@ class NativeKind(NamedTuple):
 # where a binding gives parameters, and is null in match conditions.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go.
-
-_UNDECLARED = "undeclared reference to 'params' (in container ''): no binding gives parameters"
 _UNMET = skipped("match conditions aren't met")
 
 
@@ -139,7 +118,8 @@ def _compile_mutating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
             patches = node.field == "jsonPatch"
             mutations.append(with_whole_results(mutation) if patches else mutation)
     if not around.bound and "params" in compiler.reads:
-        undeclared = nothing_checked((_UNDECLARED,))
+        why = "undeclared reference to 'params' (in container ''): no binding gives parameters"
+        undeclared = nothing_checked((why,))
         return (lambda _: undeclared), tuple(compiler.problems)
     # Upstream gives conditions no parameters, given or not.
     nothing = [None] * len(around.params)
@@ -184,8 +164,6 @@ MUTATING = NativeKind(
 #
 # Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
-_PASSED = passed("")
-
 
 def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
     kinds, params = around.kinds, around.params
@@ -210,14 +188,13 @@ def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
             denial = policy.denial(values)
         except EvaluationError as error:
             return Outcome(RuleStatus.ERROR, str(error))
-        return _PASSED if denial is None else Outcome(RuleStatus.FAIL, denial)
+        return passed("") if denial is None else Outcome(RuleStatus.FAIL, denial)
 
-    return run, tuple(sorted(compiler.problems, key=_follows_tests))
+    def order(problem: ExpressionProblem) -> tuple[bool, bool]:
+        """Messages come after all tests, audit annotations last."""
+        return problem.path[1] == "auditAnnotations", problem.path[-1] == "messageExpression"
 
-
-def _follows_tests(problem: ExpressionProblem) -> tuple[bool, bool]:
-    """Return the place among problems: messages are after all tests, audit annotations are last."""
-    return problem.path[1] == "auditAnnotations", problem.path[-1] == "messageExpression"
+    return run, tuple(sorted(compiler.problems, key=order))
 
 
 VALIDATING = NativeKind(

@@ -7,9 +7,9 @@ Codes: KV156 an expression that cannot be compiled, KV157 parameters that are no
 selector that cannot be read: the constraints match nothing, as upstream has it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
@@ -18,6 +18,7 @@ from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.languages import Diagnostics
 from kyvsim.languages.cel_expressions import expression_error
 from kyvsim.languages.constraints import (
     Constraints,
@@ -25,7 +26,6 @@ from kyvsim.languages.constraints import (
     selector_errors,
     selector_problems,
 )
-from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.admission_policies import (
     MUTATING,
     VALIDATING,
@@ -34,21 +34,17 @@ from kyvsim.languages.native.admission_policies import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
-from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
-from kyvsim.policy.cel import ParamRef
-from kyvsim.policy.cel_policy import read_binding
+from kyvsim.policy.cel_policy import ParamRef, read_binding
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
-_BEYOND = "a cluster does not evaluate the policy: its own `matchConstraints` do not match"
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
 
-class _Bound(NamedTuple):
-    constraints: Constraints
-    body: CompiledBody
+_Bound: TypeAlias = tuple[Constraints, CompiledBody]
+"""What a binding makes of a policy: what it matches, and what judges that."""
 
 
 def compile_native_policy(
@@ -57,36 +53,47 @@ def compile_native_policy(
     """Return a policy compiled, or None with what is wrong with it."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
-    faults: dict[Diagnostic, None] = dict.fromkeys(_unread(policy, bindings))
+    nodes = [(one, read_binding(one.spec)) for one in bindings]
+    problems = selector_problems(policy.cel.match_constraints)
+    faults = dict.fromkeys(selector_errors(policy.document, problems))
+    for binding, node in nodes:
+        problems = selector_problems(node.match_resources, node.param_ref)
+        faults.update(dict.fromkeys(selector_errors(binding.document, problems)))
     bound: list[_Bound] = []
-    for binding in bindings or (None,):
-        one, problems = _bind(kind, policy, binding, options)
-        bound.append(one)
-        faults.update(dict.fromkeys(problems))
-    reported = (*faults, *_lost(bindings, options))
+    for one in bindings or (None,):
+        constraints, body, errors = _bind(kind, policy, one, options)
+        bound.append((constraints, body))
+        faults.update(dict.fromkeys(errors))
+    reported = list(faults)
+    for binding, node in nodes:
+        if node.param_ref and chosen_parameters(node.param_ref, options.parameters) is None:
+            text = f"the binding `{binding.name}` refers to parameters that are not given"
+            place = binding.document.locate(("spec", "paramRef"))
+            reported.append(Diagnostic("KV157", Severity.ERROR, text, place))
     if faults and not kind.tells_faults:
-        return None, reported
-    kinds = [one.constraints.kinds for one in bound]
+        return None, tuple(reported)
+
+    def last_of_fitting(evaluation: Evaluation) -> Outcome | None:
+        fitting = [body for constraints, body in bound if _fits(constraints, evaluation)]
+        return fitting[-1](evaluation) if fitting else None
+
+    kinds = [constraints.kinds for constraints, _ in bound]
     constraints = Constraints(
-        lambda facts: any(one.constraints.matches(facts) for one in bound),
+        lambda facts: any(constraints.matches(facts) for constraints, _ in bound),
         None if None in kinds else frozenset[str]().union(*filter(None, kinds)),
     )
-    body = bound[0].body if len(bound) == 1 else _last_of(bound)
-    compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
+    body = bound[0][1] if len(bound) == 1 else last_of_fitting
+    rule = _compiled_rule(kind, policy, constraints, body)._replace(meter=options.system.meter)
+    trace = options.trace_of(policy, policy.rules[0])
     if options.coverage_sink:
-        trace_step = compile_counter(kind.ends, options.trace_of(policy, policy.rules[0]), 0, ())
-        compiled = compiled._replace(
-            plain=tuple(with_coverage(one, trace_step) for one in compiled.plain)
-        )
+        rule = with_coverage(rule, compile_counter(kind.ends, trace, 0, ()))
     if options.tracer is not None:
-        trace = options.trace_of(policy, policy.rules[0])
-        rules = tuple(traced_rule(one, policy, trace) for one in compiled.plain)
-        compiled = compiled._replace(plain=rules)
-    return compiled, reported
+        rule = traced_rule(rule, policy, trace)
+    return CompiledPolicy(policy, (rule,)), tuple(reported)
 
 
 def compile_invocation(
-    policy: Policy, kinds: KindTable, params: Sequence[Json], binding: str
+    policy: Policy, kinds: KindTable, params: Sequence[object], binding: str
 ) -> CompiledPolicy:
     """Return a policy that judges whatever it is given, as a binding has it.
 
@@ -96,47 +103,29 @@ def compile_invocation(
     body, _ = kind.compile(policy.cel, NativeContext(kinds, params))
     if binding:
         body = _naming({kind.binding_property: binding}, body)
-    return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
-
-
-def _compiled(
-    kind: NativeKind, policy: Policy, bound: _Bound, meter: Meter | None = None
-) -> CompiledPolicy:
-    rule = CompiledRule(
-        rule=policy.rules[0],
-        stage=kind.stage,
-        matches=bound.constraints.matches,
-        kinds=bound.constraints.kinds,
-        body=bound.body,
-        answers_always=kind.answers_always,
-        meter=meter,
-    )
+    rule = _compiled_rule(kind, policy, Constraints(lambda _: True, None), body)
     return CompiledPolicy(policy, (rule,))
 
 
-def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:
-    for one in bindings:
-        reference = read_binding(one.spec).param_ref
-        if reference and chosen_parameters(reference, options.parameters) is None:
-            text = f"the binding `{one.name}` refers to parameters that are not given"
-            place = one.document.locate(("spec", "paramRef"))
-            yield Diagnostic("KV157", Severity.ERROR, text, place)
-
-
-def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]:
-    yield from selector_errors(policy.document, selector_problems(policy.cel.match_constraints))
-    for one in bindings:
-        node = read_binding(one.spec)
-        problems = selector_problems(node.match_resources, node.param_ref)
-        yield from selector_errors(one.document, problems)
+def _compiled_rule(
+    kind: NativeKind, policy: Policy, constraints: Constraints, body: CompiledBody
+) -> CompiledRule:
+    return CompiledRule(
+        rule=policy.rules[0],
+        stage=kind.stage,
+        matches=constraints.matches,
+        kinds=constraints.kinds,
+        body=body,
+        answers_always=kind.answers_always,
+    )
 
 
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
-) -> tuple[_Bound, Diagnostics]:
+) -> tuple[Constraints, CompiledBody, Diagnostics]:
     spec, bound = policy.cel, read_binding(binding.spec) if binding else None
     reference = bound.param_ref if bound else None
-    params: tuple[Json, ...] = (None,) if spec.param_kind else ()
+    params: tuple[object, ...] = (None,) if spec.param_kind else ()
     trace = options.trace_of(policy, policy.rules[0])
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
@@ -144,24 +133,32 @@ def _bind(
     around = NativeContext(options.kinds, params, found is not None, trace, options.system.meter)
     body, problems = kind.compile(spec, around)
     own = spec.match_constraints
+    where = trace.at("matchConstraints")
+    if binding is not None:
+        place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
+        where = TraceContext(place, None, options.tracer) if options.tracer else NO_TRACE
     constraints = compile_constraints(
-        bound.match_resources if bound else own,
-        "",
-        options.kinds,
-        everything=True,
-        trace=trace.at("matchConstraints") if binding is None else _probe_of(binding, options),
+        bound.match_resources if bound else own, "", options.kinds, everything=True, trace=where
     )
     constraints = _of_creations(constraints)
     if constraints.fault:
         constraints = Constraints(lambda _: False, frozenset())
     if binding:
-        body = _naming({kind.binding_property: binding.name}, body)
-        own_constraints = compile_constraints(own, "", options.kinds, everything=True)
-        body = _with_scope_note(_of_creations(own_constraints), body)
+        judge = _naming({kind.binding_property: binding.name}, body)
+        of_policy = _of_creations(compile_constraints(own, "", options.kinds, everything=True))
+
+        def noted(evaluation: Evaluation) -> Outcome | None:
+            """Note where a binding takes what its policy does not match."""
+            outcome = judge(evaluation)
+            if outcome is None or of_policy.fault or _fits(of_policy, evaluation):
+                return outcome
+            why = "a cluster does not evaluate the policy: its own `matchConstraints` do not match"
+            return outcome._replace(note="; ".join(filter(None, (outcome.note, why))))
+
+        body = noted
     about, locate = f"`{policy.key}`", policy.document.locate
-    return _Bound(constraints, body), tuple(
-        expression_error("KV156", about, one.detail, locate(one.path)) for one in problems
-    )
+    errors = (expression_error("KV156", about, one.detail, locate(one.path)) for one in problems)
+    return constraints, body, tuple(errors)
 
 
 def _of_creations(constraints: Constraints) -> Constraints:
@@ -176,29 +173,10 @@ def _of_creations(constraints: Constraints) -> Constraints:
     return constraints._replace(matches=creation_matches)
 
 
-def _probe_of(binding: Binding, options: CompileOptions) -> TraceContext:
-    if options.tracer is None:
-        return NO_TRACE
-    place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
-    return TraceContext(place, None, options.tracer)
-
-
 def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
         return outcome._replace(properties=properties) if outcome else None
-
-    return run
-
-
-def _with_scope_note(own: Constraints, body: CompiledBody) -> CompiledBody:
-    """Return a body that notes where a binding takes what its policy does not match."""
-
-    def run(evaluation: Evaluation) -> Outcome | None:
-        outcome = body(evaluation)
-        if outcome is None or own.fault or _fits(own, evaluation):
-            return outcome
-        return outcome._replace(note="; ".join(filter(None, (outcome.note, _BEYOND))))
 
     return run
 
@@ -209,14 +187,6 @@ def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
     return facts is None or constraints.matches(facts)
 
 
-def _last_of(bound: list[_Bound]) -> CompiledBody:
-    def run(evaluation: Evaluation) -> Outcome | None:
-        fitting = [one for one in bound if _fits(one.constraints, evaluation)]
-        return fitting[-1].body(evaluation) if fitting else None
-
-    return run
-
-
 # The parameters of Kubernetes' admission policies, among the objects given for it.
 #
 # A selector gives all that match, as one list; without one the first counts that has the name, or
@@ -225,20 +195,18 @@ def _last_of(bound: list[_Bound]) -> CompiledBody:
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
 
 
-def chosen_parameters(reference: ParamRef, given: Iterable[Json]) -> Json:
+def chosen_parameters(reference: ParamRef, given: Iterable[object]) -> Json:
     """Return the value of `params` that a binding refers to, None where there is nothing."""
     if reference.selector is None:
-        return next((one for one in given if _is_meant(reference, one)), None)
+        for one in given:
+            key = object_key(one)
+            is_there = bool(reference.namespace) and key.namespace == reference.namespace
+            if key.name == reference.name if reference.name else is_there:
+                return one
+        return None
     try:
         fits = compile_selector(reference.selector)
     except SelectorError:
         return None
     items = [one for one in given if fits(labels(one))]
     return {"items": items} if items else None
-
-
-def _is_meant(reference: ParamRef, obj: Json) -> bool:
-    key = object_key(obj)
-    if reference.name:
-        return key.name == reference.name
-    return bool(reference.namespace) and key.namespace == reference.namespace

@@ -27,8 +27,7 @@ from kyvsim.migrate.rules.validate import (
 from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
 from kyvsim.model.policy import Rule
-from kyvsim.policy.mutation import Mutate
-from kyvsim.policy.rule import RuleNode, Validate
+from kyvsim.policy.rule import Mutate, RuleNode, Validate
 
 VALIDATING: Final = "ValidatingPolicy"
 GENERATING: Final = "GeneratingPolicy"

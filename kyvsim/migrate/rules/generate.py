@@ -20,7 +20,7 @@ from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry
 from kyvsim.migrate.values import NUMBER, Expr, field_names, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts, RuleFacts
-from kyvsim.policy.generation import Clone, CloneList, ForEachGeneration, Generate, GenerateTarget
+from kyvsim.policy.rule import Clone, CloneList, ForEachGeneration, Generate, GenerateTarget
 
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 

@@ -51,7 +51,7 @@ from kyvsim.migrate.strategic_merge import merged_fields, merged_object
 from kyvsim.migrate.values import TEXT, Expr, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
-from kyvsim.policy.mutation import ForEachMutation, Mutate, MutateTarget
+from kyvsim.policy.rule import ForEachMutation, Mutate, MutateTarget
 from kyvsim.policy.tree import Pattern, PatternMap
 
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.

@@ -26,7 +26,7 @@ from kyvsim.migrate.queries import loop_list
 from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.values import NUMBER, Expr
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.policy.cel import CelValidation
+from kyvsim.policy.cel_policy import CelValidation
 from kyvsim.policy.rule import ForEachValidation
 from kyvsim.policy.tree import Deny, Pattern, PodSecurity
 

@@ -41,10 +41,11 @@ from kyvsim.languages.mutations import (
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
-from kyvsim.policy.cel import ParamKind, ParamRef
 from kyvsim.policy.cel_policy import (
     CelPolicyNode,
     MatchConstraints,
+    ParamKind,
+    ParamRef,
     read_binding,
     read_cel_policy,
 )

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from kyvsim import languages
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import READERS
-from kyvsim.languages import policies as languages
 from kyvsim.lint import policies as lint
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source

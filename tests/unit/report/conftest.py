@@ -5,7 +5,7 @@ from itertools import zip_longest
 import pytest
 
 from kyvsim.api.apply import counted_responses
-from kyvsim.languages.classic.facts import policy_facts, rule_of
+from kyvsim.languages.classic.rule_type import policy_facts, rule_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (

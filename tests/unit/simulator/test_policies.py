@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.policy.documents import status_rule
-from kyvsim.policy.rule import read_rule
+from kyvsim.policy.rule import read_rule, status_rule
 
 # What policies say of themselves once they act.
 

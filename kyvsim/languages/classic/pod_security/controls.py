@@ -5,12 +5,10 @@ controls are those of pkg/pss/utils/mapping.go.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-
-# What checks look at, a Pod, and what they find: fields with values that are forbidden.
 
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
@@ -35,7 +33,7 @@ class CheckedPod(NamedTuple):
     @property
     def security(self) -> Mapping[str, Json]:
         """The Pod's own security context; empty where it has none."""
-        found: Mapping[str, Json] = self.spec.get("securityContext") or {}
+        found: Mapping[str, object] = self.spec.get("securityContext") or {}
         return found
 
 
@@ -70,9 +68,19 @@ def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Checke
     return CheckedPod(annotations, spec, containers)
 
 
-def violation(reason: str, findings: list[ForbiddenField]) -> Violation | None:
-    """Return a violation where there is something to object to."""
-    return Violation(reason, tuple(findings)) if findings else None
+def _violates(
+    reason: str,
+) -> Callable[[Callable[[CheckedPod], Iterable[ForbiddenField]]], PodCheck]:
+    """Return what makes a check of the fields that it objects to; with any, the Pod fails it."""
+
+    def make(find: Callable[[CheckedPod], Iterable[ForbiddenField]]) -> PodCheck:
+        def check(pod: CheckedPod) -> Violation | None:
+            findings = tuple(find(pod))
+            return Violation(reason, findings) if findings else None
+
+        return check
+
+    return make
 
 
 def settings(
@@ -87,8 +95,6 @@ def settings(
         if found is not None:
             yield f"{container.path}.securityContext.{option}", found, container
 
-
-# AppArmor profiles: not unconfined, in fields and in annotations.
 
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 """How annotations begin that name the profile of a container."""
@@ -118,8 +124,6 @@ def app_armor(pod: CheckedPod) -> Violation | None:
     return Violation(reason, (*fields, *annotations))
 
 
-# Linux capabilities that containers add and drop.
-
 DEFAULT_CAPABILITIES = frozenset((
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
     "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
@@ -129,21 +133,21 @@ RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
 ALL_CAPABILITIES = "ALL"
 
 
-def capabilities_baseline(pod: CheckedPod) -> Violation | None:
+@_violates("non-default capabilities")
+def capabilities_baseline(pod: CheckedPod) -> Iterable[ForbiddenField]:
     """No more than the default set may be added."""
-    return violation("non-default capabilities", _added(pod, DEFAULT_CAPABILITIES))
+    return _added(pod, DEFAULT_CAPABILITIES)
 
 
-def capabilities_restricted(pod: CheckedPod) -> Violation | None:
+@_violates("unrestricted capabilities")
+def capabilities_restricted(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """All must be dropped, and only NET_BIND_SERVICE may be added."""
-    kept = []
     for container in pod.containers:
         dropped = _listed(container, "drop")
         if ALL_CAPABILITIES not in dropped:
             path, values = _path(container, "drop"), tuple(sorted(set(dropped)))
-            kept.append(ForbiddenField(path, values or "", container, required=not values))
-    added = _added(pod, RESTRICTED_CAPABILITIES)
-    return violation("unrestricted capabilities", [*kept, *added])
+            yield ForbiddenField(path, values or "", container, required=not values)
+    yield from _added(pod, RESTRICTED_CAPABILITIES)
 
 
 def _added(pod: CheckedPod, allowed: frozenset[str]) -> list[ForbiddenField]:
@@ -163,8 +167,6 @@ def _path(container: PodContainer, action: str) -> str:
     return f"{container.path}.securityContext.capabilities.{action}"
 
 
-# What the node shares: namespaces, ports, paths, and hosts that probes call.
-
 HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 LIFECYCLE = ("postStart", "preStop")
@@ -172,35 +174,31 @@ HOST_HANDLERS = ("httpGet", "tcpSocket")
 """The fields of a handler that may name a host."""
 
 
-def host_namespaces(pod: CheckedPod) -> Violation | None:
+@_violates("host namespaces")
+def host_namespaces(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No namespaces of the node."""
-    findings = [
-        ForbiddenField(f"spec.{field}", value=True)
-        for field in HOST_NAMESPACES
-        if pod.spec.get(field)
-    ]
-    return violation("host namespaces", findings)
+    for field in HOST_NAMESPACES:
+        if pod.spec.get(field):
+            yield ForbiddenField(f"spec.{field}", value=True)
 
 
-def host_path_volumes(pod: CheckedPod) -> Violation | None:
+@_violates("hostPath volumes")
+def host_path_volumes(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No paths of the node as volumes."""
-    findings = [
-        ForbiddenField(f"spec.volumes[{at}].hostPath", volume["hostPath"].get("path", ""))
-        for at, volume in enumerate(pod.spec.get("volumes", ()))
-        if "hostPath" in volume
-    ]
-    return violation("hostPath volumes", findings)
+    for at, volume in enumerate(pod.spec.get("volumes", ())):
+        if "hostPath" in volume:
+            path = volume["hostPath"].get("path", "")
+            yield ForbiddenField(f"spec.volumes[{at}].hostPath", path)
 
 
-def host_ports(pod: CheckedPod) -> Violation | None:
+@_violates("hostPort")
+def host_ports(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No ports of the node."""
-    findings = [
-        ForbiddenField(f"{container.path}.ports[{at}].hostPort", int(port["hostPort"]), container)
-        for container in pod.containers
-        for at, port in enumerate(container.data.get("ports", ()))
-        if port.get("hostPort")
-    ]
-    return violation("hostPort", findings)
+    for container in pod.containers:
+        for at, port in enumerate(container.data.get("ports", ())):
+            if port.get("hostPort"):
+                path = f"{container.path}.ports[{at}].hostPort"
+                yield ForbiddenField(path, int(port["hostPort"]), container)
 
 
 def host_probes(pod: CheckedPod) -> Violation | None:
@@ -215,173 +213,137 @@ def host_probes(pod: CheckedPod) -> Violation | None:
     return None
 
 
-# Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
-
 DEFAULT_PROC_MOUNT = "Default"
 
 
-def privileged(pod: CheckedPod) -> Violation | None:
+@_violates("privileged")
+def privileged(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No privileged containers."""
-    findings = [
-        ForbiddenField(f"{container.path}.securityContext.privileged", True, container)
-        for container in pod.containers
-        if container.security and container.security.get("privileged")
-    ]
-    return violation("privileged", findings)
+    for one in pod.containers:
+        if one.security and one.security.get("privileged"):
+            yield ForbiddenField(f"{one.path}.securityContext.privileged", True, one)
 
 
-def proc_mount(pod: CheckedPod) -> Violation | None:
+@_violates("procMount")
+def proc_mount(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """The default masks of /proc."""
-    findings = [
-        ForbiddenField(f"{container.path}.securityContext.procMount", found, container)
-        for container in pod.containers
-        if (found := (container.security or {}).get("procMount", DEFAULT_PROC_MOUNT))
-        != DEFAULT_PROC_MOUNT
-    ]
-    return violation("procMount", findings)
+    for one in pod.containers:
+        found = (one.security or {}).get("procMount", DEFAULT_PROC_MOUNT)
+        if found != DEFAULT_PROC_MOUNT:
+            yield ForbiddenField(f"{one.path}.securityContext.procMount", found, one)
 
 
-def windows_host_process(pod: CheckedPod) -> Violation | None:
+@_violates("hostProcess")
+def windows_host_process(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No processes of the Windows host."""
-    findings = [
-        ForbiddenField(f"{path}.hostProcess", True, container)
-        for path, options, container in settings(pod, "windowsOptions")
-        if options.get("hostProcess")
-    ]
-    return violation("hostProcess", findings)
+    for path, options, container in settings(pod, "windowsOptions"):
+        if options.get("hostProcess"):
+            yield ForbiddenField(f"{path}.hostProcess", True, container)
 
 
-def privilege_escalation(pod: CheckedPod) -> Violation | None:
+@_violates("allowPrivilegeEscalation != false")
+def privilege_escalation(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """Escalation must be ruled out in every container."""
-    findings = []
     for container in pod.containers:
         path = f"{container.path}.securityContext.allowPrivilegeEscalation"
         if container.security is None:
-            findings.append(ForbiddenField(path, container=container, required=True))
+            yield ForbiddenField(path, container=container, required=True)
         elif allowed := container.security.get("allowPrivilegeEscalation", "nil"):
-            findings.append(ForbiddenField(path, allowed, container))
-    return violation("allowPrivilegeEscalation != false", findings)
+            yield ForbiddenField(path, allowed, container)
 
 
-# Seccomp profiles: not unconfined.
-
-_REASON = "seccompProfile"
 SECCOMP_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
-_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
-_OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 
 
-def seccomp_annotations(pod: CheckedPod) -> Violation | None:
+@_violates("seccompProfile")
+def seccomp_annotations(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """Annotations of Kubernetes before 1.19 name no other profile."""
-    keys = [_OF_POD, *(_OF_CONTAINER + container.name for container in pod.containers)]
-    findings = [
-        ForbiddenField(f"metadata.annotations[{key}]", profile)
-        for key in keys
-        if (profile := pod.annotations.get(key)) is not None
-        and profile not in {"runtime/default", "docker/default"}
-        and not profile.startswith("localhost/")
-    ]
-    return violation(_REASON, findings)
+    container_key = "container.seccomp.security.alpha.kubernetes.io/"
+    keys = (container_key + container.name for container in pod.containers)
+    for key in ("seccomp.security.alpha.kubernetes.io/pod", *keys):
+        profile = pod.annotations.get(key, "localhost/")
+        is_known = profile in {"runtime/default", "docker/default"}
+        if not is_known and not profile.startswith("localhost/"):
+            yield ForbiddenField(f"metadata.annotations[{key}]", profile)
 
 
-def seccomp_baseline(pod: CheckedPod) -> Violation | None:
-    """No other profile is set."""
-    return violation(_REASON, _bad_profiles(pod))
-
-
-def seccomp_restricted(pod: CheckedPod) -> Violation | None:
+@_violates("seccompProfile")
+def seccomp_restricted(pod: CheckedPod) -> Iterable[ForbiddenField]:
     """The Pod or all of its containers set a profile; containers without one are reported last."""
     findings = _bad_profiles(pod)
-    if not findings and _REASON not in pod.security:
-        findings = [
-            ForbiddenField(
-                f"{one.path}.securityContext.{_REASON}.type", container=one, required=True
-            )
-            for one in pod.containers
-            if _REASON not in (one.security or {})
-        ]
-    return violation(_REASON, findings)
+    if findings or "seccompProfile" in pod.security:
+        return findings
+    return [
+        ForbiddenField(
+            f"{one.path}.securityContext.seccompProfile.type", container=one, required=True
+        )
+        for one in pod.containers
+        if "seccompProfile" not in (one.security or {})
+    ]
 
 
 def _bad_profiles(pod: CheckedPod) -> list[ForbiddenField]:
     return [
         ForbiddenField(f"{path}.type", profile.get("type", ""), container)
-        for path, profile, container in settings(pod, _REASON)
+        for path, profile, container in settings(pod, "seccompProfile")
         if profile.get("type") not in SECCOMP_PROFILES
     ]
 
-
-# SELinux options: types for containers only, no user and no role.
 
 SELINUX_FIELDS = ("type", "user", "role")
 
 
 def selinux(types: frozenset[str]) -> PodCheck:
-    """Return the check that allows these types."""
+    """Return the check that allows these types for containers, and no user and no role."""
 
-    def check(pod: CheckedPod) -> Violation | None:
-        findings = [
-            ForbiddenField(f"{path}.{part}", options[part], container)
-            for path, options, container in settings(pod, "seLinuxOptions")
-            for part in SELINUX_FIELDS
-            if options.get(part) and not (part == "type" and options[part] in types)
-        ]
-        return violation("seLinuxOptions", findings)
+    @_violates("seLinuxOptions")
+    def check(pod: CheckedPod) -> Iterator[ForbiddenField]:
+        for path, options, container in settings(pod, "seLinuxOptions"):
+            for part in SELINUX_FIELDS:
+                if options.get(part) and not (part == "type" and options[part] in types):
+                    yield ForbiddenField(f"{path}.{part}", options[part], container)
 
     return check
-
-
-# Kernel parameters: only those that a Pod has for itself.
 
 
 def sysctls(safe: frozenset[str]) -> PodCheck:
-    """Return the check that allows these parameters."""
+    """Return the check that allows these kernel parameters, those that a Pod has for itself."""
 
-    def check(pod: CheckedPod) -> Violation | None:
-        findings = [
-            ForbiddenField(f"spec.securityContext.sysctls[{at}].name", sysctl.get("name", ""))
-            for at, sysctl in enumerate(pod.security.get("sysctls", ()))
-            if sysctl.get("name") not in safe
-        ]
-        return violation("forbidden sysctls", findings)
+    @_violates("forbidden sysctls")
+    def check(pod: CheckedPod) -> Iterator[ForbiddenField]:
+        for at, sysctl in enumerate(pod.security.get("sysctls", ())):
+            if sysctl.get("name") not in safe:
+                place = f"spec.securityContext.sysctls[{at}].name"
+                yield ForbiddenField(place, sysctl.get("name", ""))
 
     return check
 
 
-# Users that containers run as: not root.
-
-
-def run_as_non_root(pod: CheckedPod) -> Violation | None:
+@_violates("runAsNonRoot != true")
+def run_as_non_root(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """The Pod or all of its containers must rule out root, and none may allow it."""
-    inherited = pod.security.get("runAsNonRoot")
-    allowing, silent = [], []
+    inherited, silent = pod.security.get("runAsNonRoot"), []
     if inherited is False:
-        allowing.append(ForbiddenField("spec.securityContext.runAsNonRoot", value=False))
+        yield ForbiddenField("spec.securityContext.runAsNonRoot", value=False)
     for container in pod.containers:
         path = f"{container.path}.securityContext.runAsNonRoot"
         own = (container.security or {}).get("runAsNonRoot")
         if own is False:
-            allowing.append(ForbiddenField(path, value=False, container=container))
+            yield ForbiddenField(path, value=False, container=container)
         elif own is None and not inherited:
             silent.append(ForbiddenField(path, container=container, required=True))
-    return violation("runAsNonRoot != true", allowing + silent)
+    yield from silent
 
 
-def run_as_user(pod: CheckedPod) -> Violation | None:
+@_violates("runAsUser=0")
+def run_as_user(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """The user 0 may not be set."""
-    holders: list[tuple[str, Mapping[str, Json], PodContainer | None]] = [
-        ("spec", pod.security, None),
-        *((one.path, one.security or {}, one) for one in pod.containers),
-    ]
-    findings = [
-        ForbiddenField(f"{path}.securityContext.runAsUser", 0, container)
-        for path, security, container in holders
-        if security.get("runAsUser") == 0
-    ]
-    return violation("runAsUser=0", findings)
+    if pod.security.get("runAsUser") == 0:
+        yield ForbiddenField("spec.securityContext.runAsUser", 0)
+    for one in pod.containers:
+        if (one.security or {}).get("runAsUser") == 0:
+            yield ForbiddenField(f"{one.path}.securityContext.runAsUser", 0, one)
 
-
-# Volumes of the kinds that a restricted Pod may have.
 
 RESTRICTED_VOLUMES = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
@@ -395,16 +357,13 @@ OTHER_VOLUMES = (
 """In the order in which the first is reported if a volume has several."""
 
 
-def restricted_volumes(pod: CheckedPod) -> Violation | None:
+@_violates("restricted volume types")
+def restricted_volumes(pod: CheckedPod) -> Iterator[ForbiddenField]:
     """No volumes of other kinds, nor of no kind."""
-    findings = [
-        ForbiddenField(
-            f"spec.volumes[{at}].{next((one for one in OTHER_VOLUMES if one in volume), 'unknown')}"
-        )
-        for at, volume in enumerate(pod.spec.get("volumes", ()))
-        if RESTRICTED_VOLUMES.isdisjoint(volume)
-    ]
-    return violation("restricted volume types", findings)
+    for at, volume in enumerate(pod.spec.get("volumes", ())):
+        if RESTRICTED_VOLUMES.isdisjoint(volume):
+            kind = next((one for one in OTHER_VOLUMES if one in volume), "unknown")
+            yield ForbiddenField(f"spec.volumes[{at}].{kind}")
 
 
 _LATEST = 1 << 62
@@ -504,7 +463,7 @@ CONTROLS = (
         "baseline",
         "Seccomp",
         seccomp_annotations,
-        ControlVersion(seccomp_baseline, 19),
+        ControlVersion(_violates("seccompProfile")(_bad_profiles), 19),
     ),
     _control(
         "seccompProfile_restricted",

@@ -147,7 +147,7 @@ class OwnReaderError(Exception):
         self.type = expected
 
 
-def read_itself(value: Json, name: str) -> None:
+def read_itself(value: object, name: str) -> None:
     """Check a value that is not null against a type; raises OwnReaderError where it misfits."""
     if name == "resource.Quantity":
         text = (value if value.__class__ is str else to_json(value)).strip()
@@ -191,7 +191,7 @@ class _DoesNotFitError(Exception):
     """Something below does not fit; where and why is looked for afterwards."""
 
 
-def read_object(value: Json, root: str) -> Json:
+def read_object(value: object, root: str) -> Json:
     """Return the object as its Go type `root` holds it: known fields by their names, without nulls.
 
     What needs no change is shared. Raises MisfitError with Go's message where a value does not fit.
@@ -208,7 +208,7 @@ def read_object(value: Json, root: str) -> Json:
         raise MisfitError(first) from None
 
 
-def _read(value: Json, kind: GoType) -> Json:
+def _read(value: object, kind: GoType) -> Json:
     if kind.struct:
         return _read_struct(value, kind)
     if kind.scalar is not None:
@@ -232,11 +232,11 @@ def _is_scalar(value: Json, scalar: type | range) -> bool:
     return kind in {int, float} if scalar is float else kind is scalar
 
 
-def _read_struct(value: Json, kind: GoType) -> Json:
+def _read_struct(value: object, kind: GoType) -> Json:
     if value.__class__ is not dict:
         raise _DoesNotFitError
     fields = fields_of(kind.name)
-    changed: dict[str, Json] | None = None
+    changed: dict[str, object] | None = None
     for key, item in value.items():
         field = fields.get(key)
         if field is None:
@@ -254,13 +254,13 @@ def _read_struct(value: Json, kind: GoType) -> Json:
     return value if changed is None else changed
 
 
-def _with_known_names(value: dict[str, Json], struct: str) -> dict[str, Json]:
+def _with_known_names(value: dict[str, object], struct: str) -> dict[str, Json]:
     """Return a map in which fields that are written in another case have their names.
 
     Keys come in the order in which Go writes maps; a later one wins, and maps come together.
     """
     fields, folded = fields_of(struct), folded_fields(struct)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     for key in sorted(value):
         item = value[key]
         name = key if key in fields else folded.get(fold(key), key)
@@ -272,17 +272,17 @@ def _with_known_names(value: dict[str, Json], struct: str) -> dict[str, Json]:
     return found
 
 
-def _merged(old: Json, new: Json) -> Json:
+def _merged(old: object, new: object) -> Json:
     if old.__class__ is not dict or new.__class__ is not dict:
         return new
     return {**old, **{key: _merged(old.get(key), item) for key, item in new.items()}}
 
 
-def _read_items(value: Json, kind: GoType) -> Json:
+def _read_items(value: object, kind: GoType) -> Json:
     item_type = go_type(kind.item)
     if value.__class__ is not (list if kind.is_list else dict):
         raise _DoesNotFitError
-    given: Collection[Json] = value.values() if isinstance(value, dict) else value
+    given: Collection[object] = value.values() if isinstance(value, dict) else value
     items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
     if all(map(is_, items, given)):
         return value
@@ -299,7 +299,7 @@ def _zero(kind: GoType) -> Json:
 
 
 def _problems(
-    value: Json, kind: GoType, place: tuple[str, tuple[str, ...]]
+    value: object, kind: GoType, place: tuple[str, tuple[str, ...]]
 ) -> Iterator[tuple[bool, str]]:
     """Yield, for every misfit in Go's order, whether it ends the reading, and its message."""
     if value is None:
@@ -324,7 +324,7 @@ def _problems(
         yield False, _misfit(value, kind.name, place)
 
 
-def _misfit(value: Json, expected: str, place: tuple[str, tuple[str, ...]]) -> str:
+def _misfit(value: object, expected: str, place: tuple[str, tuple[str, ...]]) -> str:
     struct, path = place
     where = f"struct field {struct}.{'.'.join(path)}" if struct else "value"
     kind = json_kind(value)

@@ -15,7 +15,15 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.background import GeneratePattern, Generation
@@ -23,13 +31,9 @@ from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
-from kyvsim.policy.generation import ForEachGeneration, Generate, GenerateTarget
-from kyvsim.policy.rule import PolicyNode, RuleNode
+from kyvsim.policy.rule import ForEachGeneration, Generate, GenerateTarget, PolicyNode, RuleNode
 
 _LABEL = "generate.kyverno.io/"
-_SERVER_FIELDS = frozenset(
-    {"uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"}
-)
 
 
 class GenerateError(Exception):
@@ -44,16 +48,18 @@ class Sources(NamedTuple):
     """The objects that a rule may copy."""
 
     cluster: ClusterView
-    made: Sequence[Json] = ()
+    made: Sequence[KubernetesObject] = ()
     """What rules before it generated."""
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         key = ObjectKey(api_version, kind, namespace, name)
         made = next((one for one in self.made if object_key(one) == key), None)
         return made or self.cluster.get(*key)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[KubernetesObject]:
         """Yield the objects of a kind in a namespace ("" for all)."""
         yield from self.cluster.list(api_version, kind, namespace)
         for one in self.made:
@@ -73,7 +79,7 @@ def downstream_of(pattern: Json) -> ObjectKey:
     return ObjectKey(*parts)
 
 
-def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+def _downstreams(pattern: Json, sources: Sources) -> Iterator[KubernetesObject]:
     """Give the objects that a pattern describes: copies of sources, else the object of `data`.
 
     A source that would be its own copy is left out.
@@ -89,39 +95,35 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
             raise SourceMissingError(f"source resource {'/'.join(place)} not found")
         yield from_source(source, target)
     elif (pattern.get("cloneList") or {}).get("kinds"):
-        yield from _listed_copies(pattern, sources)
+        # Copies of the sources that `cloneList` selects, under their own names.
+        clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
+        selects = compile_selector(clones["selector"]) if clones.get("selector") else None
+        for text in clones["kinds"]:
+            group, version, kind, _ = parse_kind_selector(text)
+            api_version = version if group == "*" else f"{group}/{version}"
+            for source in sources.list(api_version, kind, clones.get("namespace") or ""):
+                key = object_key(source)
+                if key.namespace != namespace and not (selects and not selects(labels(source))):
+                    yield from_source(source, ObjectKey(api_version, kind, namespace, key.name))
     else:
         data = pattern.get("data")
         yield from_data({} if data is None else data, downstream_of(pattern))
 
 
-def _listed_copies(pattern: Json, sources: Sources) -> Iterator[Json]:
-    """Give copies of the sources that `cloneList` selects, under their own names."""
-    clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
-    selects = compile_selector(clones["selector"]) if clones.get("selector") else None
-    for text in clones["kinds"]:
-        group, version, kind, _ = parse_kind_selector(text)
-        api_version = version if group == "*" else f"{group}/{version}"
-        for source in sources.list(api_version, kind, clones.get("namespace") or ""):
-            key = object_key(source)
-            if key.namespace != namespace and not (selects and not selects(labels(source))):
-                yield from_source(source, ObjectKey(api_version, kind, namespace, key.name))
-
-
-def from_data(data: Json, target: ObjectKey) -> Json:
+def from_data(data: object, target: ObjectKey) -> KubernetesObject:
     """Return the object that `data` describes, named as the target is."""
     if data.__class__ is not dict:
         raise GenerateError(f"data of {'/'.join(target)} is not a mapping")
     return _named(data, target)
 
 
-def from_source(source: Json, target: ObjectKey) -> Json:
+def from_source(source: KubernetesObject, target: ObjectKey) -> KubernetesObject:
     """Return a copy of `source` named as the target is, marked with where it came from."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
-    dropped = _SERVER_FIELDS
+    dropped = ["uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"]
     if key.namespace != target.namespace:
-        dropped |= {"ownerReferences"}
+        dropped.append("ownerReferences")
     meta = {name: value for name, value in metadata(source).items() if name not in dropped}
     meta["labels"] = {
         **labels(source),
@@ -135,7 +137,7 @@ def from_source(source: Json, target: ObjectKey) -> Json:
     return _named({**source, "metadata": meta}, target)
 
 
-def _named(data: Json, target: ObjectKey) -> Json:
+def _named(data: Json, target: ObjectKey) -> KubernetesObject:
     meta = dict(metadata(data))
     for field, value in (("name", target.name), ("namespace", target.namespace)):
         if value:
@@ -146,28 +148,9 @@ def _named(data: Json, target: ObjectKey) -> Json:
     return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
 
 
-def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json], list[str]]:
-    """Return the generated objects, and a sentence for each that was generated more than once.
-
-    What an element of a loop makes is there for those after it: it is brought into line with
-    the later one where the rule synchronizes, and left unchanged if not.
-    """
-    found: dict[ObjectKey, Json] = {}
-    again: list[str] = []
-    which = "last" if last_counts else "first"
-    for one in made:
-        key = object_key(one)
-        if key in found:
-            again.append(
-                f"{key.title} is generated more than once by this rule: the {which} one "
-                "takes effect"
-            )
-        if last_counts or key not in found:
-            found[key] = one
-    return list(found.values()), again
-
-
-def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
+def with_owner_labels(
+    downstream: KubernetesObject, policy: Policy, rule: Rule, trigger: KubernetesObject
+) -> Json:
     """Return the downstream with the labels that name its rule and trigger."""
     key = object_key(trigger)
     group, version = split_api_version(key.api_version)
@@ -191,7 +174,7 @@ def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Jso
 # Source of the rules: k8s.io/kubernetes pkg/apis/*/validation, for the kinds with their own rules.
 
 
-def name_problems(obj: Json) -> Iterator[str]:
+def name_problems(obj: KubernetesObject) -> Iterator[str]:
     """Yield what is wrong with the name and the namespace of an object, a sentence each."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
@@ -211,7 +194,7 @@ def name_problems(obj: Json) -> Iterator[str]:
 class GeneratedSet(NamedTuple):
     """The objects that a rule, or one element of its loops, generates, without labels of owners."""
 
-    objects: tuple[Json, ...] = ()
+    objects: tuple[KubernetesObject, ...] = ()
     problem: str = ""
     """Why nothing is generated."""
     place: str = ""
@@ -260,7 +243,7 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     """
     generate = _generate_of(context)
     if generate.foreach:
-        loops = [_compile_loop(context, *numbered) for numbered in enumerate(generate.foreach)]
+        loops = [_compile_loop(context, *one) for one in enumerate(generate.foreach)]
         return lambda scope: (found for loop in loops for found in loop(scope))
     make = _compile_set(context, generate.target)
     return lambda scope: (make(scope, ""),)
@@ -274,12 +257,10 @@ def _generate_of(context: RuleContext) -> Generate:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) -> GeneratedSets:
-    trace = context.trace.to(loop.path)
-    list_of = compile_list(loop.list, context.system, trace)
-    elements_of = compile_elements(loop.context, 0, context.system, trace)
-    preconditions = compile_conditions(
-        loop.preconditions, context.system, trace.at("preconditions")
-    )
+    system, trace = context.system, context.trace.to(loop.path)
+    list_of = compile_list(loop.list, system, trace)
+    elements_of = compile_elements(loop.context, 0, system, trace)
+    preconditions = compile_conditions(loop.preconditions, system, trace.at("preconditions"))
     make = _compile_set(context, loop.target, preconditions)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
@@ -305,7 +286,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     synchronizes = generate.synchronize is True
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        made: list[Json] = []
+        made: list[KubernetesObject] = []
         for found in sets_of(evaluation.scope):
             if found.problem:
                 note = f"nothing is generated: {found.problem}"
@@ -315,8 +296,23 @@ def _compile(context: RuleContext) -> CompiledBody:
         if copies_all and not made:
             note = "nothing is generated: `cloneList` matches no objects"
             return Outcome(RuleStatus.PASS, "", note=note)
-        kept, again = one_of_each(made, last_counts=synchronizes)
-        owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
+        # What an element of a loop makes is there for those after it: it is brought into line with
+        # the later one where the rule synchronizes, and left unchanged if not.
+        kept: dict[ObjectKey, KubernetesObject] = {}
+        again: list[str] = []
+        which = "last" if synchronizes else "first"
+        for one in made:
+            key = object_key(one)
+            if key in kept:
+                again.append(
+                    f"{key.title} is generated more than once by this rule: the {which} one "
+                    "takes effect"
+                )
+            if synchronizes or key not in kept:
+                kept[key] = one
+        owned = tuple(
+            with_owner_labels(one, context.policy, context.rule, trigger) for one in kept.values()
+        )
         note = "; ".join((*again, *(text for one in owned for text in name_problems(one))))
         return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
@@ -362,6 +358,5 @@ def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePatter
     )
 
 
-_MADE = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
-
-RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _MADE)
+_ENDS = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
+RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _ENDS)

@@ -104,7 +104,9 @@ def compile_elements(
     entries = compile_entries(context, system, trace)
     level = str(nesting)
 
-    def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[LoopElement]:
+    def elements(
+        scope: JSONContext, numbered: Iterable[tuple[int, object]]
+    ) -> Iterator[LoopElement]:
         for index, value in numbered:
             if value is None:
                 continue

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go an
 pkg/clients/dclient/helpers.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
@@ -14,7 +14,7 @@ from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
@@ -23,11 +23,12 @@ from kyvsim.model.background import MutationTarget
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.policy.mutation import MutateTarget
 from kyvsim.policy.rule import PolicyNode, RuleNode
 
 
-def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
+def _find_targets(
+    selector: Mapping[str, Json], namespace: str, cluster: ClusterView
+) -> list[KubernetesObject]:
     """Return the objects that a target means; raise `LookupError` where there must be one.
 
     `namespace` replaces the one in the target. A name and a namespace without
@@ -37,17 +38,34 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
     # Of a subresource the fake API upstream gives the whole object; so it is patched here.
     kind = (selector.get("kind") or "").partition("/")[0]
     api_version, name = (selector.get(key) or "" for key in ("apiVersion", "name"))
-    given = list(dict.fromkeys(_matching_kinds(api_version, kind, cluster.kinds())))
+    group = split_api_version(api_version)[0]
+    is_fixed = api_version and not has_wildcard(api_version)
+    given: list[tuple[str, str]] = []
+    for known_version, known_kind in cluster.kinds():
+        # Objects are read in the version that the target names.
+        if not matches(kind, known_kind):
+            continue
+        if matches(api_version, known_version):
+            given.append((known_version, known_kind))
+        elif is_fixed and split_api_version(known_version)[0] == group:
+            given.append((api_version, known_kind))
+    given = list(dict.fromkeys(given))
     if name and namespace and not has_wildcard(name + namespace):
-        found = [cluster.get(*pair, namespace, name) for pair in given]
-        if None in found or not found:
-            group = split_api_version(api_version)[0]
+        found = [one for pair in given if (one := cluster.get(*pair, namespace, name)) is not None]
+        if len(found) < len(given) or not found:
             resource = ".".join(filter(None, (plural(group, kind), group)))
             raise LookupError(f'{resource} "{name}" not found')
         return found
     if not given:
         raise LookupError("not found")
-    selects = compile_selector(_without_wildcards(selector.get("selector") or {}))
+    # Wildcards are literal label values, as in the API.
+    chosen = selector.get("selector") or {}
+    equal = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in (chosen.get("matchLabels") or {}).items()
+    ]
+    expressions = [*equal, *(chosen.get("matchExpressions") or ())]
+    selects = compile_selector({"matchExpressions": expressions})
     return [
         obj
         for pair in given
@@ -56,30 +74,6 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
         and (not name or matches(name, object_key(obj).name))
         and selects(labels(obj))
     ]
-
-
-def _matching_kinds(
-    api_version: str, kind: str, kinds: Iterable[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    """Give apiVersion and kind of what a target means; objects are read in the version it names."""
-    group = split_api_version(api_version)[0]
-    is_fixed = api_version and not has_wildcard(api_version)
-    for known_version, known_kind in kinds:
-        if not matches(kind, known_kind):
-            continue
-        if matches(api_version, known_version):
-            yield known_version, known_kind
-        elif is_fixed and split_api_version(known_version)[0] == group:
-            yield api_version, known_kind
-
-
-def _without_wildcards(selector: Mapping[str, Json]) -> Json:
-    """Return a selector in which wildcards are literal label values, as in the API."""
-    equal = [
-        {"key": key, "operator": "In", "values": [value]}
-        for key, value in (selector.get("matchLabels") or {}).items()
-    ]
-    return {"matchExpressions": [*equal, *(selector.get("matchExpressions") or ())]}
 
 
 class _CompiledTarget(NamedTuple):
@@ -94,9 +88,9 @@ class _CompiledTarget(NamedTuple):
 
 def _find_all(
     targets: list[_CompiledTarget], scope: JSONContext
-) -> tuple[list[tuple[_CompiledTarget, Json]], list[str]]:
+) -> tuple[list[tuple[_CompiledTarget, KubernetesObject]], list[str]]:
     """Return each target with an object that it means, and what went wrong with others."""
-    found: list[tuple[_CompiledTarget, Json]] = []
+    found: list[tuple[_CompiledTarget, KubernetesObject]] = []
     problems = []
     for index, target in enumerate(targets):
         try:
@@ -112,7 +106,9 @@ def _find_all(
     return found, problems
 
 
-def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, Json], Outcome]:
+def _compile_patch(
+    context: RuleContext,
+) -> Callable[[JSONContext, Evaluation, KubernetesObject], Outcome]:
     """Return what patches one target in its scope."""
     mutate = context.rule.tree.mutate
     if mutate and mutate.foreach is not None:
@@ -122,20 +118,17 @@ def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, J
         return lambda _scope, _evaluation, _obj: errored("empty mutate rule")
     patch = compile_rule_patch(context)
 
-    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: Json) -> Outcome:
+    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: KubernetesObject) -> Outcome:
         filled = evaluation._replace(scope=scope, object=obj)
         return apply_patch(lambda: patch(filled)(obj), obj)
 
     return patch_target
 
 
-def _targets(rule: RuleNode) -> tuple[MutateTarget, ...]:
-    return (rule.mutate and rule.mutate.targets) or ()
-
-
 def _compile(context: RuleContext) -> CompiledBody:
     system, targets = context.system, []
-    for target in _targets(context.rule.tree):
+    mutate = context.rule.tree.mutate
+    for target in (mutate and mutate.targets) or ():
         trace = context.trace.to(target.path)
         targets.append(
             _CompiledTarget(
@@ -158,7 +151,16 @@ def _compile(context: RuleContext) -> CompiledBody:
             # target before is not there.
             seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
-            patched = _unmet(target, scope) or patch(scope, evaluation, obj)
+            patched = None
+            if target.preconditions is not None:
+                try:
+                    result = target.preconditions(scope)
+                except ConditionError as error:
+                    patched = errored("failed to evaluate preconditions", error)
+                else:
+                    texts = ("preconditions not met", result.messages)
+                    patched = None if result.met else skipped("; ".join(filter(None, texts)))
+            patched = patched or patch(scope, evaluation, obj)
             changes: tuple[PatchedTarget, ...] = ()
             if patched.status is RuleStatus.PASS:
                 after, part = patched.object, target.subresource
@@ -173,25 +175,13 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _unmet(target: _CompiledTarget, scope: JSONContext) -> Outcome | None:
-    if target.preconditions is None:
-        return None
-    try:
-        result = target.preconditions(scope)
-    except ConditionError as error:
-        return errored("failed to evaluate preconditions", error)
-    if result.met:
-        return None
-    return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
-
-
 def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
     on_update = rule.mutate and rule.mutate.mutate_existing_on_policy_update
     of_policy = policy.mutate_existing_on_policy_update
     return facts._replace(
         targets=tuple(
             MutationTarget(one.api_version, one.kind, one.namespace, one.name)
-            for one in _targets(rule)
+            for one in (rule.mutate and rule.mutate.targets) or ()
         ),
         spares_triggers=True,
         mutates_on_update=on_update is True,

@@ -10,7 +10,7 @@ from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, first_map
 from kyvsim.languages.classic.rules.mutate_resource import (
@@ -24,23 +24,15 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.strategic_merge import ElementMerges
-from kyvsim.policy.mutation import ForEachMutation
-from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.rule import ForEachMutation, RuleNode
 
-_PATCHED_AT_ONCE = 10
-"""Parts of an object that a JSON patch passes in a step."""
-_MERGED_AT_ONCE = 4
-"""Parts that a merge passes, which compares each item of a list."""
-
-_Body = Callable[[JSONContext, Json], Outcome]
-"""Patches the object in the scope of one element."""
 _Filled = Callable[[JSONContext], tuple[Json, Patcher]]
 """Returns the patch fields of a loop with their variables filled, and what patches by them."""
 
 
 def compile_loops(
     context: RuleContext, loops: Sequence[ForEachMutation], nesting: int = 0
-) -> _Body:
+) -> Callable[[JSONContext, Json], Outcome]:
     """Return what patches an object by the loops of a mutate rule, one after the other."""
     compiled = [
         (
@@ -51,7 +43,7 @@ def compile_loops(
         for index, loop in enumerate(loops)
     ]
 
-    def run(scope: JSONContext, obj: Json) -> Outcome:
+    def run(scope: JSONContext, obj: KubernetesObject) -> Outcome:
         changes = 0
         for expression, list_of, run_loop in compiled:
             try:
@@ -83,7 +75,7 @@ def _compile_loop(
     default_order = "Descending" if loop.patch_strategic_merge is not None else "Ascending"
     backwards = (loop.order or default_order) == "Descending"
 
-    def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
+    def run(scope: JSONContext, obj: KubernetesObject, values: list[object]) -> Outcome:
         patch, patched = begin(obj, len(values))
         numbered = list(enumerate(values))
         for element in elements_of(scope, reversed(numbered) if backwards else numbered):
@@ -115,26 +107,25 @@ def _has_same_types(one: Json, other: Json) -> bool:
     return kind is other.__class__
 
 
-_Begun = tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]
-"""What patches an object in the scope of one element, and what returns the object after that."""
-
-
 def _compile_begin(
     context: RuleContext, loop: ForEachMutation, nesting: int
-) -> Callable[[Json, int], _Begun]:
-    """Return what begins a loop over an object, with so many elements."""
+) -> Callable[[Json, int], tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]]:
+    """Return what begins a loop over an object, with so many elements.
+
+    That returns what patches the object in the scope of one element, and what returns the object
+    after that.
+    """
     meter = context.system.meter
     filled = None if loop.foreach else _compile_filled(context, loop)
-    if loop.foreach:
-        body = compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
-    else:
-        body = _patching(filled)
+    nested = loop.foreach and compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
     merges = loop.patch_strategic_merge is not None
 
-    def begin(obj: Json, count: int) -> _Begun:
+    def begin(
+        obj: KubernetesObject, count: int
+    ) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
-            steps = size // _MERGED_AT_ONCE
+            steps = size // 4  # parts that a merge passes, which compares each item of a list
             merged = ElementMerges(obj)
 
             def patch(scope: JSONContext) -> Outcome:
@@ -146,11 +137,17 @@ def _compile_begin(
                 return apply_patch(patched, merged.shown)
 
             return patch, lambda: merged.result
-        meter.spend(count * (size // _PATCHED_AT_ONCE))  # each time all of the object is patched
+        # Each time all of the object is patched, ten parts of it in a step.
+        meter.spend(count * (size // 10))
 
         def patch_all(scope: JSONContext) -> Outcome:
             nonlocal obj
-            outcome = body(scope, obj)
+            if nested:
+                outcome = nested(scope, obj)
+            elif filled is None:
+                outcome = errored("empty mutate rule")
+            else:
+                outcome = apply_patch(lambda: filled(scope)[1](obj), obj)
             if outcome.status is RuleStatus.PASS:
                 obj = outcome.object
             return outcome
@@ -160,15 +157,9 @@ def _compile_begin(
     return begin
 
 
-def _patching(filled: _Filled | None) -> _Body:
-    if filled is None:
-        return lambda _scope, _obj: errored("empty mutate rule")
-    return lambda scope, obj: apply_patch(lambda: filled(scope)[1](obj), obj)
-
-
 def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | None:
     """Return what fills the variables of a loop's patch; None where it has no patch."""
-    patches: dict[str, Json] = {}
+    patches: dict[str, object] = {}
     if loop.patch_strategic_merge is not None:
         patches["patchStrategicMerge"] = loop.patch_strategic_merge.data
     if loop.patches_json6902 is not None:

@@ -12,7 +12,7 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, er
 from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
@@ -23,8 +23,6 @@ from kyvsim.policy.read import pattern_node
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Pattern
 
-# From the patch fields of a mutate block to a function on objects.
-
 Patcher: TypeAlias = Callable[[Json], Json]
 """Returns the patched object, or the very object it was given where nothing changes.
 
@@ -32,7 +30,7 @@ Raises `PatchError`.
 """
 
 
-def filled_patcher(block: Json, meter: Meter | None = None) -> Patcher:
+def filled_patcher(block: object, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a block whose variables were just filled.
 
     A loop fills them alike for one object after another, so the last patchers are kept by the JSON
@@ -61,19 +59,19 @@ def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     except PatchError as error:
         problem = error
 
-        def failing(_obj: Json) -> Json:
+        def failing(_obj: object) -> Json:
             raise problem
 
         return failing
 
-    def patched(obj: Json) -> Json:
+    def patched(obj: KubernetesObject) -> Json:
         changed = patch(obj)
         return obj if changed is obj else read_back(changed)
 
     return patched
 
 
-def _compile_condition(meter: Meter | None, pattern: Json) -> Callable[[Json], bool]:
+def _compile_condition(meter: Meter | None, pattern: object) -> Callable[[Json], bool]:
     if pattern.__class__ is str:
         return _compiled_text(pattern)
     check = compile_pattern(pattern_node(pattern, ()), meter=meter)
@@ -88,13 +86,13 @@ def _compiled_text(pattern: str) -> Callable[[Json], bool]:
     """
     matches = compile_scalar(pattern)
 
-    def check(value: Json) -> bool:
+    def check(value: object) -> bool:
         return all(map(matches, value)) if value.__class__ is list else bool(matches(value))
 
     return check
 
 
-def mutated(obj: Json) -> Outcome:
+def mutated(obj: KubernetesObject) -> Outcome:
     """Return the pass of a rule that left `obj`."""
     key = object_key(obj)
     place = f" in namespace {key.namespace}" if key.namespace else ""
@@ -110,7 +108,7 @@ def object_to_patch(evaluation: Evaluation) -> Json:
     return {} if evaluation.object is None else evaluation.object
 
 
-def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
+def apply_patch(patch: Callable[[], Json], obj: KubernetesObject) -> Outcome:
     """Return the outcome of patching `obj`: its new form, a skip if nothing changed, an error."""
     try:
         patched = patch()

@@ -6,7 +6,6 @@ evaluated fails the rule too: there is no error status here.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -19,7 +18,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, labels, object_key
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
@@ -34,8 +33,7 @@ from kyvsim.languages.cel_request import authorizer_of, namespace_object, reques
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, validation_of
 from kyvsim.model.ports import ClusterView, Meter
 from kyvsim.model.result import Phase
-from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.cel import CelValidation, ParamKind, ParamRef
+from kyvsim.policy.cel_policy import CelValidation, ParamKind, ParamRef
 from kyvsim.policy.rule import RuleNode
 
 # The parameter objects of a CEL rule.
@@ -50,14 +48,14 @@ class ParamsError(Exception):
 
 def _compile_params(
     param_kind: ParamKind, reference: ParamRef
-) -> Callable[[Evaluation], list[Json]]:
+) -> Callable[[Evaluation], list[KubernetesObject]]:
     """Return what finds the parameter objects for a request; that raises `ParamsError`."""
     _, api_version, kind = param_kind
     find = _compile_search(reference, api_version, kind)
     group, _ = split_api_version(api_version)
     builtin = kind_of_plural(group, plural(group, kind)) == kind
 
-    def checked(evaluation: Evaluation) -> list[Json]:
+    def checked(evaluation: Evaluation) -> list[KubernetesObject]:
         if api_version.count("/") > 1:
             raise ParamsError("can't parse the parameter resource group version")
         cluster = evaluation.scope.external.cluster
@@ -80,9 +78,10 @@ def _compile_params(
 
 def _compile_search(
     reference: ParamRef, api_version: str, kind: str
-) -> Callable[[ClusterView, str], list[Json]]:
+) -> Callable[[ClusterView, str], list[KubernetesObject]]:
     """Return what finds parameters in a namespace, "" for all; that raises `ParamsError`."""
     name, selector = reference.name, reference.selector
+    group, _ = split_api_version(api_version)
     selects, problem = None, ""
     if not name and selector is not None:
         try:
@@ -90,13 +89,12 @@ def _compile_search(
         except SelectorError as error:
             problem = str(error)
 
-    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+    def find(cluster: ClusterView, namespace: str) -> list[KubernetesObject]:
         if problem:
             raise ParamsError(problem)
         if name:
             found = cluster.get(api_version, kind, namespace, name)
             if found is None:
-                group, _ = split_api_version(api_version)
                 resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
                 raise ParamsError(f'{resource} "{name}" not found')
             return [found]
@@ -109,7 +107,6 @@ def _compile_search(
     return find
 
 
-_UNMET = skipped("cel preconditions not met")
 _AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
 
 
@@ -128,20 +125,48 @@ def _compile(context: RuleContext) -> CompiledBody:
     tree = context.rule.tree
     cel = _cel_of(tree)
     compiled, compiler = _compile_rule(tree, context.system.meter)
-    rule, reads = _with_coverage(compiled, context.trace), frozenset(compiler.reads)
+    reads, trace = frozenset(compiler.reads), context.trace
+    within = trace.at("validate", "cel", "expressions")
+    # Coverage counts what decides; tracing shows the values of variables, too.
+    of_variables = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
+    rule = NativeValidation(
+        {
+            name: one.covered(of_variables.at(index), decides=False)
+            for index, (name, one) in enumerate(compiled.variables.items())
+        },
+        tuple(
+            one.covered(trace.at("celPreconditions", index), decides=True)
+            for index, one in enumerate(compiled.conditions)
+        ),
+        tuple(
+            one._replace(test=one.test.covered(within.at(index), decides=True))
+            for index, one in enumerate(compiled.validations)
+        ),
+    )
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = None
     if cel.param_kind and cel.param_ref:
         find_params = _compile_params(cel.param_kind, cel.param_ref)
 
+    def outcome_with(evaluation: Evaluation, *params: object) -> Outcome | None:
+        """Return the outcome where the rule is skipped or refuses the object, else None."""
+        values = _values(rule, reads, evaluation, *params)
+        try:
+            if not all_hold(rule.conditions, for_conditions(values)):
+                return skipped("cel preconditions not met")
+            denial = rule.denial(values)
+        except EvaluationError as error:
+            return failed(str(error))
+        return None if denial is None else failed(denial)
+
     def evaluate(evaluation: Evaluation) -> Outcome:
         if find_params is None:
-            return _evaluate(rule, _values(rule, reads, evaluation)) or pass_outcome
+            return outcome_with(evaluation) or pass_outcome
         try:
             params = find_params(evaluation)
         except ParamsError as error:
             return errored("error in parameterized resource", error)
-        outcomes = (_evaluate(rule, _values(rule, reads, evaluation, one)) for one in params)
+        outcomes = (outcome_with(evaluation, one) for one in params)
         return next((outcome for outcome in outcomes if outcome), pass_outcome)
 
     return evaluate
@@ -170,29 +195,9 @@ def _cel_of(rule: RuleNode) -> CelValidation:
     return cel
 
 
-def _with_coverage(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
-    """Return the rule with preconditions and expressions that report outcomes for coverage."""
-    where = trace.at("validate", "cel", "expressions")
-    validations = tuple(
-        one._replace(test=one.test.covered(where.at(index), decides=True))
-        for index, one in enumerate(rule.validations)
-    )
-    conditions = tuple(
-        one.covered(trace.at("celPreconditions", index), decides=True)
-        for index, one in enumerate(rule.conditions)
-    )
-    # Coverage counts what decides; tracing shows the values of variables, too.
-    within = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
-    variables = {
-        name: one.covered(within.at(index), decides=False)
-        for index, (name, one) in enumerate(rule.variables.items())
-    }
-    return NativeValidation(variables, conditions, validations)
-
-
 def _values(
-    rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: Json
-) -> list[Any]:
+    rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: object
+) -> list[object]:
     """Return the values of the environment, in its order; None for what no expression reads."""
     request, external = evaluation.request, evaluation.scope.external
     return native_values(
@@ -206,44 +211,29 @@ def _values(
     )
 
 
-def _evaluate(rule: NativeValidation, values: list[Any]) -> Outcome | None:
-    """Return the outcome of a rule that is skipped or refuses the object, else None."""
-    try:
-        if not all_hold(rule.conditions, for_conditions(values)):
-            return _UNMET
-        denial = rule.denial(values)
-    except EvaluationError as error:
-        return failed(str(error))
-    return None if denial is None else failed(denial)
-
-
 def _problems(rule: RuleNode) -> Iterator[Problem]:
     """Yield what is missing in the frame of a CEL rule; its expressions are another matter."""
     cel = _cel_of(rule)
     if not all(one.expression for one in cel.expressions):
         yield cel.path, "cel.expressions.expression is required"
-    for problem in _parameter_problems(cel.param_kind, cel.param_ref):
-        yield cel.path, problem
+    kind, reference = cel.param_kind, cel.param_ref
+    required: list[tuple[str, object]] = []
+    if kind is not None:
+        required += [("paramKind.apiVersion", kind.api_version), ("paramKind.kind", kind.kind)]
+        required.append(("paramRef", reference is not None))
+    if reference is not None:
+        if bool(reference.name) == (reference.selector is not None):
+            text = "one of cel.paramRef.name or cel.paramRef.selector must be set"
+            required.append((text, ""))
+        action = reference.parameter_not_found_action
+        required += [("paramRef.parameterNotFoundAction", action), ("paramKind", kind is not None)]
+    for name, value in required:
+        if not value:
+            yield cel.path, name if " " in name else f"cel.{name} is required"
     for one in cel.audit_annotations:
         for name, value in (("key", one.name), ("valueExpression", one.expression)):
             if not value:
                 yield cel.path, f"cel.auditAnnotation.{name} is required"
-
-
-def _parameter_problems(kind: ParamKind | None, reference: ParamRef | None) -> Iterator[str]:
-    if kind is not None:
-        for name, value in (("apiVersion", kind.api_version), ("kind", kind.kind)):
-            if not value:
-                yield f"cel.paramKind.{name} is required"
-        if reference is None:
-            yield "cel.paramRef is required"
-    if reference is not None:
-        if bool(reference.name) == (reference.selector is not None):
-            yield "one of cel.paramRef.name or cel.paramRef.selector must be set"
-        if not reference.parameter_not_found_action:
-            yield "cel.paramRef.parameterNotFoundAction is required"
-        if kind is None:
-            yield "cel.paramKind is required"
 
 
 RULE_TYPE = RuleType(

@@ -89,7 +89,7 @@ def _compile_loop(
     element_scope = loop.element_scope
 
     def run(
-        evaluation: Evaluation, values: list[Json], unchecked: list[str]
+        evaluation: Evaluation, values: list[object], unchecked: list[str]
     ) -> tuple[Outcome | None, int]:
         checked = 0
         for element in elements_of(evaluation.scope, enumerate(values)):

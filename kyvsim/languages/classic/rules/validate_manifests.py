@@ -29,7 +29,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import sprint, to_json
-from kyvsim.kubernetes.objects import Json, annotations, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
@@ -54,11 +54,6 @@ class _UnfitError(Exception):
 # Source of the rules: upstream github.com/sigstore/k8s-manifest-sigstore
 # pkg/k8smanifest/verify.go, pkg/util
 
-_MOST_BYTES = 32 << 20
-"""What a message may grow to: more than an object can be, less than a bomb."""
-_GZIP = b"\x1f\x8b"
-_ENDINGS = (".yaml", ".yml", ".signed")
-
 
 def _read_message(given: Mapping[str, str], domain: str) -> tuple[bytes, list[str]]:
     """Return what signatures in annotations of a domain are made over, and these (base64)."""
@@ -81,55 +76,58 @@ def _read_message(given: Mapping[str, str], domain: str) -> tuple[bytes, list[st
 
 def _unpacked(data: bytes) -> bytes:
     """Return the unpacked data, or the data itself if it is not gzip."""
+    most = 32 << 20  # more than an object can be, less than a bomb
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            found = file.read(_MOST_BYTES + 1)
+            found = file.read(most + 1)
     except (OSError, EOFError, zlib.error):
         return data
-    if len(found) > _MOST_BYTES:
+    if len(found) > most:
         raise _ManifestError("the message is too large")
     return found
 
 
-def _manifests_for(content: bytes, obj: Json) -> list[Json]:
+def _manifests_for(content: bytes, obj: KubernetesObject) -> list[KubernetesObject]:
     """Return the manifests in a message that the object may have been made from.
 
     That is the one with its group, kind and name; without any, all of its kind.
     """
     key = object_key(obj)
-    of_kind = [one for one in _manifests(content) if object_key(one).kind == key.kind]
+    of_kind = [(object_key(one), one) for one in _manifests(content)]
+    of_kind = [(own, one) for own, one in of_kind if own.kind == key.kind]
     if not of_kind:
         raise _UnfitError("failed to find a YAML manifest in the gzipped message")
-    identity = (key.name, split_api_version(key.api_version)[0])
+    group = split_api_version(key.api_version)[0]
     named = [
-        one
-        for one in of_kind
-        if (object_key(one).name, split_api_version(object_key(one).api_version)[0]) == identity
+        (own, one)
+        for own, one in of_kind
+        if own.name == key.name and split_api_version(own.api_version)[0] == group
     ]
-    placed = [one for one in named if object_key(one).namespace == key.namespace]
+    placed = [(own, one) for own, one in named if own.namespace == key.namespace]
     best = placed if len(named) > 1 and placed else named
-    return best[:1] or of_kind
+    return [one for _, one in best[:1] or of_kind]
 
 
-def _manifests(content: bytes) -> list[Json]:
+def _manifests(content: bytes) -> list[KubernetesObject]:
     direct = list(_documents(content))
     if direct:
         return direct
-    found: list[Json] = []
+    found: list[KubernetesObject] = []
     try:
-        if not content.startswith(_GZIP):
+        if not content.startswith(b"\x1f\x8b"):
             raise tarfile.ReadError("neither YAML nor gzip")
         with tarfile.open(fileobj=io.BytesIO(_unpacked(content)), mode="r:") as archive:
             for member in sorted(archive.getmembers(), key=lambda member: member.name):
                 file = archive.extractfile(member) if member.isreg() else None
-                if file and member.name.endswith(_ENDINGS) and not member.name.startswith(".."):
+                endings = (".yaml", ".yml", ".signed")
+                if file and member.name.endswith(endings) and not member.name.startswith(".."):
                     found += _documents(file.read())
     except (tarfile.TarError, EOFError) as error:
         raise _ManifestError(f"failed to read YAMLs in the gzipped message: {error}") from error
     return found
 
 
-def _documents(content: bytes) -> Iterator[Json]:
+def _documents(content: bytes) -> Iterator[KubernetesObject]:
     """Yield the mappings of a YAML stream up to the first document that cannot be read."""
     try:
         for document in load_all(content, floats=True):
@@ -143,8 +141,6 @@ def _documents(content: bytes) -> Iterator[Json]:
 #
 # Source of the rules: upstream github.com/sigstore/k8s-manifest-sigstore pkg/cosign/verify.go
 
-_KEY_START = "-----BEGIN PUBLIC KEY-----"
-
 
 def _signature_problem(key: str, content: bytes, signature: str) -> str:
     """Return what is wrong with a base64 signature of `content`, or "".
@@ -157,7 +153,7 @@ def _signature_problem(key: str, content: bytes, signature: str) -> str:
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    if not key.startswith(_KEY_START):
+    if not key.startswith("-----BEGIN PUBLIC KEY-----"):
         raise _ManifestError(
             "kyvsim only verifies with public keys in PEM format, not with KMS, Secret or PGP keys"
         )
@@ -184,9 +180,6 @@ def _signature_problem(key: str, content: bytes, signature: str) -> str:
     return ""
 
 
-_DOMAIN = "cosign.sigstore.dev"
-
-
 class _Signed(NamedTuple):
     """An object and how to look at it."""
 
@@ -200,7 +193,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     spec = validation_of(context.rule.tree).manifests
     if spec is None:
         return lambda _: None
-    domain = spec.annotation_domain or _DOMAIN
+    domain = spec.annotation_domain or "cosign.sigstore.dev"
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         obj = evaluation.request.object
@@ -227,6 +220,11 @@ def _check_set(signed: _Signed, attestors: AttestorSet, path: str) -> str:
     good: list[str] = []
     bad: list[str] = []
     problems: list[str] = []
+
+    def counts(messages: list[str]) -> str:
+        texts = ",".join(messages)
+        return f"verifiedCount {len(good)}; requiredCount {required}; message {texts}"
+
     for index, one in enumerate(entries):
         place = f"{path}.entries[{index}]"
         try:
@@ -239,17 +237,10 @@ def _check_set(signed: _Signed, attestors: AttestorSet, path: str) -> str:
         except _UnfitError as error:
             bad.append(str(error))
         if len(good) >= required:
-            return _summary("succeeded", len(good), required, good)
+            return f"manifest verification succeeded; {counts(good)}"
     if problems:
         raise _ManifestError("; ".join(problems))
-    raise _UnfitError(_summary("failed", len(good), required, bad))
-
-
-def _summary(ending: str, verified: int, required: int, messages: Iterable[str]) -> str:
-    return (
-        f"manifest verification {ending}; verifiedCount {verified}; requiredCount {required}; "
-        f"message {','.join(messages)}"
-    )
+    raise _UnfitError(f"manifest verification failed; {counts(bad)}")
 
 
 def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
@@ -260,7 +251,14 @@ def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
                 f"annotations mismatch: {given.get(name, '')} does not match expected value "
                 f"{value} for key {name}"
             )
-    key = _public_key(signed, attestor, place)
+    stored = attestor.repository or signed.spec.repository
+    if stored or f"{signed.domain}/resourceBundleRef" in given:
+        raise _ManifestError(f"{place}: the signatures are in a registry, and kyvsim is offline")
+    if attestor.keys is None:
+        raise _ManifestError(
+            f"{place}: kyvsim only verifies manifests with public keys; certificates and keyless "
+            "signatures need a transparency log"
+        )
     try:
         content, signatures = _read_message(given, signed.domain)
         manifests = _manifests_for(content, signed.object)
@@ -272,7 +270,7 @@ def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
     obj = with_floats(signed.object)
     found = [_differences(manifest, obj, ignored) for manifest in manifests]
     changed = found[0] if all(found) else []
-    _check_signatures(key, content, signatures, place)
+    _check_signatures(attestor.keys.public_keys, content, signatures, place)
     if changed:
         items = [
             {"key": one.key, "values": {"after": one.after, "before": one.before}}
@@ -281,18 +279,6 @@ def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
         text = f"failed to verify signature. diff found; {to_json({'items': items})}"
         raise _UnfitError(f"{place}: {text}")
     return "singed by a valid signer: "
-
-
-def _public_key(signed: _Signed, attestor: Attestor, place: str) -> str:
-    stored = attestor.repository or signed.spec.repository
-    if stored or f"{signed.domain}/resourceBundleRef" in annotations(signed.object):
-        raise _ManifestError(f"{place}: the signatures are in a registry, and kyvsim is offline")
-    if attestor.keys is None:
-        raise _ManifestError(
-            f"{place}: kyvsim only verifies manifests with public keys; certificates and keyless "
-            "signatures need a transparency log"
-        )
-    return attestor.keys.public_keys
 
 
 def _check_signatures(key: str, content: bytes, signatures: list[str], place: str) -> None:
@@ -333,7 +319,7 @@ class _FieldDifference(NamedTuple):
 
 
 def _differences(
-    manifest: Json, obj: Json, ignored: Callable[[str], bool]
+    manifest: object, obj: KubernetesObject, ignored: Callable[[str], bool]
 ) -> list[_FieldDifference]:
     """Return what differs and counts, by key.
 
@@ -351,10 +337,19 @@ def _differences(
             typed.append(_FieldDifference(key, _typed(one.before), _typed(one.after)))
     kept = [one for one in found if not _moved(one, found) and "" not in _only_side(one)]
     shown = sorted([*kept, *typed], key=lambda one: one.key)
-    return [one for one in shown if not (_is_same_image(one) or ignored(one.key))]
+    return [
+        one
+        for one in shown
+        if not ignored(one.key)
+        and not (
+            one.key.endswith("image")
+            and one.before.__class__ is str
+            and one.after in {f"docker.io/{one.before}", f"{one.before}:latest"}
+        )
+    ]
 
 
-def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
+def _leaves(node: object, path: str) -> Iterator[tuple[str, Json]]:
     if node.__class__ is dict or node.__class__ is list:
         members = node.items() if node.__class__ is dict else enumerate(node)
         for name, member in members:
@@ -363,7 +358,7 @@ def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, node
 
 
-def _typed(value: Json) -> str:
+def _typed(value: object) -> str:
     kind = _GO_TYPES.get(value.__class__, "")
     return f"(type: {kind}) {value if kind == 'string' else f'%!s({kind}={sprint(value)})'}"
 
@@ -384,11 +379,6 @@ def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
     )
 
 
-def _is_same_image(one: _FieldDifference) -> bool:
-    forms = {f"docker.io/{one.before}", f"{one.before}:latest"}
-    return one.key.endswith("image") and one.before.__class__ is str and one.after in forms
-
-
 # Fields in which an object may differ from its manifest.
 #
 # Keys are dotted paths. One counts as ignored where a pattern, with `*` for anything and one more
@@ -396,8 +386,6 @@ def _is_same_image(one: _FieldDifference) -> bool:
 #
 # Source of the rules: upstream pkg/engine/resources/default-config.yaml of Kyverno, and
 # k8s-manifest-sigstore's own.
-
-_SIGNED = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
 
 
 @cache
@@ -407,12 +395,13 @@ def _defaults() -> Mapping[str, list[str]]:
 
 
 def _ignored_fields(
-    obj: Json, bindings: Iterable[IgnoredFields], domain: str
+    obj: KubernetesObject, bindings: Iterable[IgnoredFields], domain: str
 ) -> Callable[[str], bool]:
     """Return a predicate: whether a key of the object is ignored, by default or by the rule."""
     defaults = _defaults()
     fields = [*defaults["*"], *defaults.get(object_key(obj).kind, ())]
-    fields += [f"metadata.annotations.{domain}/{name}*" for name in _SIGNED]
+    signed = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
+    fields += [f"metadata.annotations.{domain}/{name}*" for name in signed]
     for binding in bindings:
         if not binding.objects or any(_names(one, obj) for one in binding.objects):
             fields += binding.fields
@@ -425,7 +414,7 @@ def _ignored_fields(
     return lambda key: any(test(key) for test in tests)
 
 
-def _names(reference: ManifestObject, obj: Json) -> bool:
+def _names(reference: ManifestObject, obj: KubernetesObject) -> bool:
     api_version, *identity = object_key(obj)
     texts = (*split_api_version(api_version), *identity)
     return all(

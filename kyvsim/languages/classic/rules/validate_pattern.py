@@ -43,7 +43,7 @@ _PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 
 
 def _compile_checker(
-    context: RuleContext, data: Json, build: Callable[[Json], _Built]
+    context: RuleContext, data: object, build: Callable[[object], _Built]
 ) -> Callable[[RuleScope], _Built]:
     """Return what gives the checker that `build` makes of a pattern whose variables are filled.
 
@@ -67,7 +67,7 @@ def _subject_of(evaluation: Evaluation) -> Json:
 def compile_pattern_body(context: RuleContext, pattern: Pattern) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
 
-    def build(data: Json) -> _PatternCheck:
+    def build(data: object) -> _PatternCheck:
         root = with_data(pattern, data).root
         return compile_pattern(root, context.trace, context.system.meter)
 
@@ -169,7 +169,7 @@ def _with_coverage(
 
 
 def _counted(check: _PatternCheck, seen: Seen) -> _PatternCheck:
-    def covered(subject: Json) -> PatternFailure | None:
+    def covered(subject: object) -> PatternFailure | None:
         failure = check(subject)
         if failure is None:
             seen(0)

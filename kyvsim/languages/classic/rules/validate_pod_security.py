@@ -20,20 +20,19 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security.controls import (
     ActiveCheck,
     CheckedPod,
     ForbiddenField,
-    PodContainer,
     Violation,
     active_checks,
     read_pod,
 )
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext, trace_step
@@ -45,10 +44,6 @@ from kyvsim.policy.tree import PodSecurity, PodSecurityExclusion
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
 _INDEX = re.compile(r"[0-9]+")
-_NO_CONTAINERS = MappingProxyType(
-    {"containers": [{"name": "fake"}], "initContainers": [], "ephemeralContainers": []}
-)
-_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 Violations = dict[str, Violation]
 
@@ -85,10 +80,12 @@ def without_excluded(
         if not concerned:
             continue
         if (has_image := exclusion.has_image) is None:
-            part = read_pod(pod.annotations, {**pod.spec, **_NO_CONTAINERS})
+            bare = {"containers": [{"name": "fake"}], "initContainers": []}
+            spec = {**pod.spec, **bare, "ephemeralContainers": []}
+            part = read_pod(pod.annotations, spec)
         else:
             meant = (one for one in pod.containers if has_image(one.data.get("image", "")))
-            part = CheckedPod(_NO_ANNOTATIONS, {}, tuple(meant))
+            part = CheckedPod({}, {}, tuple(meant))
         for one in concerned:
             excused = one.check(part)
             if excused is not None:
@@ -104,7 +101,7 @@ def _reduced(
 
     def identity(finding: ForbiddenField) -> tuple[str, str]:
         container = finding.container if exclusion.has_image is not None else None
-        return _without_indices(finding.field), container.name if container else ""
+        return _INDEX.sub("*", finding.field), container.name if container else ""
 
     for one in excused.findings:
         if _is_excluded(one, exclusion):
@@ -119,7 +116,7 @@ def _reduced(
 
 
 def _is_excluded(finding: ForbiddenField, exclusion: Exclusion) -> bool:
-    if exclusion.field and exclusion.field != _without_indices(finding.field):
+    if exclusion.field and exclusion.field != _INDEX.sub("*", finding.field):
         return False
     value = finding.value
     if isinstance(value, bool):
@@ -128,17 +125,10 @@ def _is_excluded(finding: ForbiddenField, exclusion: Exclusion) -> bool:
     return exclusion.has_value is None or all(map(exclusion.has_value, values))
 
 
-def _without_indices(field: str) -> str:
-    return _INDEX.sub("*", field)
-
-
 # The properties of violated controls in reports.
 #
 # Source of the rules: upstream pkg/utils/report/results.go (`addPodSecurityProperties`) and
 # pkg/engine/handlers/validation/validate_pss.go (`addImages`).
-
-_WITHOUT_IMAGES = frozenset({"hostPorts", "hostProbesAndHostLifecycle"})
-"""Checks whose details upstream does not look for containers in."""
 
 
 def _control_properties(
@@ -151,9 +141,16 @@ def _control_properties(
     controls = []
     for one in violated:
         images: list[str] = []
-        if one.id not in _WITHOUT_IMAGES:
-            containers = (finding.container for finding in found[one.id].findings)
-            images = list(dict.fromkeys(_image(it) for it in containers if it is not None))
+        # Upstream does not look for containers in the details of some checks.
+        if one.id not in {"hostPorts", "hostProbesAndHostLifecycle"}:
+            for container in (finding.container for finding in found[one.id].findings):
+                if container is None:
+                    continue
+                try:
+                    images.append(parse_image(container.data.get("image", "")).reference)
+                except ValueError:
+                    images.append(container.name)
+            images = list(dict.fromkeys(images))
         controls.append({"ID": one.id, "Name": one.control, "Images": images or None})
     level, version = standard
     return {
@@ -164,17 +161,7 @@ def _control_properties(
     }
 
 
-def _image(container: PodContainer) -> str:
-    try:
-        return parse_image(container.data.get("image", "")).reference
-    except ValueError:
-        return container.name
-
-
-# The results of controls, for `explain`.
-
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
-_EXCUSED = "excluded by the rule or an exception"
 
 
 def _trace_controls(
@@ -195,7 +182,7 @@ def _trace_controls(
         if (violation := found.get(one.id)) is not None:
             findings = (left.get(one.id) or violation).findings
             step = step._replace(
-                note=_EXCUSED if step.answer else violation.reason,
+                note="excluded by the rule or an exception" if step.answer else violation.reason,
                 steps=tuple(_finding_step(finding, kind) for finding in findings),
             )
         controls.append(step)
@@ -223,14 +210,10 @@ _METADATA: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"Pod": ("metadata",), "CronJob": ("spec", "jobTemplate", "metadata")}
 )
 """Where the Pod's annotations are looked for; upstream takes a CronJob's from its Job."""
-_TEMPLATE_METADATA = ("spec", "template", "metadata")
-
-_UNKNOWN_VERSION = errored("failed to parse pod security api version", 'must be "latest" or "v1.x"')
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    validate = context.rule.tree.validate
-    specification = validate and validate.pod_security
+    specification = validation_of(context.rule.tree).pod_security
     # upstream takes a body without fields for none at all
     if specification is None or not any(specification[1:]):
         return lambda _: None
@@ -259,7 +242,8 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
         except MisfitError as error:
             return errored("Error while getting new resource", error)
         if checks is None:
-            return _UNKNOWN_VERSION
+            problem = 'must be "latest" or "v1.x"'
+            return errored("failed to parse pod security api version", problem)
         found = {one.id: bad for one in checks if (bad := one.check(pod)) is not None}
         unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
@@ -279,20 +263,21 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
     return evaluate
 
 
-def _at(value: Json, path: tuple[str, ...]) -> Json:
-    for name in path:
-        value = value.get(name) if value.__class__ is dict else None
-    return value
-
-
-def _pod(obj: Json, kind: str) -> CheckedPod:
+def _pod(obj: KubernetesObject, kind: str) -> CheckedPod:
     """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
     path = POD_SPEC_PATHS.get(kind)
     if path is None:
         raise MisfitError("could not find correct resource type")
     read = read_object(obj, _ROOTS.get(kind, "v1.Deployment"))
-    metadata = _at(read, _METADATA.get(kind, _TEMPLATE_METADATA)) or {}
-    return read_pod(metadata.get("annotations", {}), _at(read, path) or {})
+
+    def at(steps: tuple[str, ...]) -> Json:
+        value = read
+        for name in steps:
+            value = value.get(name) if value.__class__ is dict else None
+        return value or {}
+
+    metadata = at(_METADATA.get(kind, ("spec", "template", "metadata")))
+    return read_pod(metadata.get("annotations", {}), at(path))
 
 
 def _violation_text(violation: Violation, kind: str) -> str:

@@ -22,7 +22,6 @@ pkg/engine/handlers/validation/validate_image.go, pkg/engine/internal/imageverif
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import (
@@ -37,7 +36,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, Template, compile_template
-from kyvsim.kubernetes.objects import Json, annotations, metadata
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata
 from kyvsim.languages.classic.images import (
     AttestationError,
     Conditions,
@@ -57,12 +56,11 @@ from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.tracing import TraceContext, trace_step, traced
+from kyvsim.model.tracing import trace_step, traced
 from kyvsim.model.values import ImageData
 from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.policy.documents import without_checks
 from kyvsim.policy.images import ImageVerification, read_image_verification
-from kyvsim.policy.rule import PolicyNode, RuleNode
+from kyvsim.policy.rule import PolicyNode, RuleNode, without_checks
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.
 #
@@ -70,14 +68,13 @@ from kyvsim.policy.rule import PolicyNode, RuleNode
 
 _PLAIN = "kyverno.io/verify-images"
 _SCOPED = "kyverno.io/verify-images-scoped"
-_GOOD = frozenset({"pass", "skip"})
 
 
 class _MetadataError(Exception):
     """An annotation that is not a record of verdicts."""
 
 
-def _verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
+def _verdict_of(obj: KubernetesObject, policy: Policy, rule: str, image: str) -> str:
     """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
 
     Raises `_MetadataError` if the record cannot be read.
@@ -86,10 +83,10 @@ def _verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
     if kept is None:
         return "fail"
     try:
-        found: Json = json.loads(kept)
+        found: object = json.loads(kept)
     except ValueError as error:
         raise _MetadataError(f"failed to parse scoped image metadata: {error}") from error
-    for step in ("policies", _policy_key(policy), rule, image):
+    for step in ("policies", f"{policy.namespace}/{policy.name}", rule, image):
         found = found.get(step) if found.__class__ is dict else None
     return found if found.__class__ is str else "fail"
 
@@ -104,23 +101,26 @@ def _known_before(
     if _at(request.old_object, pointer) != _at(request.object, pointer):
         return False
     try:
-        return _verdict_of(request.old_object, policy, rule, image["reference"]) in _GOOD
+        return _verdict_of(request.old_object, policy, rule, image["reference"]) in {"pass", "skip"}
     except _MetadataError:
         return False
 
 
-def _with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, str]) -> Json:
+def _with_verdicts(
+    obj: KubernetesObject, policy: Policy, rule: str, verdicts: Mapping[str, str]
+) -> Json:
     """Return the object with a rule's verdicts put into its record.
 
     Those of other policies stay, as the admission controller leaves them.
     """
     given = annotations(obj)
-    policies = dict(_mapping(_read_verdicts(given.get(_SCOPED)).get("policies")))
-    rules = dict(_mapping(policies.get(_policy_key(policy))))
+    plain, scoped = map(_read_record, (given.get(_PLAIN), given.get(_SCOPED)))
+    policies = dict(_mapping(scoped.get("policies")))
+    rules = dict(_mapping(policies.get(f"{policy.namespace}/{policy.name}")))
     rules[rule] = {**_mapping(rules.get(rule)), **verdicts}
-    policies[_policy_key(policy)] = rules
+    policies[f"{policy.namespace}/{policy.name}"] = rules
     records = {
-        _PLAIN: {**_read_verdicts(given.get(_PLAIN)), **verdicts},
+        _PLAIN: {**plain, **verdicts},
         _SCOPED: {"version": 1, "policies": policies},
     }
     kept = {
@@ -130,31 +130,24 @@ def _with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, 
     return {**obj, "metadata": {**metadata(obj), "annotations": {**given, **kept}}}
 
 
-def _policy_key(policy: Policy) -> str:
-    return f"{policy.namespace}/{policy.name}"
-
-
-def _read_verdicts(text: str | None) -> Mapping[str, Json]:
+def _read_record(text: str | None) -> Mapping[str, Json]:
     try:
         return _mapping(json.loads(text or "{}"))
     except ValueError:
         return {}
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _mapping(value: object) -> Mapping[str, Json]:
     return value if value.__class__ is dict else {}
 
 
-def _at(node: Json, pointer: str) -> Json:
+def _at(node: object, pointer: str) -> Json:
     for step in pointer.split("/")[1:]:
         if node.__class__ is list and step.isdecimal():
             node = node[int(step)] if int(step) < len(node) else None
         else:
             node = _mapping(node).get(step)
     return node
-
-
-# Image data of the values file; missing data is an error that names it.
 
 
 class _NotRecordedError(Exception):
@@ -169,7 +162,7 @@ def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData
     found = external.mocks.images.get(image)
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
         return found
-    example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
+    example: dict[str, object] = {"digest": "sha256:…", "signatures": [], "attestations": []}
     missing = {part: example[part] for part in parts}
     raise _NotRecordedError(
         "kyvsim is offline: add image metadata under `images:` in the values file, for example "
@@ -220,10 +213,6 @@ def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
         path=tuple(int(step) if step.isdecimal() else step for step in steps),
         rooted=True,
     )
-
-
-_IMAGE_FIELDS = ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest")
-_VERDICTS = MappingProxyType({RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"})
 
 
 class _Compiled(NamedTuple):
@@ -283,7 +272,13 @@ def _verify_all(
 ) -> Outcome | None:
     policy, rule = compiled.context.policy, compiled.context.rule.name
     trace = compiled.context.trace.at("verifyImages")
-    verify = traced(trace, _verify, Step(StepKind.IMAGE), _traced_image)
+
+    def shown(step: Step, outcome: Outcome, check: _ImageCheck, _: _Compiled) -> Step:
+        return step._replace(**_image_step(check.image, outcome)._asdict())
+
+    verify = traced(trace, _verify, Step(StepKind.IMAGE), shown)
+    image_fields = ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest")
+    words = {RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"}
     outcomes: list[Outcome] = []
     verdicts: dict[str, str] = {}
     digests: dict[str, str] = {}
@@ -294,7 +289,7 @@ def _verify_all(
             if _known_before(evaluation.request, policy, rule, image):
                 verdicts[name] = "pass"
                 continue
-            fields = {field: image.get(field, "") for field in _IMAGE_FIELDS}
+            fields = {field: image.get(field, "") for field in image_fields}
             check = _ImageCheck(entry, conditions, image, evaluation.scope.layer({"image": fields}))
             verdict = verify(check, compiled) if attested else None
             digest, verdict, problem = _digest(check, verdict)
@@ -303,7 +298,7 @@ def _verify_all(
                 digests[image["jsonPointer"]] = f"{name}@{digest}"
                 name = f"{image['registry']}/{image['path']}@{digest}"
             if verdict is not None and attested:
-                verdicts[name] = _VERDICTS.get(verdict.status, "fail")
+                verdicts[name] = words.get(verdict.status, "fail")
     if not outcomes:
         return None
     operations = [
@@ -315,10 +310,6 @@ def _verify_all(
     first, *others = outcomes
     changed = obj if digests or verdicts else None
     return first._replace(object=changed, further=tuple(others))
-
-
-def _traced_image(step: Step, outcome: Outcome, check: _ImageCheck, _: _Compiled) -> Step:
-    return step._replace(**_image_step(check.image, outcome)._asdict())
 
 
 def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
@@ -413,38 +404,34 @@ def _check_all(
     evaluation: Evaluation,
 ) -> Outcome:
     verdicts: list[tuple[str, str]] = []
-    named = (
-        (entry, image)
-        for entry in entries
-        for image in images
-        if image_fits(image["reference"], entry.image_references)
-    )
-    for entry, image in named:
+    policy, rule = context.policy, context.rule.name
+
+    def traced_failure(image: Image, message: str) -> Outcome:
+        """Return a failure that is due to one image, and trace it."""
+        outcome = failed(message)
+        if context.trace.tracer is not None:
+            trace_step(context.trace.at("verifyImages"), _image_step(image, outcome))
+        return outcome
+
+    for entry, image in ((entry, image) for entry in entries for image in images):
         name = image["reference"]
+        if not image_fits(name, entry.image_references):
+            continue
         # The schema fills in true for both fields.
         if entry.verify_digest is True and not image.get("digest"):
-            return _traced_failure(context.trace, image, failed(f"missing digest for {name}"))
+            return traced_failure(image, f"missing digest for {name}")
         if entry.required is not True:
             continue
         try:
-            verdict = _verdict_of(evaluation.object, context.policy, context.rule.name, name)
+            verdict = _verdict_of(evaluation.object, policy, rule, name)
         except _MetadataError as error:
             return failed(str(error))
-        if verdict == "fail" and _known_before(
-            evaluation.request, context.policy, context.rule.name, image
-        ):
+        if verdict == "fail" and _known_before(evaluation.request, policy, rule, image):
             verdict = "pass"
         if verdict == "fail":
-            return _traced_failure(context.trace, image, failed(f"unverified image {name}"))
+            return traced_failure(image, f"unverified image {name}")
         verdicts.append((verdict, name))
     return _summary(verdicts)
-
-
-def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
-    """Return a failure that is due to one image, and trace it."""
-    if trace.tracer is not None:
-        trace_step(trace.at("verifyImages"), _image_step(image, outcome))
-    return outcome
 
 
 def _summary(verdicts: list[tuple[str, str]]) -> Outcome:

@@ -6,10 +6,9 @@ others are reported too. upstream: pkg/validation/policy/validate.go, Validate
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.validation import (
-    conditions,
-    context,
     match_blocks,
     rule_bodies,
+    rule_parts,
     rule_types,
     variables,
 )
@@ -28,10 +27,10 @@ MODE_CHECKS: tuple[PolicyCheck, ...] = (settings.check_overrides, settings.check
 BODY_CHECKS: tuple[RuleCheck, ...] = (
     rule_bodies.check_json_patch,
     match_blocks.check_match_presence,
-    conditions.check_conditions,
+    rule_parts.check_conditions,
     variables.check_elements,
-    context.check_context,
-    context.check_image_extractors,
+    rule_parts.check_context,
+    rule_parts.check_image_extractors,
     match_blocks.check_kinds_present,
     rule_bodies.check_mutate,
     rule_bodies.check_validate,

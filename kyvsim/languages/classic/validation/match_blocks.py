@@ -8,16 +8,16 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, patch_paths
-from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
+from kyvsim.languages.classic.validation.rule_parts import (
+    PLAIN_VARIABLE,
+    RuleUnderCheck,
+    patch_paths,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter
 
-# Match and exclude blocks: selectors, names, subjects and roles are well formed.
-#
 # upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
-
 
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 
@@ -112,8 +112,6 @@ def _selector_problem(selector: Mapping[str, Json]) -> str:
     return selector_problem({**selector, "matchLabels": dict(sorted(labels.items()))})
 
 
-# A match block selects something, in one form only.
-#
 # upstream: pkg/validation/policy/validate.go, validateResources
 
 
@@ -130,8 +128,6 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error(subject.rule.tree.match.path, "KV142", text)
 
 
-# The exclude block does not take away all that the match block selects.
-#
 # upstream: api/kyverno/v1/rule_types.go, ValidateMatchExcludeConflict
 
 
@@ -184,7 +180,7 @@ def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
     )
 
 
-def _contains_all(removed: Sequence[Json] | None, selected: Sequence[Json] | None) -> bool:
+def _contains_all(removed: Sequence[object] | None, selected: Sequence[object] | None) -> bool:
     """Return whether a criterion of the exclude block lets nothing of the match block go."""
     if not removed:
         return True
@@ -203,10 +199,7 @@ def _selects_all(selected: Mapping[str, Json] | None, removed: Mapping[str, Json
     return bool(own) and all(labels.get(name) == value for name, value in own.items())
 
 
-# Kinds in match and exclude blocks: when `*` is allowed, and that there are any.
-#
 # Source of the rules: upstream pkg/validation/policy/validate.go
-
 
 _ONLY_METADATA = (
     "policy can only deal with the metadata field of the resource if the rule does not match any"

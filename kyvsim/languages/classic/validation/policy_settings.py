@@ -86,10 +86,7 @@ def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
     webhook = policy.tree.webhook
     for value, path in (
         (policy.tree.webhook_timeout_seconds, ("spec", "webhookTimeoutSeconds")),
-        (
-            webhook and webhook.timeout_seconds,
-            ("spec", "webhookConfiguration", "timeoutSeconds"),
-        ),
+        (webhook and webhook.timeout_seconds, ("spec", "webhookConfiguration", "timeoutSeconds")),
     ):
         if value is not None and not 1 <= value <= 30:
             text = (
@@ -114,8 +111,6 @@ def check_modes(policy: Policy) -> Iterator[Diagnostic]:
             return
 
 
-# Failure actions by namespace do not contradict each other.
-#
 # upstream: pkg/validation/policy/validate.go, validateNamespaces
 
 

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.rule_type import Problem, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rule_type import Problem, RuleType, rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
+    PLAIN_VARIABLE,
     RuleUnderCheck,
     marked_texts,
+    mask_variables,
     patch_paths,
     validation_error,
 )
-from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
@@ -26,12 +26,9 @@ from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 if TYPE_CHECKING:
-    from kyvsim.policy.mutation import JsonPatch
+    from kyvsim.policy.rule import JsonPatch
 
-# Mutate and validate rules have one body of each kind they may have.
-#
 # upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
-
 
 _ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
 _ONE_WITH_LOOPS = "only one of `foreach`, `patchStrategicMerge`, or `patchesJson6902` is allowed"
@@ -121,8 +118,6 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
             yield validation_error(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
 
 
-# Every rule has a name of its own and does exactly one thing.
-#
 # upstream: api/kyverno/v1/rule_types.go, spec_types.go
 
 
@@ -158,8 +153,6 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error((*tree.path, "imageExtractors"), "KV121", text)
 
 
-# Anchors in patterns are of a supported kind, and existence anchors hold a list.
-#
 # upstream: pkg/policy/common/validate_pattern.go, pkg/policy/validate/validate.go
 
 
@@ -210,10 +203,7 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
     return ""
 
 
-# JSON patches: operations that exist, paths that begin at the root, values where needed.
-#
 # upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
-
 
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 _WITH_VALUE = ("add", "replace", "test")
@@ -235,7 +225,7 @@ def _json_patch(rule: RuleNode) -> "JsonPatch | None":
 def _patch_problem(patch: str) -> str | None:
     """Return why a patch cannot be applied; for a path without slash that is the path."""
     try:
-        operations: Json = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
+        operations: object = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
     except YamlError as error:
         return error.go_text
     if operations is None:
@@ -246,7 +236,7 @@ def _patch_problem(patch: str) -> str | None:
     return next((problem for problem in problems if problem is not None), None)
 
 
-def _operation_problem(operation: Json) -> str | None:
+def _operation_problem(operation: object) -> str | None:
     if operation.__class__ is not dict:
         return "an operation must be a mapping"
     shown = f"invalid operation {to_json(operation)}: "
@@ -262,10 +252,7 @@ def _operation_problem(operation: Json) -> str | None:
     return None if path.startswith("/") else path
 
 
-# Parts of a rule that may hold no variables at all.
-#
 # upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
-
 
 _INVALID = "policy contains invalid variables: "
 
@@ -289,10 +276,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield subject.error(image.path, "KV111", _INVALID + text)
 
 
-# Labels and annotations in patterns and patches are text.
-#
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
-
 
 _TEXT_ONLY = (
     "labels and annotations supports only string values, "
@@ -317,8 +301,6 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                         yield subject.error(entry.path, "KV141", _TEXT_ONLY)
 
 
-# A namespaced policy mutates existing resources of its own namespace only.
-#
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace
 
 

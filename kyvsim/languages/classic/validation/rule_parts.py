@@ -1,11 +1,33 @@
-"""What checks share: how a refusal is made, and ways through rules and their texts."""
+"""What checks of rules share, and the checks of their conditions and context entries.
 
+upstream: pkg/validation/policy/validate.go
+"""
+
+import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.engine.conditions import operators
+from kyvsim.jmespath.errors import QuerySyntaxError
+from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.rule import ForEachMutation, ForEachValidation, RuleNode
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    Condition,
+    Conditions,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -60,12 +82,12 @@ def each_rule(*checks: RuleCheck) -> PolicyCheck:
     return check
 
 
-def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def marked_texts(data: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every key and text value with a variable or a reference in it.
 
     A key has its mapping's path. Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json]] = [(path, data)] if contains_text(data, *_MARKS) else []
+    pending: list[tuple[Path, object]] = [(path, data)] if contains_text(data, *_MARKS) else []
     while pending:
         place, value = pending.pop()
         if value.__class__ is str and _is_marked(value):
@@ -77,7 +99,7 @@ def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
             pending += _children(place, enumerate(value))
 
 
-def _children(place: Path, items: Iterable[tuple[str | int, Json]]) -> list[tuple[Path, Json]]:
+def _children(place: Path, items: Iterable[tuple[str | int, object]]) -> list[tuple[Path, Json]]:
     """Return the items that are or may hold marked texts, the last one first."""
     asked = len(place) < _ASKED_LEVELS
     found = [
@@ -94,7 +116,7 @@ def _is_marked(text: str) -> bool:
     return "{{" in text or "$(" in text
 
 
-def is_open(data: Json) -> bool:
+def is_open(data: object) -> bool:
     """Return whether there are variables or references in data."""
     return contains_text(data, *_MARKS)
 
@@ -102,7 +124,7 @@ def is_open(data: Json) -> bool:
 def patch_paths(patch: str) -> list[str]:
     """Return the path of each operation of a JSON patch, "" without one; a broken one has none."""
     try:
-        operations: Json = load_one(patch)
+        operations: object = load_one(patch)
     except YamlError:
         return []
     found = [
@@ -110,3 +132,251 @@ def patch_paths(patch: str) -> list[str]:
         for operation in (operations if operations.__class__ is list else ())
     ]
     return [path if path.__class__ is str else "" for path in found]
+
+
+PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+"""A variable without braces inside, escaped or not."""
+
+
+def mask_variables(text: str, replacement: str) -> str:
+    """Return `text` with every variable replaced."""
+    return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
+
+
+@lru_cache(maxsize=1024)
+def syntax_problem(expression: str) -> str:
+    """Return why an expression cannot be parsed, or ""."""
+    try:
+        parse(expression)
+    except QuerySyntaxError as error:
+        return error.message
+    return ""
+
+
+# Source of the rules: upstream pkg/validation/policy/validate.go
+
+_REQUESTS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"
+
+
+def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every condition of a rule has key, value and operator, and the operator is known."""
+    rule = subject.rule.tree
+    found = [
+        (f"{name}{text}", path)
+        for name, block in _blocks(rule)
+        for text, path in _problems(block, _condition_problem)
+    ]
+    for section, loop in _loops(rule):
+        denied = loop.deny and loop.deny.conditions if isinstance(loop, ForEachValidation) else None
+        for name, block in (("conditions", loop.preconditions), ("deny.conditions", denied)):
+            for text, _ in _problems(block, _operator_problem):
+                found.append((f"{section}.foreach.{name}{text}", loop.path))
+    for index, target in enumerate((rule.mutate and rule.mutate.targets) or ()):
+        block = target.preconditions
+        if block and block.problem:
+            found.append((f"mutate.targets[{index}].preconditions: {block.problem}", block.path))
+    for text, path in found:
+        message = f"path: {subject.text_path}.{text}"
+        yield subject.error(path, "KV133", message)
+
+
+def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:
+    """Yield upstream's name for the place of a block, and the block."""
+    yield "validate.preconditions", rule.preconditions
+    if rule.validate and rule.validate.deny:
+        yield "validate.deny.conditions", rule.validate.deny.conditions
+    for image in rule.verify_images or ():
+        if image.validate and image.validate.deny:
+            yield "imageVerify.validate.deny.conditions", image.validate.deny.conditions
+        for attestation in image.attestations:
+            for group in attestation.conditions.groups if attestation.conditions else ():
+                if not group.is_bare:
+                    block = Conditions(group.path, (group,))
+                    yield "verifyImages.attestations.conditions", block
+
+
+def _loops(rule: RuleNode) -> Iterator[tuple[str, ForEachValidation | ForEachMutation]]:
+    """Yield the loops of a rule, nested ones too, with the section that they are in."""
+    for name, section in (("validate", rule.validate), ("mutate", rule.mutate)):
+        yield from ((name, loop) for loop in _nested((section and section.foreach) or ()))
+
+
+def _nested(
+    loops: Iterable[ForEachValidation | ForEachMutation],
+) -> Iterator[ForEachValidation | ForEachMutation]:
+    """Yield loops, each before those within it."""
+    for loop in loops:
+        yield loop
+        yield from _nested(loop.foreach or ())
+
+
+def _problems(
+    block: Conditions | None, problem_of: Callable[[Condition], tuple[str, str]]
+) -> Iterator[tuple[str, Path]]:
+    """Yield where below the block something is wrong and what, and its path."""
+    if block is None:
+        return
+    if block.problem:
+        yield f": {block.problem}", block.path
+        return
+    for condition in _listed(block):
+        where, reason = problem_of(condition)
+        if reason:
+            *names, index = condition.path[len(block.path) :]
+            place = "".join(f".{name}" for name in names)
+            yield f"{place}[{index}].{where}: {reason}", condition.path
+
+
+def _listed(block: Conditions) -> Iterable[Condition]:
+    """Return conditions as upstream checks them: a group in a list is one that lacks everything."""
+    if not block.is_list:
+        return block.conditions
+    return (
+        group.conditions[0] if group.is_bare else Condition(group.path, None, "", None, "")
+        for group in block.groups
+    )
+
+
+def _condition_problem(condition: Condition) -> tuple[str, str]:
+    """Return upstream's path below a condition and what is wrong with it; "" twice if nothing."""
+    key, value = condition.key, condition.value
+    if key is None or value is None or not condition.operator:
+        return "", _MISSING
+    found = ("", "")
+    if key.__class__ is str and key.replace(" ", "") == "{{request.operation}}":
+        found = _request_problem(value)
+    return found if found[1] else _operator_problem(condition)
+
+
+def _operator_problem(condition: Condition) -> tuple[str, str]:
+    if condition.operator in operators:
+        return "", ""
+    listed = " ".join(map(quote, operators))
+    return "", f"entered value of `operator` is invalid. valid values: [{listed}]"
+
+
+def _request_problem(value: object) -> tuple[str, str]:
+    """Return where and why a value is not an operation of a request."""
+    entries: list[tuple[str, object]] = []
+    if value.__class__ is list:
+        entries = [(f"value[{index}]", entry) for index, entry in enumerate(value)]
+    elif value.__class__ is not str:
+        text = (
+            "'value' field is expected to be either in the form of a string or list, to compare it"
+            " with the operation"
+        )
+        return "value", text
+    elif not (value.startswith("{{") and value.endswith("}}")):
+        entries = [(f"value: {value}", value)]
+    for where, entry in entries:
+        if entry.__class__ is not str:
+            return where, f"'{where}' is expected to be a string"
+        if entry not in _REQUESTS:
+            return where, (
+                f"unknown value '{entry}' found under the 'value' field. Only the following values"
+                " are allowed: [CREATE, UPDATE, DELETE, CONNECT]"
+            )
+    return "", ""
+
+
+# upstream: pkg/validation/policy/validate.go, validateRuleContext
+
+_RESERVED = (
+    "images",
+    "request",
+    "serviceAccountName",
+    "serviceAccountNamespace",
+    "element",
+    "elementIndex",
+)
+_MASK = "kyvernojmespathvariable"
+
+
+def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every context entry of a rule can be loaded; entries of loops are not looked at."""
+    entries = subject.rule.tree.context
+    validate = subject.rule.tree.validate
+    if entries and validate and validate.cel and any(validate.cel[1:]):
+        text = "context variables are not supported for CEL expressions in validate rules"
+        place = (*subject.rule.path, "context")
+        yield subject.error(place, "KV135", f"path: {subject.text_path}: {text}")
+        return
+    for entry in entries:
+        reason = _name_problem(entry.name) or _source_problem(entry)
+        if reason:
+            text = f"path: {subject.text_path}: {reason}"
+            yield subject.error(entry.path, "KV135", text)
+
+
+def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Extracted images are changed in place only where they are not computed."""
+    tree = subject.rule.tree
+    extractors = (one for group in tree.image_extractors or () for one in group.extractors)
+    is_computed = any(one.jmes_path for one in extractors)
+    if is_computed and any(image.mutate_digest for image in tree.verify_images or ()):
+        text = (
+            "jmespath may not be used in an image extractor when mutating digests with verify"
+            " images"
+        )
+        place = (*tree.path, "imageExtractors")
+        yield subject.error(place, "KV136", f"path: {subject.text_path}: {text}")
+
+
+def _name_problem(name: str) -> str:
+    if not name:
+        return "a name is required for context entries"
+    taken = (one for one in _RESERVED if name == one or name.startswith(f"{one}."))
+    start = f"entry name {name} is invalid as it conflicts with a pre-defined variable"
+    return next((f"{start} {one}" for one in taken), "")
+
+
+def _source_problem(entry: ContextEntry) -> str:
+    match entry:
+        case VariableEntry():
+            return _variable_problem(entry)
+        case ConfigMapEntry():
+            if not entry.config_map_name:
+                return "a name is required for configMap context entry"
+            if not entry.config_map_namespace:
+                return "a namespace is required for configMap context entry"
+            return ""
+        case ApiCallEntry() if entry.url_path and entry.service is not None:
+            return "a URLPath cannot be used for service API calls"
+        case GlobalReferenceEntry() if not entry.reference:
+            return "a name is required for globalReference context entry"
+        case ImageRegistryEntry():
+            return _image_problem(entry.reference) or _query_problem(entry.jmes_path)
+    return _query_problem(entry.jmes_path)
+
+
+def _image_problem(reference: str) -> str:
+    """Return why an image reference is invalid; one with variables is not checked."""
+    if not reference:
+        return "a ref is required for imageRegistry context entry"
+    if _MASK in mask_variables(reference, _MASK):
+        return ""
+    try:
+        parse_image(reference)
+    except ValueError as error:
+        return f"bad image: {reference}: {str(error).rpartition(': ')[2]}"
+    return ""
+
+
+def _variable_problem(entry: VariableEntry) -> str:
+    problem = _query_problem(entry.jmes_path)
+    if problem:
+        return problem
+    if entry.value is None and not entry.jmes_path:
+        return "a variable must define a value or a jmesPath expression"
+    if entry.default is not None and not entry.jmes_path:
+        return "a variable must define a default value only when a jmesPath expression is defined"
+    return ""
+
+
+def _query_problem(query: str) -> str:
+    """Return why an expression cannot be parsed; one with variables in it is not looked at."""
+    if not query or _MASK in mask_variables(query, _MASK):
+        return ""
+    syntax = syntax_problem(query)
+    return f"failed to parse JMESPath {query}: {syntax}" if syntax else ""

@@ -13,13 +13,10 @@ from kyvsim.policy.read import pattern_node
 from kyvsim.policy.tree import PodSecurityExclusion
 
 if TYPE_CHECKING:
-    from kyvsim.policy.generation import CloneList, Generate, GenerateTarget
     from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
+    from kyvsim.policy.rule import CloneList, Generate, GenerateTarget
 
-# A generate rule has a source and a complete target.
-#
 # upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
-
 
 IsClusterWide: TypeAlias = Callable[[str], bool | None]
 """Returns whether a kind, as apiVersion/kind or kind, is cluster-scoped; None if unknown."""
@@ -186,10 +183,7 @@ def _source_problems(
         )
 
 
-# verifyImages rules name images, and attestors that can attest.
-#
 # Source of the rules: upstream api/kyverno/v1/image_verification_types.go
-
 
 _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 
@@ -262,10 +256,7 @@ def _attestor_problems(entry: "Attestor", place: str) -> Iterator[str]:
         yield from _set_problems(entry.attestor, f"{place}.attestor")
 
 
-# Exclusions of a podSecurity rule name controls of its level, and images where they need them.
-#
 # upstream: api/kyverno/v1/{rule,common}_types.go, pkg/pss/utils/mapping.go
-
 
 _RESTRICTED = (
     "Volume Types",

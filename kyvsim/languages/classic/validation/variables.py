@@ -11,7 +11,6 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kyvsim.engine.match.criteria import criteria_of
-from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
@@ -21,6 +20,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
     rules_under_check,
+    syntax_problem,
     validation_error,
 )
 from kyvsim.model.diagnostic import Diagnostic
@@ -31,24 +31,11 @@ from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import ConfigMapEntry, ContextEntry
 from kyvsim.policy.visit import Text, TextKind
 
-# Finding `{{ }}` variables and JMESPath expressions in texts.
-#
-# Source of the rules: upstream pkg/engine/variables/regex
-
-
-PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
-"""A variable without braces inside, escaped or not."""
-
 
 def expression_of(variable: str) -> str:
     """Return the expression in a variable, without braces and without the sign `-`."""
     text = variable.replace("{{", "").replace("}}", "").strip()
     return text[1:].strip() if text.startswith("-") else text
-
-
-def mask_variables(text: str, replacement: str) -> str:
-    """Return `text` with every variable replaced."""
-    return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
 
 
 def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
@@ -64,10 +51,7 @@ def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
                 yield problem, path
 
 
-# Every `$( )` reference in a rule leads to a text of the same rule.
-#
 # upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
-
 
 _COMPARISONS = (">=", "<=", ">", "<", "!")
 
@@ -77,7 +61,7 @@ def pointer(path: Path) -> str:
     return "".join("/" + str(step).replace("/", "\\/") for step in path)
 
 
-def _reference_problem(data: Json, reference: str, path: Path) -> str:
+def _reference_problem(data: object, reference: str, path: Path) -> str:
     """Return why a reference in the text at `path` leads nowhere in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
@@ -106,10 +90,10 @@ def _reference_problem(data: Json, reference: str, path: Path) -> str:
     return ""
 
 
-def _value_at(data: Json, target: str) -> Json:
+def _value_at(data: object, target: str) -> Json:
     """Return the leaf at a path without anchors, some key of a mapping there, or None."""
-    values: list[tuple[Json, list[str]]] = [(data, [])]
-    found: Json = None
+    values: list[tuple[object, list[str]]] = [(data, [])]
+    found: object = None
     while values:
         value, steps = values.pop()
         if value.__class__ is dict:
@@ -129,11 +113,8 @@ def _bare(key: str) -> str:
     return (anchor.key if anchor else key).replace("/", "\\/")
 
 
-# Variables name something that will exist: the request, a function's result, a context entry.
-#
 # upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
 # pkg/engine/context/mock_context.go
-
 
 _INVALID = "policy contains invalid variables: "
 _CALL = r"([a-z_0-9]+\()[^{}]"
@@ -176,7 +157,7 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield subject.error(place, "KV112", _INVALID + message)
 
 
-def _note_on_cut(data: Json, path: Path) -> str:
+def _note_on_cut(data: object, path: Path) -> str:
     """Return what helps where a variable follows a character beyond ASCII, or ""."""
     texts = (text for place, text in marked_texts(data) if place == path)
     return next(filter(None, map(note_on_cut, texts)), "")
@@ -218,13 +199,13 @@ _OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
 """upstream: pkg/validation/cleanuppolicy/validate.go"""
 
 
-def invalid_cleanup_variables(conditions: Json) -> Iterator[tuple[str, Path, str]]:
+def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, str]]:
     """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note."""
     for message, path in _problems(conditions, _OF_CLEANUP):
         yield message, path, _note_on_cut(conditions, path)
 
 
-def unreadable_variables(data: Json) -> Iterator[tuple[str, Path, str]]:
+def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
     """Yield why a variable in data is not JMESPath, where its text is, and what helps there."""
     for path, text in marked_texts(data):
         problem = _unreadable(text) if "{{" in text else ""
@@ -252,7 +233,7 @@ _TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
 
 def _without_attestation_conditions(rule: RuleNode) -> Json:
     """Return what is written in a rule, without what is only known from attestations."""
-    data: Json = rule.data
+    data: object = rule.data
     for image in rule.verify_images or ():
         for one in image.attestations:
             if one.conditions is not None:
@@ -269,7 +250,7 @@ def _names(entries: Iterable[ContextEntry]) -> tuple[str, ...]:
     )
 
 
-def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
+def _problems(data: object, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
     found = tuple(marked_texts(data))
     for path, text in found:
         for reference in REFERENCE.finditer(text) if "$(" in text else ():
@@ -322,18 +303,6 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     return f'variable {bare} must match regex "{allowed.form}" or patterns [{listed}]'
 
 
-@lru_cache(maxsize=1024)
-def syntax_problem(expression: str) -> str:
-    """Return why an expression cannot be parsed, or ""."""
-    try:
-        parse(expression)
-    except QuerySyntaxError as error:
-        return error.message
-    return ""
-
-
-# Variables of loops are used inside of loops only.
-#
 # upstream: pkg/engine/variables/vars.go, validateElementInForEach
 
 
@@ -353,10 +322,7 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 yield subject.error((*subject.rule.path, *path), "KV134", message)
 
 
-# In background mode rules may not read who sends a request.
-#
 # Source of the rules: upstream pkg/validation/policy/background.go
-
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BACKGROUND = (
@@ -417,10 +383,7 @@ def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
                 yield path, found[2]
 
 
-# Rules that run when their policy changes know no request.
-#
 # upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
-
 
 _ON_UPDATE = (
     "only select variables are allowed in on policy update. Set"

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.engine.compile.compiled import errored, failed, passed
-from kyvsim.languages.classic.rules import SECTIONS, rule_types, rule_types_of
+from kyvsim.languages.classic.rule_type import SECTIONS, rule_types, rule_types_of
 from kyvsim.load.recognise import RULE_BODIES
 from kyvsim.policy.autogen import NOT_DERIVED, REWRITES, TEMPLATE, rewrite_references
 from kyvsim.policy.rule import read_rule

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.languages.native.compile import chosen_parameters
-from kyvsim.policy.cel import read_param_ref
+from kyvsim.policy.cel_policy import read_param_ref
 
 
 def config(name, namespace, **labels):
