@@ -67,7 +67,7 @@ from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.log_commands import YAML
+from kyvsim.report.formats import YAML
 from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import Show, counted, safe_line
 

@@ -26,7 +26,7 @@ from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_op
 from kyvsim.cli.streams import print_stderr, write_out
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
-from kyvsim.report.log_commands import JSON, log_safe
+from kyvsim.report.formats import JSON, log_safe
 from kyvsim.report.style import safe_text
 
 

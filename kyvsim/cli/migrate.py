@@ -54,7 +54,7 @@ from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
-from kyvsim.report.log_commands import YAML
+from kyvsim.report.formats import YAML
 from kyvsim.report.migrate import migration_ending
 from kyvsim.report.style import safe_line
 

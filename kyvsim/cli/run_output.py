@@ -15,7 +15,7 @@ from kyvsim.cli.streams import print_stderr, shown_width, shows_colours, write_o
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.log_commands import TEXT
+from kyvsim.report.formats import TEXT
 from kyvsim.report.run import DocumentSet, ExitTerms, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, Show, safe_text
 

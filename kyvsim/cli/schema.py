@@ -11,7 +11,7 @@ from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
 from kyvsim.cli.parameters import argument, offering
 from kyvsim.cli.streams import write_out
-from kyvsim.report.log_commands import JSON
+from kyvsim.report.formats import JSON
 
 _HELP = """Print the JSON Schema of a resource kind.
 

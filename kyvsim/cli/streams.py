@@ -13,7 +13,7 @@ from typing import IO, TypeVar
 import click
 
 from kyvsim.load import files
-from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
+from kyvsim.report.formats import TEXT, log_safe, log_safe_pieces
 
 
 def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:

@@ -19,7 +19,7 @@ from kyvsim.report.ending import (
 )
 from kyvsim.report.equal import Equality, evidence_json, shown_evidence
 from kyvsim.report.equal import render_text as render_evidence
-from kyvsim.report.log_commands import has_log_command
+from kyvsim.report.formats import has_log_command
 from kyvsim.report.object_text import json_document, scalar, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import counted, safe_line

@@ -9,7 +9,7 @@ from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.report.log_commands import JSON, has_log_command, log_safe
+from kyvsim.report.formats import JSON, has_log_command, log_safe
 from kyvsim.yaml.scalars import resolve
 
 _LARGEST_WHOLE = 1e21

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from kyvsim.model.result import RunEnding, RunVerdict
 from kyvsim.report.ending import ending_line
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
 from kyvsim.report.style import counted
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def safe_text(text: str) -> str:
     """Return `text` with control and direction-changing characters shown as escapes.
 
     Texts of users must not move the cursor, or recolour or reorder what a terminal shows. Line
-    ends and tabs stay. `kyvsim/report/log_commands.py` escapes commands of CI logs.
+    ends and tabs stay. `kyvsim/report/formats.py` escapes commands of CI logs.
     """
     return text if text.isprintable() else text.translate(CONTROLS)
 

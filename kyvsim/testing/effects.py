@@ -10,7 +10,7 @@ from kyvsim.api import ApplyInputs, Source, open_application
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
 from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 

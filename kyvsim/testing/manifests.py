@@ -11,7 +11,7 @@ from kyvsim.api.suite import Case, OpenManifest, open_manifest, read_cases
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
 from kyvsim.report.style import safe_line
 from kyvsim.report.suite_text import diff_text
 
