@@ -34,10 +34,9 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RefusalCount, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import FailureMarker
 from kyvsim.report.explanations import Explain, FailureExplanation
 from kyvsim.report.results import Row
-from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
+from kyvsim.report.run import BeginDocument, FailureMarker, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
 
 _SHOWN = 3

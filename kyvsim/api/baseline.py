@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from kyvsim.api.inputs import ApplyInputs, ReadInputs
 from kyvsim.model.baseline import KnownFailure
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_diagnostics
-from kyvsim.report.run import ResultCounts, Run
+from kyvsim.report.run import BaselineMatches, FailureMarker, ResultCounts, Run, stale_diagnostics
 
 
 def failure_marker(

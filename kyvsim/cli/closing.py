@@ -10,7 +10,7 @@ from kyvsim.cli.streams import is_terminal, print_stderr, shown_width, shows_col
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RunEnding
 from kyvsim.report.diagnostics import diagnostic_text, source_lines
-from kyvsim.report.ending import closing_lines, ending_line
+from kyvsim.report.run import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
 
 

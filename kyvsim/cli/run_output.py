@@ -13,10 +13,16 @@ from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
 from kyvsim.cli.streams import print_stderr, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.formats import TEXT
-from kyvsim.report.run import DocumentSet, ExitTerms, Run, StreamingDocument
+from kyvsim.report.run import (
+    DocumentSet,
+    ExitTerms,
+    Run,
+    StreamingDocument,
+    ending_line,
+    run_ending,
+)
 from kyvsim.report.style import RenderOptions, Show, safe_text
 
 

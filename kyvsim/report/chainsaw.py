@@ -9,7 +9,9 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import (
+from kyvsim.report.finding_formats import attributes, case_element, escaped
+from kyvsim.report.object_text import json_document
+from kyvsim.report.run import (
     ending_json,
     ending_line,
     error_fact,
@@ -18,8 +20,6 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.finding_formats import attributes, case_element, escaped
-from kyvsim.report.object_text import json_document
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
 

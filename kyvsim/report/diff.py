@@ -30,15 +30,6 @@ from kyvsim.model.result import (
     RunVerdict,
 )
 from kyvsim.report.diagnostics import diagnostic_json, place_json, resource_place, rule_place
-from kyvsim.report.ending import (
-    ending_json,
-    ending_line,
-    error_fact,
-    info_fact,
-    left_out_fact,
-    verdict_fact,
-    warning_fact,
-)
 from kyvsim.report.explanations import Explain
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
@@ -63,7 +54,16 @@ from kyvsim.report.results import (
     rule_title,
     title,
 )
-from kyvsim.report.run import Run
+from kyvsim.report.run import (
+    Run,
+    ending_json,
+    ending_line,
+    error_fact,
+    info_fact,
+    left_out_fact,
+    verdict_fact,
+    warning_fact,
+)
 from kyvsim.report.style import (
     Paint,
     RenderOptions,

@@ -8,7 +8,6 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
-from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.explanations import Explain
 from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import json_entries, to_json, to_yaml
@@ -33,7 +32,16 @@ from kyvsim.report.results import (
     severity_of,
     silent_rows,
 )
-from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.run import (
+    Lists,
+    NotStreamable,
+    Run,
+    StreamingDocument,
+    counts_line,
+    ending_json,
+    figures,
+    run_ending,
+)
 from kyvsim.report.style import RenderOptions, painter
 from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
 

@@ -22,10 +22,10 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted, safe_line, truncated
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})

@@ -15,12 +15,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
-from kyvsim.report.ending import counts_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
 from kyvsim.report.results import documentation_of, title
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, run_ending
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

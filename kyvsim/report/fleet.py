@@ -22,7 +22,6 @@ from kyvsim.report.diagnostics import (
     resource_place,
     rule_place,
 )
-from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.explanations import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_document, to_json
@@ -51,7 +50,7 @@ from kyvsim.report.results import (
     title,
     written_title,
 )
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, counts_line, ending_json, figures, run_ending
 from kyvsim.report.style import (
     Paint,
     RenderOptions,

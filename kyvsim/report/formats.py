@@ -1,4 +1,4 @@
-"""The formats of each command, by the names that choose them, and text that CI logs do not act on."""
+"""The formats of each command by name, and the escapes of what CI systems would act on."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

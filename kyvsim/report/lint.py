@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, diagnostic_text, excerpt_of, source_lines
-from kyvsim.report.ending import (
+from kyvsim.report.object_text import json_document
+from kyvsim.report.run import (
     closing_lines,
     ending_json,
     error_fact,
@@ -16,7 +17,6 @@ from kyvsim.report.ending import (
     left_out_fact,
     warning_fact,
 )
-from kyvsim.report.object_text import json_document
 from kyvsim.report.style import RenderOptions, TextLayout, counted, layout_of, safe_line
 
 

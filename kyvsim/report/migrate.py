@@ -9,7 +9,12 @@ from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import ConversionOutcome, Migration, RuleOutcome
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json
-from kyvsim.report.ending import (
+from kyvsim.report.equal import Equality, evidence_json, shown_evidence
+from kyvsim.report.equal import render_text as render_evidence
+from kyvsim.report.formats import has_log_command
+from kyvsim.report.object_text import json_document, scalar, yaml_lines
+from kyvsim.report.page import TableEntry, ending_of, page, table_of
+from kyvsim.report.run import (
     ending_json,
     error_fact,
     info_fact,
@@ -17,11 +22,6 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.equal import Equality, evidence_json, shown_evidence
-from kyvsim.report.equal import render_text as render_evidence
-from kyvsim.report.formats import has_log_command
-from kyvsim.report.object_text import json_document, scalar, yaml_lines
-from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import counted, safe_line
 
 # Policies as YAML that people go on with: keys in their order, long texts as blocks, comments.

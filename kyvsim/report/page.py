@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from markupsafe import Markup
 
 from kyvsim.model.result import RunEnding, RunVerdict
-from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import log_safe
+from kyvsim.report.run import ending_line
 from kyvsim.report.style import counted
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place
-from kyvsim.report.ending import figures, run_ending
 from kyvsim.report.explained_rules import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
@@ -26,7 +25,7 @@ from kyvsim.report.results import (
     short_title,
     title,
 )
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.run import Lists, Run, StreamingDocument, figures, run_ending
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 

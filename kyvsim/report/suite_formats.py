@@ -10,7 +10,6 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import ending_json
 from kyvsim.report.finding_formats import (
     annotation,
     annotation_of,
@@ -21,6 +20,7 @@ from kyvsim.report.finding_formats import (
 from kyvsim.report.object_text import Marked, hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import ending_json
 from kyvsim.report.style import (
     counted,
     markdown_lines,

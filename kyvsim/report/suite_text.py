@@ -12,12 +12,12 @@ from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, Mutants, RowOutcome, SuiteOutcome, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
-from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.equal import example_json, example_objects
 from kyvsim.report.explanations import reason_lines
 from kyvsim.report.object_text import hunks, marked_yaml
 from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,

@@ -7,10 +7,9 @@ from typing import Final
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
-from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.results import compile_rows, identity, silent_rows, title
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, ending_line, run_ending
 from kyvsim.report.style import (
     STYLES,
     RenderOptions,

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
-from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import compile_field_places
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
 from kyvsim.report.related_objects import (
@@ -47,7 +46,7 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument, counts_line
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,

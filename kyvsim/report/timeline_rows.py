@@ -15,7 +15,7 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
-from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
+from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted
 
 _WORK = "UpdateRequest"
