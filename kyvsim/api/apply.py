@@ -34,7 +34,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RefusalCount, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.explanations import Explain, FailureExplanation
+from kyvsim.report.diagnostics import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, FailureMarker, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions

@@ -29,8 +29,13 @@ from kyvsim.model.result import (
     RunEnding,
     RunVerdict,
 )
-from kyvsim.report.diagnostics import diagnostic_json, place_json, resource_place, rule_place
-from kyvsim.report.explanations import Explain
+from kyvsim.report.diagnostics import (
+    Explain,
+    diagnostic_json,
+    place_json,
+    resource_place,
+    rule_place,
+)
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
     hunks,

@@ -7,8 +7,13 @@ from typing import Final
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
-from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
-from kyvsim.report.explanations import Explain
+from kyvsim.report.diagnostics import (
+    Explain,
+    diagnostic_json,
+    location_json,
+    resource_place,
+    rule_place,
+)
 from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import json_entries, to_json, to_yaml
 from kyvsim.report.related_objects import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import place_json, resource_place
+from kyvsim.report.diagnostics import place_json, resource_place, sentence
 from kyvsim.report.explained_rules import (
     SHOWN_WORDS,
     ExplainedRule,
@@ -21,7 +21,6 @@ from kyvsim.report.explained_rules import (
     rule_name,
     verdict_word,
 )
-from kyvsim.report.explanations import sentence
 from kyvsim.report.object_text import json_entries, whole_numbers
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title

@@ -15,8 +15,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import resource_place
-from kyvsim.report.explanations import sentence
+from kyvsim.report.diagnostics import resource_place, sentence
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})

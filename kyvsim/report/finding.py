@@ -12,8 +12,15 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
-from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
-from kyvsim.report.explanations import Explain, explained_place, failure_reasons
+from kyvsim.report.diagnostics import (
+    Explain,
+    excerpt_of,
+    explained_place,
+    failed_place,
+    failure_reasons,
+    resource_place,
+    rule_place,
+)
 from kyvsim.report.results import (
     Row,
     category_of,

@@ -17,12 +17,13 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import (
+    Explain,
     diagnostic_json,
     location_json,
+    reason_lines,
     resource_place,
     rule_place,
 )
-from kyvsim.report.explanations import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_document, to_json
 from kyvsim.report.result_groups import (

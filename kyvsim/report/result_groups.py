@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from kyvsim.model.result import BaselineState, EngineResponse
-from kyvsim.report.explanations import reason_lines
+from kyvsim.report.diagnostics import reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule, row_title
 from kyvsim.report.run import Run

@@ -21,7 +21,7 @@ from kyvsim.model.result import (
     RunVerdict,
     report_message,
 )
-from kyvsim.report.explanations import Explain
+from kyvsim.report.diagnostics import Explain
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import Summary, identity_of, key_title, only_warns, severity_of
 from kyvsim.report.style import RenderOptions, TextLayout, counted

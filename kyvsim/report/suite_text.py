@@ -12,8 +12,8 @@ from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, Mutants, RowOutcome, SuiteOutcome, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
+from kyvsim.report.diagnostics import reason_lines
 from kyvsim.report.equal import example_json, example_objects
-from kyvsim.report.explanations import reason_lines
 from kyvsim.report.object_text import hunks, marked_yaml
 from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
