@@ -16,14 +16,6 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import json_entries, to_json, to_yaml
-from kyvsim.report.related_objects import (
-    Collisions,
-    PendingReference,
-    PlannedDeletions,
-    ReferenceIndex,
-    pending_references,
-    schedule_entry,
-)
 from kyvsim.report.results import (
     QUIET,
     Row,
@@ -48,7 +40,17 @@ from kyvsim.report.run import (
     run_ending,
 )
 from kyvsim.report.style import RenderOptions, painter
-from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
+from kyvsim.report.text_blocks import (
+    Collisions,
+    PendingReference,
+    PlannedDeletions,
+    ReferenceIndex,
+    pending_references,
+    repeat_entries,
+    resource_block,
+    schedule_entry,
+    verdict_block,
+)
 
 # The run as one JSON document, for programs.
 #

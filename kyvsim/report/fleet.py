@@ -26,17 +26,6 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_document, to_json
-from kyvsim.report.result_groups import (
-    GroupedResult,
-    ObjectBlock,
-    RenderedResult,
-    ResultKey,
-    SeenResults,
-    key_of_result,
-    to_line,
-    with_message,
-    word_of,
-)
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
@@ -60,6 +49,17 @@ from kyvsim.report.style import (
     layout_of,
     painter,
     safe_line,
+)
+from kyvsim.report.text import (
+    GroupedResult,
+    ObjectBlock,
+    RenderedResult,
+    ResultKey,
+    SeenResults,
+    key_of_result,
+    to_line,
+    with_message,
+    word_of,
 )
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 

@@ -178,6 +178,16 @@ def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[
     return left, f"\n{indent}{right}"
 
 
+def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
+    """Return the line with a word, a name, and what is at its end."""
+    shown = f"{word:<4}"
+    lines = [*wrapped(name, layout.width, INDENT, f"  {shown}  ")]
+    start, end = justified(lines[-1], right, layout.width)
+    shown_name = "\n".join((*lines[:-1], start))
+    painted = shown_name.replace(shown, layout.paint(word.lower(), shown), 1)
+    return f"{painted}{layout.paint('dim', end)}\n"
+
+
 def aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
     """Return a line of a table, each cell filled up to the width of its column."""
     return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()

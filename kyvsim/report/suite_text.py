@@ -15,7 +15,6 @@ from kyvsim.report.coverage import ratio_json
 from kyvsim.report.diagnostics import reason_lines
 from kyvsim.report.equal import example_json, example_objects
 from kyvsim.report.object_text import hunks, marked_yaml
-from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import (
@@ -26,6 +25,7 @@ from kyvsim.report.style import (
     TextLayout,
     aligned,
     counted,
+    headline,
     layout_of,
     painter,
     safe_line,
