@@ -11,7 +11,6 @@ from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Path, contains_text, found_at
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
-from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.policy.cel_policy import read_binding
@@ -230,13 +229,15 @@ def unused_cel_exceptions(
 # Exceptions that never count: rules never look at their objects, or conditions are broken.
 
 
-def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
+def powerless_exceptions(
+    exceptions: Iterable["PolicyException"],
+    policies: Iterable[Policy],
+    derive: Callable[[Policy], Iterable[Rule]],
+) -> Iterator[Diagnostic]:
     """KV226: an exception for kinds that its rules never match."""
-    if not given.sound:
-        return
-    by_key = {one.key: one for one in given.policies}
+    by_key = {one.key: one for one in policies}
     rules: dict[str, tuple[Rule, ...]] = {}
-    for exception in given.exceptions:
+    for exception in exceptions:
         excepted = kinds_of_block(exception.match)
         if not excepted or not all(one.kinds for one in exception.match.effective):
             continue
@@ -245,7 +246,7 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
             if policy is None:
                 continue
             if entry.policy not in rules:
-                rules[entry.policy] = (*policy.rules, *given.derive(policy))
+                rules[entry.policy] = (*policy.rules, *derive(policy))
             looked_at = _kinds(entry, rules[entry.policy])
             if looked_at and looked_at.isdisjoint(excepted):
                 text = (

@@ -335,8 +335,8 @@ class ResultGroups:
             yield self._head(group.rendered, group.rendered.size)
             yield group.rendered.text
             yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
-            for title, place in group.examples:
-                name = f"{INDENT}  {safe_line(title)}"
+            for example, place in group.examples:
+                name = f"{INDENT}  {safe_line(example)}"
                 left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
                 yield f"{left}{paint('dim', right)}\n"
             left_out = group.count - len(group.examples)
