@@ -23,8 +23,7 @@ from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, re
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, derived_rules
-from kyvsim.lint.check import LintInputs
-from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
+from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors

@@ -31,8 +31,8 @@ from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.languages.policies import PolicyKinds
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
-from kyvsim.lint.check import CheckSubject
 from kyvsim.lint.registry import run_checks
+from kyvsim.lint.runs import CheckSubject
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text

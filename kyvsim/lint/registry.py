@@ -14,8 +14,13 @@ from kyvsim.lint import (
     references,
     rules,
 )
-from kyvsim.lint.check import CheckSubject, warning_check
-from kyvsim.lint.runs import IMPOSSIBLE_CALL, RUN_CHECKS, UNUSED_BINDING
+from kyvsim.lint.runs import (
+    IMPOSSIBLE_CALL,
+    RUN_CHECKS,
+    UNUSED_BINDING,
+    CheckSubject,
+    warning_check,
+)
 from kyvsim.model.diagnostic import Diagnostic
 
 _rules = partial(warning_check, CheckSubject.RULES)
