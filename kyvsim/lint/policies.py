@@ -51,17 +51,13 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
         return (uncompiled(policy, fault_text(error)),)
 
 
-def _lint_classic(policy: Policy, options: CompileOptions) -> Diagnostics:
-    problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
-    return _with_checks(policy, (*problems, *suspicious_parts(policy)))
-
-
-def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
-    problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
-    return _with_checks(policy, problems)
-
-
-def _with_checks(policy: Policy, problems: Diagnostics) -> Diagnostics:
+def _lint_rules(policy: Policy, options: CompileOptions) -> Diagnostics:
+    problems: Diagnostics
+    if kinds_of(policy) is CLEANUP_POLICIES:
+        problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
+    else:
+        problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
+        problems = (*problems, *suspicious_parts(policy))
     wrong = {problem.location for problem in problems}
     found = run_checks((CheckSubject.RULES,), policy)
     return (*problems, *(one for one in found if one.location not in wrong))
@@ -91,17 +87,14 @@ def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnos
         yield uncompiled(policy, error)
 
 
-_ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
-"""Kinds whose expressions autogen rewrites as strings."""
-
-
 def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
     env = kyverno_environment(policy.kind, options.system.clock, options.system.entropy)
     kind = policy.kind.removeprefix("Namespaced")
-    derivable = kind in _ALL_TEXT_DERIVED
+    # Autogen rewrites the expressions of these kinds as strings.
+    derivable = kind in {"ValidatingPolicy", "ImageValidatingPolicy"}
     checked = CelPolicy(
         policy=policy,
         env=env,
@@ -126,8 +119,8 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
 _LINTERS: Final[Mapping[PolicyKinds, Callable[[Policy, CompileOptions], Diagnostics]]] = (
     MappingProxyType(
         {
-            CLASSIC_POLICIES: _lint_classic,
-            CLEANUP_POLICIES: _lint_cleanup,
+            CLASSIC_POLICIES: _lint_rules,
+            CLEANUP_POLICIES: _lint_rules,
             CEL_POLICIES: _lint_cel,
             NATIVE_POLICIES: _lint_native,
         }

@@ -113,10 +113,8 @@ CHECKS: Final = (
     ),
     *RUN_CHECKS,
     _files(
-        lambda given: (
-            references.powerless_exceptions(given.exceptions, given.policies, given.derive)
-            if given.sound
-            else ()
+        lambda given: references.powerless_exceptions(
+            given.exceptions, given.policies if given.sound else (), given.derive
         ),
         KV226="policyName: example",
     ),
