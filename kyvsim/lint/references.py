@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
@@ -18,17 +18,13 @@ from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, objec
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
+from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.source import Document
-from kyvsim.policy.cel_policy import read_binding
+from kyvsim.model.values import Values
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, read_binding
 from kyvsim.policy.visit import texts_within
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
-
-if TYPE_CHECKING:
-    from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException
-    from kyvsim.model.values import Values
-    from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
-
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
 #
@@ -40,18 +36,13 @@ _NEAR = 0.85
 """How similar two names must be for one to be a typo of the other."""
 _MOST_MEANT = 200
 """For so many unknown kinds a likely one is looked for: who has more has no slips."""
-_LETTERS = 2
-"""How many letters a typo may add or leave out."""
-
+NAME_IT = "pass its CRD with --crd-path"
+"""What to do about a custom resource without a definition."""
 _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "": (
-            "NodeProxyOptions",
-            "PodAttachOptions",
-            "PodExecOptions",
-            "PodPortForwardOptions",
-            "PodProxyOptions",
-            "ServiceProxyOptions",
+            *("NodeProxyOptions", "ServiceProxyOptions", "PodAttachOptions", "PodExecOptions"),
+            *("PodPortForwardOptions", "PodProxyOptions"),
         ),
         "authentication.k8s.io": ("TokenRequest",),
         "autoscaling": ("Scale",),
@@ -88,16 +79,28 @@ def _always_known() -> frozenset[tuple[str, str]]:
 def unknown_kinds(
     policies: Iterable[Policy],
     known: frozenset[tuple[str, str]],
-    exceptions: Iterable["PolicyException"] = (),
+    exceptions: Iterable[PolicyException] = (),
 ) -> Iterator[Diagnostic]:
     """KV215: a kind that is a typo of another, KV216: unknown kinds, all in one diagnostic.
 
     A similar spelling proves a typo only within a known group: cert-manager's
     `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
     """
+    filters = [
+        (policy.document, one)
+        for policy in policies
+        for rule in policy.rules
+        for one in rule.tree.filters
+    ]
+    filters += [(one.document, each) for one in exceptions for each in one.match.filters]
+    every = (
+        _Use(document, (*one.path, "resources", "kinds", index), text)
+        for document, one in filters
+        for index, text in enumerate(one.kinds)
+    )
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
-    for use in _uses(policies, exceptions):
+    for use in every:
         group, _, kind, _ = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
@@ -121,32 +124,10 @@ def unknown_kinds(
     unlike = [text for text in others if not near[text]]
     if unlike:
         first = others[unlike[0]][0]
-        yield Diagnostic(
-            "KV216", Severity.INFO, _unknown_kinds_text(unlike), first.document.locate(first.path)
-        )
-
-
-NAME_IT = "pass its CRD with --crd-path"
-"""What to do about a custom resource without a definition."""
-
-
-def _unknown_kinds_text(kinds: Sequence[str]) -> str:
-    if len(kinds) == 1:
-        return f"unknown kind `{kinds[0]}`: {NAME_IT}"
-    return f"{len(kinds)} unknown kinds: {listed(kinds)}: pass their CRDs with --crd-path"
-
-
-def _uses(policies: Iterable[Policy], exceptions: Iterable["PolicyException"]) -> Iterator[_Use]:
-    filters = [
-        (policy.document, one)
-        for policy in policies
-        for rule in policy.rules
-        for one in rule.tree.filters
-    ]
-    filters += [(one.document, each) for one in exceptions for each in one.match.filters]
-    for document, one in filters:
-        for index, text in enumerate(one.kinds):
-            yield _Use(document, (*one.path, "resources", "kinds", index), text)
+        text = f"{len(unlike)} unknown kinds: {listed(unlike)}: pass their CRDs with --crd-path"
+        if len(unlike) == 1:
+            text = f"unknown kind `{unlike[0]}`: {NAME_IT}"
+        yield Diagnostic("KV216", Severity.INFO, text, first.document.locate(first.path))
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
@@ -194,16 +175,13 @@ def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
     if group not in {"", "*"}:
         return ""
     near = nearest(kind, sorted(name for _, name in known), _NEAR)
-    return near if abs(len(near) - len(kind)) <= _LETTERS else ""
+    return near if abs(len(near) - len(kind)) <= 2 else ""
 
 
 # Resource names that nothing knows, in constraints and bindings: nothing runs, and all is green.
 #
 # A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or
 # an object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
-
-_NEAR_RESOURCE = 0.8
-"""How similar two names must be for one to be a typo of the other."""
 
 
 class _ResourceUse(NamedTuple):
@@ -239,7 +217,9 @@ def unknown_resources(
     known = {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
     others: dict[tuple[str, tuple[str, ...]], list[_ResourceUse]] = {}
     for use in uses:
-        if _is_known_resource(use, known):
+        if CEL_GROUP in use.groups or any((group, use.name) in known for group in use.groups):
+            continue
+        if "*" in use.groups and any(name == use.name for _, name in known):
             continue
         meant = _meant_resource(use, known)
         if meant:
@@ -249,21 +229,18 @@ def unknown_resources(
             others.setdefault((use.name, use.groups), []).append(use)
     if others:
         first = next(iter(others.values()))[0]
+        text = f"unknown resource `{first.name}` {_place(first.groups)}: {NAME_IT}"
+        if len(others) > 1:
+            shown = listed(
+                f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in others
+            )
+            text = f"{len(others)} unknown resources: {shown}: pass their CRDs with --crd-path"
         # Custom resources are common, so this alone does not fail a strict run.
-        place = first.document.locate(first.path)
-        yield Diagnostic("KV164", Severity.INFO, _unknown_resources_text(list(others)), place)
-
-
-def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
-    if len(names) == 1:
-        ((name, groups),) = names
-        return f"unknown resource `{name}` {_place(groups)}: {NAME_IT}"
-    shown = listed(f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in names)
-    return f"{len(names)} unknown resources: {shown}: pass their CRDs with --crd-path"
+        yield Diagnostic("KV164", Severity.INFO, text, first.document.locate(first.path))
 
 
 def _resource_uses(
-    document: Document, constraints: "MatchConstraints | None"
+    document: Document, constraints: MatchConstraints | None
 ) -> Iterator[_ResourceUse]:
     if constraints is None:
         return
@@ -272,12 +249,6 @@ def _resource_uses(
             name, path = text.partition("/")[0], (*rule.path, "resources", index)
             if name != "*" and rule.api_groups:
                 yield _ResourceUse(document, path, name, rule.api_groups)
-
-
-def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> bool:
-    if CEL_GROUP in use.groups or any((group, use.name) in known for group in use.groups):
-        return True
-    return "*" in use.groups and any(name == use.name for _, name in known)
 
 
 def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
@@ -292,7 +263,7 @@ def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> 
     if not meant and elsewhere:
         return f"it belongs to another group, {_place(elsewhere[:1])}"
     if not meant:
-        meant = spelled.get(nearest(use.name, spelled, _NEAR_RESOURCE))
+        meant = spelled.get(nearest(use.name, spelled, 0.8))
     return f"did you mean `{meant}`?" if meant else ""
 
 
@@ -310,55 +281,35 @@ def _place(groups: Sequence[str]) -> str:
 # They are looked for only if all policies loaded: a reference to a rejected one is not a typo.
 
 
-class KnownNames(NamedTuple):
-    """What there is to be named."""
-
-    rules: Mapping[str, frozenset[str]]
-    """The names of all rules, derived ones too, by the key of their policy."""
-    resources: frozenset[str]
-
-
-def names_of(
-    policies: Iterable[Policy], resources: Iterable[str], derive: Callable[[Policy], Iterable[Rule]]
-) -> KnownNames:
-    """Return what exceptions and values of a run can name."""
-    rules = {
-        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
-        for one in policies
-    }
-    return KnownNames(rules, frozenset(resources))
-
-
 def unused_exceptions(
-    exceptions: Iterable["PolicyException"], names: KnownNames
+    exceptions: Iterable[PolicyException], rules: Mapping[str, frozenset[str]]
 ) -> Iterator[Diagnostic]:
-    """KV071: an exception for an absent policy, KV072: an exception for an absent rule."""
+    """KV071: an exception for an absent policy, KV072: an exception for an absent rule.
+
+    `rules` are the names of all rules, derived ones too, by the key of their policy.
+    """
     for exception in exceptions:
         for index, entry in enumerate(exception.exceptions):
             path = ("spec", "exceptions", index)
-            rules = names.rules.get(entry.policy)
-            if rules is None:
+            own = rules.get(entry.policy)
+            if own is None:
                 text = f"the exception names the policy `{entry.policy}`, which is not given"
-                text = _with(text, "given", names.rules)
+                text = _with(text, "given", rules)
                 yield warn(exception.document, "KV071", text, (*path, "policyName"))
-            else:
-                yield from _of_no_rule(exception, entry, rules, path)
-
-
-_WITHOUT_RULES = (
-    "CEL policies have no rules; they are exempted by exceptions of `policies.kyverno.io`"
-)
-
-
-def _of_no_rule(
-    exception: "PolicyException", entry: "ExceptedRules", rules: frozenset[str], path: Path
-) -> Iterator[Diagnostic]:
-    for number, pattern in enumerate(entry.rules):
-        # Names of derived rules are listed to be safe, whether or not any is derived.
-        if not (pattern.startswith("autogen-") or any(matches(pattern, rule) for rule in rules)):
-            text = f"the exception names the rule `{pattern}`, which `{entry.policy}` does not have"
-            text = _with(text, "its rules", rules) if rules else f"{text}: {_WITHOUT_RULES}"
-            yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
+                continue
+            for number, name in enumerate(entry.rules):
+                # Names of derived rules are listed to be safe, whether or not any is derived.
+                if name.startswith("autogen-") or any(matches(name, rule) for rule in own):
+                    continue
+                text = (
+                    f"the exception names the rule `{name}`, which `{entry.policy}` does not have"
+                )
+                without_rules = (
+                    "CEL policies have no rules; they are exempted by exceptions of "
+                    "`policies.kyverno.io`"
+                )
+                text = _with(text, "its rules", own) if own else f"{text}: {without_rules}"
+                yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
 
 
 def _with(text: str, what: str, names: Iterable[str]) -> str:
@@ -366,36 +317,29 @@ def _with(text: str, what: str, names: Iterable[str]) -> str:
     return f"{text} ({what}: {known})" if known else text
 
 
-def unused_values(values: "Values | None", names: KnownNames) -> Iterator[Diagnostic]:
+def unused_values(
+    values: Values | None, rules: Mapping[str, frozenset[str]], resources: frozenset[str]
+) -> Iterator[Diagnostic]:
     """KV073: values for an absent policy or rule or resource."""
     if values is None or values.document is None:
         return
     by_name: dict[str, set[str]] = {}
-    for key, rules in names.rules.items():
-        by_name.setdefault(key.rpartition("/")[2], set()).update(rules)
-    for entry in values.entries:
-        known, where = _named_by(entry.kind, entry.policy, by_name, names)
-        if known is not None and not known(entry.name):
-            text = f"the values name the {entry.kind} `{entry.name}`, which {where}"
-            yield warn(values.document, "KV073", text, entry.path)
-
-
-def _named_by(
-    kind: str, policy: str, rules: Mapping[str, set[str]], names: KnownNames
-) -> tuple[Callable[[str], bool] | None, str]:
-    """Return a predicate for names of some kind, and the message for unknown ones."""
-    if kind == "policy":
-        return rules.__contains__, _with("is not given", "given", rules)
-    own = rules.get(policy)
-    if own is None:
-        return None, ""
-    if kind == "resource":
-        return names.resources.__contains__, "is not among the resources"
-
-    def has_rule(name: str) -> bool:
-        return any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
-
-    return has_rule, _with(f"`{policy}` does not have", "its rules", own)
+    for key, names in rules.items():
+        by_name.setdefault(key.rpartition("/")[2], set()).update(names)
+    for kind, policy, name, path in values.entries:
+        own = by_name.get(policy)
+        if kind == "policy":
+            known, where = name in by_name, _with("is not given", "given", by_name)
+        elif own is None:
+            continue
+        elif kind == "resource":
+            known, where = name in resources, "is not among the resources"
+        else:
+            known = any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
+            where = _with(f"`{policy}` does not have", "its rules", own)
+        if not known:
+            text = f"the values name the {kind} `{name}`, which {where}"
+            yield warn(values.document, "KV073", text, path)
 
 
 # Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
@@ -452,7 +396,7 @@ def binding_problems(
 
 
 def _wider(
-    binding: Binding, constraints: "MatchConstraints | None", policy: Policy
+    binding: Binding, constraints: MatchConstraints | None, policy: Policy
 ) -> Iterator[Diagnostic]:
     """KV269: a resource that a binding names and its policy never matches."""
     own = policy.cel.resource_rules
@@ -469,29 +413,24 @@ def _wider(
                 yield warn(binding.document, "KV269", text, path)
 
 
-def _meet(rule: "ResourceRule", other: "ResourceRule") -> bool:
+def _meet(rule: ResourceRule, other: ResourceRule) -> bool:
     """Return whether some request may fit two resource rules.
 
     Groups and versions are left out: one rule may be for an equivalent of what the other names.
     """
+    pairs = ((rule.operations, other.operations), (rule.resources, other.resources))
     return all(
         any(
             ("*" in one or "*" in another or one == another)
             for one in some or ("*",)
             for another in others or ("*",)
         )
-        for some, others in (
-            (rule.operations, other.operations),
-            (rule.resources, other.resources),
-        )
+        for some, others in pairs
     )
 
 
-# Exceptions for policies in CEL that are not given: they exempt nothing.
-
-
 def unused_cel_exceptions(
-    exceptions: Iterable["CelException"], policies: Iterable[Policy]
+    exceptions: Iterable[CelException], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
     """KV071: an exception for an absent policy, or for none."""
     kinds: dict[str, list[str]] = {}
@@ -506,19 +445,13 @@ def unused_cel_exceptions(
             if ref.kind in own:
                 continue
             text = f"the exception names the {ref.kind} `{ref.name}`, which is not given"
-            if own:
-                text = f"{text}: `{ref.name}` is a {own[0]}"
-            elif kinds:
-                text = f"{text} (given: {listed(kinds)})"
+            text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "given", kinds)
             field = "kind" if own else "name"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
 
 
-# Exceptions that never count: rules never look at their objects, or conditions are broken.
-
-
 def powerless_exceptions(
-    exceptions: Iterable["PolicyException"],
+    exceptions: Iterable[PolicyException],
     policies: Iterable[Policy],
     derive: Callable[[Policy], Iterable[Rule]],
 ) -> Iterator[Diagnostic]:
@@ -544,7 +477,7 @@ def powerless_exceptions(
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 
 
-def broken_conditions(exceptions: Iterable["PolicyException"]) -> Iterator[Diagnostic]:
+def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
     """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
 
     upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
@@ -565,12 +498,9 @@ def broken_conditions(exceptions: Iterable["PolicyException"]) -> Iterator[Diagn
             yield warn(document, "KV205", problem, path)
 
 
-def _kinds(entry: "ExceptedRules", rules: Iterable[Rule]) -> frozenset[str]:
-    found: set[str] = set()
-    for rule in rules:
-        if not any(matches(name, rule.name) for name in entry.rules):
-            continue
-        if rule.facts.kinds is None:
-            return frozenset()
-        found |= rule.facts.kinds
-    return frozenset(found)
+def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the kinds that excepted rules match; none where one matches all."""
+    found = [
+        rule.facts.kinds for rule in rules if any(matches(name, rule.name) for name in entry.rules)
+    ]
+    return frozenset() if None in found else frozenset().union(*filter(None, found))

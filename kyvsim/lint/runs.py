@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
@@ -13,7 +13,6 @@ from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.lint.references import (
     broken_conditions,
     known_kinds,
-    names_of,
     unknown_kinds,
     unknown_resources,
     unused_bindings,
@@ -22,13 +21,11 @@ from kyvsim.lint.references import (
     unused_values,
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
+from kyvsim.model.exceptions import CelException, PolicyException
 from kyvsim.model.policy import SEVERITIES, Binding, Policy, Rule
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location
-
-if TYPE_CHECKING:
-    from kyvsim.model.exceptions import CelException, PolicyException
-    from kyvsim.model.values import Values
+from kyvsim.model.values import Values
 
 
 class CheckSubject(StrEnum):
@@ -84,10 +81,10 @@ class LintInputs(NamedTuple):
     derive: Callable[[Policy], Iterable[Rule]]
     """Returns the rules of a policy with those that autogen derives from them."""
     others: tuple[Json, ...] = ()
-    exceptions: tuple["PolicyException", ...] = ()
-    cel_exceptions: tuple["CelException", ...] = ()
+    exceptions: tuple[PolicyException, ...] = ()
+    cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Binding, ...] = ()
-    values: "Values | None" = None
+    values: Values | None = None
     sound: bool = True
     """Whether all policies loaded; if not, a reference to a rejected one is not a typo."""
     modes: frozenset[PayloadMode] = frozenset()
@@ -121,11 +118,10 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
                 f"`{value}` is not a severity and is left out of reports: use {_listed(SEVERITIES)}"
             )
             path = ("metadata", "annotations", SEVERITY)
-            meant = str(value).strip().lower()
-            fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
-            yield warn(
-                policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None
-            )
+            meant, fix = str(value).strip().lower(), None
+            if meant in SEVERITIES:
+                fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
+            yield warn(policy.document, "KV217", text, path, fix=fix)
         controllers = policy.annotations.get(ANNOTATION)
         is_list = controllers not in {None, "", "none", "all"}
         for name in str(controllers).split(",") if is_list else ():
@@ -137,7 +133,7 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     *first, last = (f"`{name}`" for name in names)
     return f"{', '.join(first)} or {last}"
 
@@ -146,9 +142,12 @@ def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
     """KV071 and KV072: exceptions, KV073: values for absent policies, rules or resources."""
     if given.sound and (given.exceptions or given.values):
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
-        names = names_of(given.policies, every, given.derive)
-        yield from unused_exceptions(given.exceptions, names)
-        yield from unused_values(given.values, names)
+        rules = {
+            one.key: frozenset(rule.name for rule in (*one.rules, *given.derive(one)) if rule.name)
+            for one in given.policies
+        }
+        yield from unused_exceptions(given.exceptions, rules)
+        yield from unused_values(given.values, rules, frozenset(every))
 
 
 IMPOSSIBLE_CALL: Final = 'key: "{{ to_loweer(request.object.metadata.name) }}"'
@@ -233,7 +232,11 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     text = f"no {one} matched any of the {given.number} resources"
     if given.number == 1:
         text = f"no {one} matched the resource"
-    meeting = [rule for policy, rule in rules if _meets(policy, rule, there)]
+    meeting = [
+        rule
+        for policy, rule in rules
+        if policy.facts.judges is None and (rule.facts.kinds is None or rule.facts.kinds & there)
+    ]
     if meeting:
         # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)
@@ -258,11 +261,6 @@ def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
                 f"({option})"
             )
             yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
-
-
-def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
-    matched = rule.facts.kinds
-    return policy.facts.judges is None and (matched is None or bool(matched & kinds))
 
 
 def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:
