@@ -14,7 +14,7 @@ from kyvsim.report.diagnostics import (
     resource_place,
     rule_place,
 )
-from kyvsim.report.finding import compile_field_places, finding_of
+from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_entries, to_json, to_yaml
 from kyvsim.report.results import (
     QUIET,
@@ -235,7 +235,7 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     """
     paint = painter(colours=options.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
-    block = verdict_block(paint, compile_field_places(run, options))
+    block = verdict_block(run, options, paint)
 
     def row(response: EngineResponse) -> str:
         shown = "" if options.in_file else block(response, rows_of(response))

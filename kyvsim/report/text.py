@@ -9,7 +9,7 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import BaselineState, EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.diagnostics import reason_lines
-from kyvsim.report.finding import compile_field_places, finding_of
+from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
 from kyvsim.report.results import (
     NO_RESULT,
@@ -838,7 +838,7 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     paint = painter(colours=options.colours)
     references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
-    block = verdict_block(paint, compile_field_places(run, options))
+    block = verdict_block(run, options, paint)
     order = DeferredOutput(
         references, lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner)
     )

@@ -10,6 +10,8 @@ from kyvsim.kubernetes.pods import Reference, Target, injected_references, met_b
 from kyvsim.model.policy import Schedule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import resource_place
+from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, yaml_lines
 from kyvsim.report.results import (
     Row,
@@ -310,9 +312,9 @@ def resource_heading(name: str, place: str, paint: Paint) -> str:
 
 
 def verdict_block(
-    paint: Paint, at: Callable[[Row, EngineResponse], Location | None]
+    run: Run, options: RenderOptions, paint: Paint
 ) -> Callable[[EngineResponse, Iterable[Row]], str]:
-    """Return a function that renders rows; `at` returns the place to show, or None."""
+    """Return a function that renders rows, with `options.detailed` where their fields are."""
 
     @cached_by_rule
     def heading(row: Row) -> str:
@@ -321,13 +323,14 @@ def verdict_block(
         return verdict_heading((row.status, row.policy.key, rule.name), place, paint)
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
-        shown = [
-            heading(row)
-            + verdict_lines(
-                (row.result.message or row.result.own, row.result.note), at(row, response), paint
-            )
-            for row in (*rows, *silent_rows(response))
-        ]
+        shown = []
+        for row in (*rows, *silent_rows(response)):
+            at, result = None, row.result
+            if options.detailed:
+                at = finding_of(row, response, run.explain).location
+                at = at if at != resource_place(response) else None
+            lines = verdict_lines((result.message or result.own, result.note), at, paint)
+            shown.append(heading(row) + lines)
         return "".join([*shown, "\n"]) if shown else ""
 
     return block
