@@ -41,10 +41,9 @@ from kyvsim.report.run import (
 )
 from kyvsim.report.style import RenderOptions, painter
 from kyvsim.report.text_blocks import (
-    Collisions,
     PendingReference,
-    PlannedDeletions,
     ReferenceIndex,
+    RelatedObjects,
     pending_references,
     repeat_entries,
     resource_block,
@@ -67,7 +66,7 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     """Return the document; lists that follow its results are stored until these are written."""
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    references, collisions, deletions = ReferenceIndex(), Collisions(), PlannedDeletions()
+    found = RelatedObjects(run)
     needs: list[PendingReference] = []
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
@@ -75,10 +74,8 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
         own = pending_references(response)
         if run.is_part and own:
             raise NotStreamable
-        if not run.is_part:
-            for book in (references, collisions, deletions):
-                book.add(response)
-            needs.extend(own)
+        found.add(response)
+        needs.extend(own)
         rows = list(rows_of(response))
         texts = [row_text(result_row, response) for result_row in rows]
         lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
@@ -87,19 +84,30 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
             lists[key].append(to_json(entry))
         return ",\n  ".join(("", *texts))
 
-    def tail(every: Lists) -> Iterator[str]:
-        related = _related(run, needs, references, collisions, deletions)
-        return _tail(run, every, related)
-
     return StreamingDocument(
-        head=lambda: ('{"results": [',), row=row, tail=tail, lists=lists, skipped=1
+        head=lambda: ('{"results": [',),
+        row=row,
+        tail=lambda every: _tail(run, every, needs, found),
+        lists=lists,
+        skipped=1,
     )
 
 
-def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> Iterator[str]:
+def _tail(
+    run: Run, every: Lists, needs: Iterable[PendingReference], found: RelatedObjects
+) -> Iterator[str]:
+    """Yield what follows the results; most lists are there only if they have entries."""
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
-    for name, entries in related:
-        objects[name] = map(to_json, entries)
+    objects["references"] = [to_json(_need(need, found.references)) for need in needs]
+    if run.schedules:
+        is_dated = run.now is not None
+        objects["deleted"] = map(to_json, found.deletions.entries(run.schedules))
+        objects["schedules"] = [
+            to_json(schedule_entry(one, dated=is_dated)) for one in run.schedules
+        ]
+    collisions = [*map(to_json, found.collisions.entries())]
+    if collisions:
+        objects["collisions"] = collisions
     for name in _ASIDES:
         if every.get(name) or (name == "notIdempotent" and run.checks_idempotence):
             objects[name] = every.get(name, ())
@@ -113,26 +121,6 @@ def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> 
         yield f',\n"baseline": {to_json({"file": run.baseline.file, **numbers})}'
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
-
-
-def _related(
-    run: Run,
-    needs: Iterable[PendingReference],
-    references: ReferenceIndex,
-    collisions: Collisions,
-    deletions: PlannedDeletions,
-) -> Iterator[tuple[str, list[Json]]]:
-    """Yield lists about several objects; all except references only if they have entries."""
-    yield "references", [_need(need, references) for need in needs]
-    if run.schedules:
-        yield "deleted", list(deletions.entries(run.schedules))
-        yield (
-            "schedules",
-            [schedule_entry(schedule, dated=run.now is not None) for schedule in run.schedules],
-        )
-    entries = list(collisions.entries())
-    if entries:
-        yield "collisions", entries
 
 
 def _need(need: PendingReference, references: ReferenceIndex) -> Json:

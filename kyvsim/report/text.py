@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import BaselineState, EngineResponse, RuleResult, RuleStatus
-from kyvsim.report.diagnostics import reason_lines
+from kyvsim.report.diagnostics import reason_lines, resource_place
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
 from kyvsim.report.results import (
@@ -47,12 +47,11 @@ from kyvsim.report.style import (
 from kyvsim.report.text_blocks import (
     OPTIONAL,
     UNRESOLVED,
-    Collisions,
     DeferredOutput,
     OutputPiece,
     PendingReference,
     ReferenceIndex,
-    deletions_of,
+    RelatedObjects,
     header,
     object_blocks,
     pending_references,
@@ -79,32 +78,6 @@ class RenderedResult(NamedTuple):
     """Lines that replace `text`: Kyverno's message can name a path or an image."""
     places: str = ""
     """Lines that are only about this object."""
-
-
-class RenderRow(Protocol):
-    """Renders a result of a response."""
-
-    def __call__(self, row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
-        """Return the result; with only its name where it is not shown as a whole."""
-
-
-def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
-    """Return a function that renders a result, with its reasons, or only its name."""
-    title = cached_by_rule(row_title)
-
-    def render_row(row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
-        rendered = RenderedResult(word_of(row.status), title(row))
-        if not whole:
-            return rendered
-        result = row.result
-        rendered = with_message(rendered, (result.own, result.message, result.note), layout)
-        if row.status in QUIET or row.result.baseline is BaselineState.UNCHANGED:
-            return rendered
-
-        finding = finding_of(row, response, run.explain, with_reasons=True)
-        return rendered._replace(places="".join(reason_lines(finding.reasons, layout)))
-
-    return render_row
 
 
 def word_of(status: str) -> str:
@@ -454,7 +427,7 @@ class ObjectBlocks:
         self._layout = layout
         self._hidden = layout.options.hidden
         self._rows_of = compile_rows(audit_warn=run.audit_warn, hidden=self._hidden)
-        self._render_row = compile_row_renderer(run, layout)
+        self._explain = run.explain
         self._seen = SeenResults()
         self._title = cached_by_rule(row_title)
         self._again: dict[ResultKey, GroupedResult] = {}
@@ -462,7 +435,8 @@ class ObjectBlocks:
         # Many objects share a result. Where its status depends on more none is known, and where
         # passes are listed for each object there is always more to show.
         is_alone = self._hidden and not run.audit_warn
-        self._known: dict[_Words, ResultKey] | None = {} if is_alone else None
+        self._known: dict[tuple[Rule, str, str, str], ResultKey] | None = {} if is_alone else None
+        """The keys of results by rule, status and texts."""
 
     def known_keys(self, response: EngineResponse) -> list[ResultKey] | None:
         """Return the keys of the results of an object if all were shown for others, or None."""
@@ -493,8 +467,7 @@ class ObjectBlocks:
         items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
             return _NOTHING, []
-        document = response.document
-        place = str(document.locate(())) if document else ""
+        place = str(resource_place(response) or "")
         created = sum(change.word == "new" for change in changes)
         edited = len(changes) - created
         return ObjectBlock(title(response.trigger), place, items, edited, created), needs
@@ -502,24 +475,34 @@ class ObjectBlocks:
     def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> GroupedResult:
         options = self._layout.options
         if options.show is Show.ALL or (options.detailed and row.status in QUIET):
-            return GroupedResult(ResultKey(""), self._render_row(row, response, whole=True))
+            return GroupedResult(ResultKey(""), self._rendered(row, response))
         rule = row.status, row.policy.kind, self._title(row)
         kind = key_of_result(rule, _texts(row.result), names)
         again = self._again.get(kind)
         if again is not None:
             self._know(row.result, kind, names)
             return again
-        whole = self._seen.is_new(kind)
-        if whole:
-            name_only = self._render_row(row, response, whole=False)
-            self._again[kind] = GroupedResult(kind, name_only, is_whole=False)
-        return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
+        name_only = GroupedResult(
+            kind, RenderedResult(word_of(row.status), self._title(row)), is_whole=False
+        )
+        if not self._seen.is_new(kind):
+            return name_only
+        self._again[kind] = name_only
+        return GroupedResult(kind, self._rendered(row, response))
+
+    def _rendered(self, row: Row, response: EngineResponse) -> RenderedResult:
+        """Return a result as a whole, with its reasons."""
+        result, layout = row.result, self._layout
+        rendered = RenderedResult(word_of(row.status), self._title(row))
+        rendered = with_message(rendered, (result.own, result.message, result.note), layout)
+        if row.status in QUIET or result.baseline is BaselineState.UNCHANGED:
+            return rendered
+        finding = finding_of(row, response, self._explain, with_reasons=True)
+        return rendered._replace(places="".join(reason_lines(finding.reasons, layout)))
 
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
         """Store the key of a result whose texts do not depend on its object."""
-        if self._known is None or result.generated or result.targets:
-            return
-        if _mentions(result, *names):
+        if self._known is None or result.generated or result.targets or _mentions(result, *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
@@ -530,7 +513,7 @@ class ObjectBlocks:
         differing = change.differing
         if not (alone or self._layout.options.diff or self._layout.options.show is Show.ALL):
             lines = "\n".join(f"{mark}{line}" for mark, line in differing)
-            kind = result_key(f"{change.word} {change.by}", lines)
+            kind = result_key(f"{change.word} {change.author or change.name}", lines)
         whole = self._seen.is_new(kind)
         rendered = change_result(change, differing, self._layout, whole=whole)
         return GroupedResult(kind, rendered, whole)
@@ -538,10 +521,6 @@ class ObjectBlocks:
 
 _NOTHING = ObjectBlock("", "", ())
 _MOST_KNOWN: Final = 4096
-
-
-_Words: TypeAlias = tuple[Rule, str, str, str]
-"""The parts of the key of a result: its rule, its status and its texts."""
 
 
 def _texts(result: RuleResult) -> tuple[str, str]:
@@ -563,7 +542,7 @@ def is_plain(result: RuleResult) -> bool:
 def reference_text(
     need: PendingReference, resolved: str | None, layout: TextLayout, *, owner: bool = False
 ) -> str:
-    """Return the lines about an injected reference."""
+    """Return the lines about an injected reference, with `owner` behind the object that has it."""
     word, what = reference_subject(need, resolved)
     of = f"{title(need.resource)}: " if owner else ""
     rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
@@ -595,11 +574,6 @@ class RenderedChange(NamedTuple):
     """The object as it was; None for what is new."""
     after: Json
     """The object as it is; of a new one only the fields that its title does not show."""
-
-    @property
-    def by(self) -> str:
-        """Who made the change, to group equal ones."""
-        return self.author or self.name
 
     @property
     def differing(self) -> list[Marked]:
@@ -696,40 +670,36 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
 class ObjectRenderer:
     """Renders a run, response by response."""
 
-    def __init__(self, run: Run, options: RenderOptions, references: ReferenceIndex) -> None:
-        self._run = run
-        self._layout = layout_of(options)
-        self._fold = ResultGroups(self._layout)
-        self._part = ChunkGroups()
-        self._order = DeferredOutput(
+    def __init__(self, run: Run, layout: TextLayout, references: ReferenceIndex) -> None:
+        self.groups = ResultGroups(layout)
+        self.deferred = DeferredOutput(
             references,
-            lambda need, resolved, owner: reference_text(need, resolved, self._layout, owner=owner),
+            lambda need, resolved, owner: reference_text(need, resolved, layout, owner=owner),
         )
-        self._blocks = ObjectBlocks(run, self._layout)
+        self._part = ChunkGroups()
+        self._blocks = ObjectBlocks(run, layout)
+        self._is_part = run.is_part
 
     def row(self, response: EngineResponse) -> str:
-        """Return the text that can be written now; after an open reference it waits."""
+        """Return the text that can be written now; after an open reference it waits.
+
+        Of a part of a run it is a line for `joined`; raises NotStreamable if other parts matter.
+        """
         again = self._blocks.known_keys(response)
-        if again and self._fold.counts(again):
+        if again and (self._part if self._is_part else self.groups).counts(again):
             return ""
         block, needs = self._blocks.of(response)
+        if needs and self._is_part:
+            raise NotStreamable
         if not block.items:
             return ""
-        text = self._fold.add(block)
+        if self._is_part:
+            return to_line(block)
+        text = self.groups.add(block)
         pieces: tuple[OutputPiece, ...] = (
             (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
         )
-        return "".join(shown for piece in pieces if piece for shown in self._order.add(piece))
-
-    def line(self, response: EngineResponse) -> str:
-        """Return a response of a part as a line; raises NotStreamable if others matter."""
-        again = self._blocks.known_keys(response)
-        if again and self._part.counts(again):
-            return ""
-        block, needs = self._blocks.of(response)
-        if needs:
-            raise NotStreamable
-        return to_line(block) if block.items else ""
+        return "".join(shown for piece in pieces if piece for shown in self.deferred.add(piece))
 
     def counted(self) -> str:
         """Return what a part adds at its end: the objects that it has only counted."""
@@ -737,58 +707,44 @@ class ObjectRenderer:
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the text of all objects, of the lines of all parts."""
-        return map(self._fold.take, from_lines(pieces))
-
-    def deferred(self) -> Iterator[str]:
-        """Yield output that is still deferred."""
-        yield from self._order.end(self._layout.paint)
-
-    def repeated(self) -> Iterator[str]:
-        """Yield the results that were only counted, because they are equal to others."""
-        yield from self._fold.lines()
-
-    def summary(self) -> Iterator[str]:
-        """Yield what was only counted, the rules that failed, and how much was changed."""
-        yield from self._fold.lines()
-        yield from rule_table(self._run, self._layout, every=False)
-        yield from self._fold.sizes()
+        return map(self.groups.take, from_lines(pieces))
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects with something to show, then the summary."""
+    layout = layout_of(options)
     if options.statistics:
         return StreamingDocument(
             row=lambda _: "",
-            tail=lambda _: rule_table(run, layout_of(options), every=True),
+            tail=lambda _: rule_table(run, layout, every=True),
             joined=lambda _: (),
         )
-    if options.quiet:
-        return _begin_failures(run, options)
-    if options.show is Show.OBJECTS:
+    if options.show is Show.OBJECTS and not options.quiet:
         return _begin_whole(run, options)
-    paint = painter(colours=options.colours)
-    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
-    renderer = ObjectRenderer(run, options, references)
+    found = RelatedObjects(run)
+    renderer = ObjectRenderer(run, layout, found.references)
+    if options.quiet:
+        return StreamingDocument(
+            row=lambda response: renderer.row(_only_failures(response)),
+            tail=lambda _: renderer.groups.lines(),
+            joined=renderer.joined,
+            counted=renderer.counted,
+        )
 
     def row(response: EngineResponse) -> str:
-        references.add(response)
-        collisions.add(response)
-        if deletions:
-            deletions.add(response)
+        found.add(response)
         return "" if _is_silent(response, options) else renderer.row(response)
 
-    def part_row(response: EngineResponse) -> str:
-        return "" if _is_silent(response, options) else renderer.line(response)
-
     def tail(_: Lists) -> Iterator[str]:
-        yield from renderer.deferred()
-        yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collisions.lines(paint)
-        yield from renderer.summary()
+        yield from renderer.deferred.end(layout.paint)
+        yield from found.lines(layout.paint)
+        yield from renderer.groups.lines()
+        yield from rule_table(run, layout, every=False)
+        yield from renderer.groups.sizes()
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",),
-        row=part_row if run.is_part else row,
+        head=lambda: (f"{layout.paint('title', header(run))}\n\n",),
+        row=row,
         tail=tail,
         joined=renderer.joined,
         counted=renderer.counted,
@@ -809,38 +765,25 @@ def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
     return True
 
 
-_FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-
-
-def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view of failures alone."""
-    renderer = ObjectRenderer(run, options, ReferenceIndex())
-
-    def row(response: EngineResponse) -> str:
-        failed = (
-            (answer, tuple(result for result in answer.results if result.status in _FAULTS))
-            for answer in response.evaluated
-        )
-        answers = tuple(answer._replace(results=results) for answer, results in failed if results)
-        failures = response._replace(answers=answers, repeated=())
-        return renderer.line(failures) if run.is_part else renderer.row(failures)
-
-    return StreamingDocument(
-        row=row,
-        tail=lambda _: renderer.repeated(),
-        joined=renderer.joined,
-        counted=renderer.counted,
+def _only_failures(response: EngineResponse) -> EngineResponse:
+    failing = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+    failed = (
+        (answer, tuple(result for result in answer.results if result.status in failing))
+        for answer in response.evaluated
     )
+    answers = tuple(answer._replace(results=results) for answer, results in failed if results)
+    return response._replace(answers=answers, repeated=())
 
 
 def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view; the last line counts."""
     paint = painter(colours=options.colours)
-    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
+    found = RelatedObjects(run)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
     block = verdict_block(run, options, paint)
     order = DeferredOutput(
-        references, lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner)
+        found.references,
+        lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner),
     )
 
     def pieces_of(response: EngineResponse) -> list[OutputPiece]:
@@ -854,27 +797,17 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
         return [resource_block(response, paint), *pieces, verdicts] if verdicts or pieces else []
 
     def row(response: EngineResponse) -> str:
-        references.add(response)
-        collisions.add(response)
-        if deletions:
-            deletions.add(response)
-        return "".join(text for piece in pieces_of(response) for text in order.add(piece))
-
-    def part_row(response: EngineResponse) -> str:
+        found.add(response)
         pieces = pieces_of(response)
-        texts = [piece for piece in pieces if isinstance(piece, str)]
-        if len(texts) < len(pieces):
+        if run.is_part and not all(isinstance(piece, str) for piece in pieces):
             raise NotStreamable
-        return "".join(texts)
+        return "".join(text for piece in pieces for text in order.add(piece))
 
     def tail(_: Lists) -> Iterator[str]:
         yield from order.end(paint)
-        yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collisions.lines(paint)
+        yield from found.lines(paint)
         yield f"{counts_line(run)}\n"
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",),
-        row=part_row if run.is_part else row,
-        tail=tail,
+        head=lambda: (f"{paint('title', header(run))}\n\n",), row=row, tail=tail
     )

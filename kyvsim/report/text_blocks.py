@@ -300,9 +300,7 @@ def header(run: Run) -> str:
 
 def resource_block(response: EngineResponse, paint: Paint) -> str:
     """Return the heading for a resource."""
-    document = response.document
-    place = str(document.locate(())) if document else ""
-    return resource_heading(title(response.trigger), place, paint)
+    return resource_heading(title(response.trigger), str(resource_place(response) or ""), paint)
 
 
 def resource_heading(name: str, place: str, paint: Paint) -> str:
@@ -371,9 +369,26 @@ def reference_subject(need: PendingReference, resolved: str | None) -> tuple[str
     return "pass" if resolved else "dim" if need.reference.optional else "warn", what
 
 
-def deletions_of(run: Run) -> PlannedDeletions | None:
-    """Return a collector of planned deletions; None without policies that delete."""
-    return PlannedDeletions() if run.schedules else None
+class RelatedObjects:
+    """What objects of a run have to do with each other; nothing of a part of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self.references, self.collisions = ReferenceIndex(), Collisions()
+        self.deletions = PlannedDeletions()
+        self._run = run
+
+    def add(self, response: EngineResponse) -> None:
+        """Take in a response."""
+        if not self._run.is_part:
+            self.references.add(response)
+            self.collisions.add(response)
+            if self._run.schedules:
+                self.deletions.add(response)
+
+    def lines(self, paint: Paint) -> Iterator[str]:
+        """Yield the text view's blocks about deletions and collisions."""
+        yield from self.deletions.lines(self._run.schedules, paint)
+        yield from self.collisions.lines(paint)
 
 
 _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
