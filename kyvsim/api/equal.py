@@ -42,7 +42,7 @@ from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.report.explained_rules import decision, rule_name
+from kyvsim.report.explain import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import PointCounter
 

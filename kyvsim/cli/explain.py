@@ -32,7 +32,7 @@ from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.explained_rules import StepPage
+from kyvsim.report.explain import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 from kyvsim.report.run import Run, StreamingDocument

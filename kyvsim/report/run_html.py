@@ -13,7 +13,7 @@ from kyvsim.kubernetes.objects import metadata
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.diagnostics import resource_place
-from kyvsim.report.explained_rules import explained_rule
+from kyvsim.report.explain import explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, page, part, stored, table_of
