@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
@@ -17,7 +17,7 @@ from kyvsim.report.finding_formats import (
     case_element,
     escaped,
 )
-from kyvsim.report.object_text import Marked, hunks, json_document, marked_yaml, to_yaml
+from kyvsim.report.object_text import hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import ending_json
@@ -103,13 +103,11 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
             yield f"- {markdown_text(shown)}\n"
 
 
-# The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.
-#
-# Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
-
-
 def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the document a suite at a time; unusable input is an error of its suite."""
+    """Yield the document a suite at a time; unusable input is an error of its suite.
+
+    Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
+    """
     paths = ManifestOutcome("paths", (), outcome.diagnostics)
     manifests = [file for file in (paths, *outcome.manifests) if file.rows or _errors(file)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -168,16 +166,15 @@ def _counts(*manifests: ManifestOutcome, survivors: int = 0) -> dict[str, str]:
     }
 
 
-# The outcome of tests in the Test Anything Protocol: a test point for each row.
-#
-# Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
-# that no test notices are points to do: these fail no run.
-
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
 def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the plan and then a point at a time; input that could not be used is a failed point."""
+    """Yield the plan and then a point at a time; input that could not be used is a failed point.
+
+    Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
+    that no test notices are points to do: these fail no run.
+    """
     errors = [entry for entry in every_diagnostic(outcome) if entry.severity is Severity.ERROR]
     survivors = survivor_cases(outcome.mutants)
     rows_end = len(errors) + tally_of(outcome).total
@@ -249,43 +246,19 @@ _STYLES: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "P
 _STATUSES: Final = tuple(map(str.lower, _STYLES))
 
 
-class _PageRow(NamedTuple):
-    """A row of a manifest."""
-
-    status: str
-    style: str
-    policy: str
-    rule: str
-    resource: str
-    reason: str
-    message: str
-    place: Location | None
-    file: str
-    """The file whose object is not as expected."""
-    lines: tuple[Marked, ...]
-
-
-class _PageManifest(NamedTuple):
-    """A manifest: its rows that failed, and all others."""
-
-    file: str
-    counts: str
-    failed: tuple[_PageRow, ...]
-    others: tuple[_PageRow, ...]
-
-
 def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
     manifests = []
     for manifest in outcome.manifests:
-        failed = tuple(_page_row(row, options) for row in manifest.rows if row.failed)
+        failed = [_page_row(row, options) for row in manifest.rows if row.failed]
         passed = () if options.fail_only else (row for row in manifest.rows if not row.failed)
-        others = tuple(_page_row(row, options) for row in passed)
+        others = [_page_row(row, options) for row in passed]
         rows = counted(len(manifest.rows), "row")
         counts = f"{len(failed)} of {rows} failed" if failed else rows
         if failed or others:
-            manifests.append(_PageManifest(manifest.file, counts, failed, others))
-    manifests.sort(key=lambda manifest: not manifest.failed)
+            shown = {"file": manifest.file, "counts": counts, "failed": failed, "others": others}
+            manifests.append(shown)
+    manifests.sort(key=lambda manifest: not manifest["failed"])
     every = [(manifest.file, row) for manifest in outcome.manifests for row in manifest.rows]
     by_rule = (TableEntry(rule_title(row.policy, row.rule), row.result.lower()) for _, row in every)
     by_manifest = (TableEntry(file, row.result.lower()) for file, row in every)
@@ -301,20 +274,19 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     )
 
 
-def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
+def _page_row(row: RowOutcome, options: SuiteOptions) -> dict[str, object]:
     shown = row.failed or options.detailed
-    difference = row.difference
-    return _PageRow(
-        status=row.result.lower(),
-        style=_STYLES.get(row.result, ""),
-        policy=row.policy,
-        rule=rule_title(row.policy, row.rule),
-        resource=row.resource,
-        reason=reason(row),
-        message=row.message if shown and row.message != row.reason else "",
-        place=row.location,
-        file=difference.file if difference else "",
-        lines=tuple(hunks(marked_yaml(difference.expected, difference.actual)))
-        if difference
-        else (),
-    )
+    diff = row.difference
+    return {
+        "status": row.result.lower(),
+        "style": _STYLES.get(row.result, ""),
+        "policy": row.policy,
+        "rule": rule_title(row.policy, row.rule),
+        "resource": row.resource,
+        "reason": reason(row),
+        "message": row.message if shown and row.message != row.reason else "",
+        "place": row.location,
+        # The file whose object is not as expected, and how it differs.
+        "file": diff.file if diff else "",
+        "lines": [*hunks(marked_yaml(diff.expected, diff.actual))] if diff else [],
+    }
