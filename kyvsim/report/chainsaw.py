@@ -163,17 +163,14 @@ def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
         names = {"classname": "chainsaw", "name": "inputs"}
         yield case_element(names, f"<error{attributes({'message': text})}/>")
     for outcome in report.outcomes:
-        yield _case(outcome)
+        seconds = f"{outcome.duration_ms / 1000:.3f}"
+        names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
+        reason = attributes({"message": outcome.reason})
+        place = escaped(str(outcome.location or ""))
+        content = {
+            "pass": (),
+            "unsupported": (f"<skipped{reason}/>",),
+            "fail": (f"<failure{reason}>{place}</failure>",),
+        }
+        yield case_element(names, *content[outcome.result])
     yield "  </testsuite>\n</testsuites>\n"
-
-
-def _case(outcome: ChainsawOutcome) -> str:
-    seconds = f"{outcome.duration_ms / 1000:.3f}"
-    names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
-    if outcome.result == "pass":
-        return case_element(names)
-    reason = attributes({"message": outcome.reason})
-    if outcome.result == "unsupported":
-        return case_element(names, f"<skipped{reason}/>")
-    place = escaped(str(outcome.location or ""))
-    return case_element(names, f"<failure{reason}>{place}</failure>")

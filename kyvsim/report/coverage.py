@@ -87,14 +87,11 @@ def point_json(point: Point) -> Json:
     }
 
 
-# What tests reached in policies as an lcov tracefile, for viewers of coverage.
-#
-# Rules are its functions, points its branches, and their lines its lines. Source of the form:
-# geninfo(1), "FILES".
-
-
 def render_lcov(coverage: Coverage) -> Iterator[str]:
-    """Yield the records of each file."""
+    """Yield the records of each file as an lcov tracefile, for viewers of coverage.
+
+    Rules are its functions, points its branches. Source of the form: geninfo(1), "FILES".
+    """
     for file in coverage.files:
         yield f"TN:\nSF:{file.file}\n"
         rules = [point for point in file.points if point.kind is PointKind.RULE]

@@ -141,9 +141,6 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-# Positions of the object of a result, of the failed part of it, and of its rule.
-
-
 _MOST_SLASHES = 8
 """So many pieces of a path are tried as one key; label keys have one slash at most."""
 
@@ -205,21 +202,10 @@ def diagnostic_json(entry: Diagnostic) -> Json:
     if entry.excerpt:
         data["excerpt"] = list(entry.excerpt)
     if entry.fix and entry.fix.edits:
-        edits = [
-            {
-                "line": edit.line,
-                "column": edit.column,
-                "endLine": edit.end_line,
-                "endColumn": edit.end_column,
-                "text": edit.text,
-            }
-            for edit in entry.fix.edits
-        ]
+        names = ("line", "column", "endLine", "endColumn", "text")
+        edits = [dict(zip(names, edit, strict=True)) for edit in entry.fix.edits]
         data["fix"] = {"title": entry.fix.title, "edits": edits}
     return data
-
-
-_INDENT: Final = "    "
 
 
 def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
@@ -228,10 +214,10 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
     excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
     if place is None or excerpt is None:
         return
-    shown, mark = excerpt_lines(excerpt, place.line, layout.width - len(_INDENT))
+    shown, mark = excerpt_lines(excerpt, place.line, layout.width - 4)
     style = "error" if entry.severity is Severity.ERROR else "warn"
-    yield f"{_INDENT}{layout.paint('dim', shown[0])}{shown[1]}"
-    yield f"{_INDENT}{layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
+    yield f"    {layout.paint('dim', shown[0])}{shown[1]}"
+    yield f"    {layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
 
 
 def diagnostic_text(entry: Diagnostic, width: int = 0) -> str:
@@ -246,11 +232,10 @@ def diagnostic_text(entry: Diagnostic, width: int = 0) -> str:
 
 
 _LONGEST = 160
-_WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
 _UNLABELED = frozenset(
     {
-        *(StepKind.INDEX, StepKind.PATTERN, StepKind.CRITERION),
-        *(StepKind.EXPRESSION, StepKind.FILTER),
+        *(StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY, StepKind.INDEX),
+        *(StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION, StepKind.FILTER),
     }
 )
 
@@ -276,7 +261,7 @@ def _parts(step: Step) -> Iterator[str]:
     elif step.kind in {StepKind.CHANGE, StepKind.GENERATED}:
         yield f"{step.kind.value} {step.name}".strip()
     else:
-        label = "" if step.kind in _WORDLESS or step.kind in _UNLABELED else step.kind.value
+        label = "" if step.kind in _UNLABELED else step.kind.value
         yield " ".join(filter(None, (label, step.name)))
         if step.text:
             yield step.text
@@ -435,8 +420,7 @@ def _words(step: Step) -> str:
 
 def _condition_words(step: Step) -> str:
     sides = {side.name: value_text(side.found.data) for side in step.steps if side.found}
-    key, value = sides.get("key", "?"), sides.get("value", "?")
-    compared = f"{step.name}: {key} {step.text} {value}"
+    compared = f"{step.name}: {sides.get('key', '?')} {step.text} {sides.get('value', '?')}"
     part = deciding_part(step)
     if not part or part.path is not None:
         return compared  # what only leads to a field is shown by its place

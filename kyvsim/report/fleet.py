@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.partial import Count, Head, ReportRow
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
@@ -33,6 +33,8 @@ from kyvsim.report.results import (
     cached_by_rule,
     category_of,
     compile_rows,
+    identity_of,
+    key_title,
     only_warns,
     rule_title,
     severity_of,
@@ -117,18 +119,14 @@ class NamespaceCounts:
         )
 
 
-# Results as rows that need no object any more, and what formats make of such rows.
-#
-# Formats render rows exactly as they render results.
-
-
 def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
 ) -> Callable[[int, EngineResponse], Iterator[ReportRow]]:
     """Return a function that yields the rows of a response, which has a number in its file.
 
-    Without `everything` passed and skipped ones are omitted, unless they have a note. Of equal
-    failures only the first has reasons: the others are never shown in full.
+    Rows need no object any more, and formats render them exactly as they render results. Without
+    `everything` passed and skipped ones are omitted, unless they have a note. Of equal failures
+    only the first has reasons: the others are never shown in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)
@@ -181,18 +179,13 @@ def compile_report_rows(
 
 def alike(row: ReportRow) -> ResultKey:
     """Return the key by which the view of `apply` groups equal results."""
-    rule = (row.result, row.kind_of_policy, _rule(row))
+    rule = (row.result, row.kind_of_policy, rule_title(row.policy, row.rule))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
-
-
-def _rule(row: ReportRow) -> str:
-    return rule_title(row.policy, row.rule)
 
 
 def _title(row: ReportRow) -> str:
     """Return the title of the object of a row."""
-    parts = (row.namespace, row.kind or "?", row.name)
-    return row.title or "/".join(part for part in parts if part)
+    return row.title or key_title(ObjectKey("", row.kind, row.namespace, row.name))
 
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
@@ -219,7 +212,7 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
     """Return a row as the view renders it: with its reasons, where it is shown in full."""
-    rendered = RenderedResult(word_of(row.result), _rule(row))
+    rendered = RenderedResult(word_of(row.result), rule_title(row.policy, row.rule))
     is_quiet = row.result in QUIET
     if not (is_quiet or row.reasons):
         return GroupedResult(alike(row), rendered, is_whole=False)
@@ -244,12 +237,8 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
     texts, unchecked = [""], []
     for row in rows:
         rule = {"policy": row.policy, "rule": row.rule}
-        resource = {
-            "apiVersion": row.apiVersion,
-            "kind": row.kind,
-            "namespace": row.namespace,
-            "name": row.name,
-        }
+        key = ObjectKey(row.apiVersion, row.kind, row.namespace, row.name)
+        resource = identity_of(key)
         if row.result != NO_RESULT:
             # Its fields in the order in which the document has them.
             entry = {

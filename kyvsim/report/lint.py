@@ -43,12 +43,12 @@ class Findings(NamedTuple):
     @property
     def errors(self) -> int:
         """The number of errors."""
-        return self._count(Severity.ERROR)
+        return sum(one.severity is Severity.ERROR for one in self.diagnostics)
 
     @property
     def warnings(self) -> int:
         """The number of warnings."""
-        return self._count(Severity.WARNING)
+        return sum(one.severity is Severity.WARNING for one in self.diagnostics)
 
     @property
     def ending(self) -> RunEnding:
@@ -82,20 +82,16 @@ class Findings(NamedTuple):
         lines = _lines_of(text)
         return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
 
-    def _count(self, severity: Severity) -> int:
-        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
-
-
-# Findings for people: each with the line that it is about, how many of each code, the ending.
-#
-# A finding begins with a line `file:line:column: severity code: message`, which editors read.
 
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9
 
 
 def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
-    """Yield each finding with the lines that show its place, then what sums them up."""
+    """Yield each finding with the lines that show its place, then what sums them up.
+
+    A finding begins with a line `file:line:column: severity code: message`, which editors read.
+    """
     layout = layout_of(options)
     shown = findings
     if options.quiet:

@@ -169,11 +169,8 @@ def _double_quoted(text: str) -> str:
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
-
-
 _WIDEST = 60
 """What is on one line, with its key, is no longer."""
-_SPECIAL = frozenset(",[]{}")
 
 
 def compact_lines(obj: Json) -> list[str]:
@@ -215,15 +212,11 @@ def _flow(value: Json) -> str:
 
 def _text(text: str) -> str:
     plain = scalar(text)
-    if _SPECIAL.isdisjoint(text) and "\n" not in text:
-        return plain
-    return log_safe(json.dumps(text), JSON)
+    return plain if frozenset(",[]{}\n").isdisjoint(text) else log_safe(json.dumps(text), JSON)
 
 
 Marked: TypeAlias = tuple[str, str]
 """A mark and a line: "+" added, "-" removed, " " in both, "@" a gap (its line is empty)."""
-
-_CONTEXT = 3
 
 
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
@@ -252,11 +245,7 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
     """Yield the changed lines with a few lines around each, gaps marked "@"."""
     changed = [index for index, (mark, _) in enumerate(lines) if mark != " "]
     expected = sorted(
-        {
-            near
-            for index in changed
-            for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
-        }
+        {near for index in changed for near in range(max(0, index - 3), min(len(lines), index + 4))}
     )
     if expected and expected[0]:
         yield "@", ""
@@ -270,7 +259,6 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
 #
 # Works on the data, not on the text: list items are distinguished by their name, and a field that
 # comes before the first one of an item does not make the whole item look changed.
-
 
 _ABSENT: Final[Json] = object()
 _DEPTH_LIMIT = 200
@@ -301,24 +289,19 @@ def changed_yaml(before: Json, after: Json) -> list[Marked]:
 
 def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json, *, whole: bool) -> None:
     """Add the lines of two values: with `whole` those of what is in both, too."""
-    if before is after:
-        if whole:
-            lines += _unchanged(spot.lead, spot.indent, after)
-        return
     kind, other = after.__class__, before.__class__
-    if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
-        if kind is dict:
-            _compare_mappings(lines, spot, before, after, whole=whole)
-            return
-        if kind is list:
-            _compare_lists(lines, spot, before, after, whole=whole)
-            return
-    if before == after and (kind is bool) == (other is bool):
-        if whole:
-            lines += _unchanged(spot.lead, spot.indent, after)
-        return
-    marked = marked_lines(_lines(spot, before), _lines(spot, after))
-    lines += marked if whole else [line for line in marked if line[0] != " "]
+    is_deep = before and after and kind is other and spot.depth < _DEPTH_LIMIT
+    if before is after:
+        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+    elif is_deep and kind is dict:
+        _compare_mappings(lines, spot, before, after, whole=whole)
+    elif is_deep and kind is list:
+        _compare_lists(lines, spot, before, after, whole=whole)
+    elif before == after and (kind is bool) == (other is bool):
+        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+    else:
+        marked = marked_lines(_lines(spot, before), _lines(spot, after))
+        lines += marked if whole else [line for line in marked if line[0] != " "]
 
 
 def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:

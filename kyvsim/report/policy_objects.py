@@ -72,16 +72,16 @@ class _Results:
     """The results of a run: those of the report for the cluster as they come, others at the end."""
 
     def __init__(self, run: Run) -> None:
+        self.has_others = any(policy.namespace for policy in run.policies)
         self._run = run
         self._rows_of = compile_rows(audit_warn=run.audit_warn)
         self._entry = _compile_entry(run.now)
         self._statuses: Counter[str] = Counter()
-        self._apart: list[tuple[Policy, Json]] = []
-        self._has_others = any(policy.namespace for policy in run.policies)
+        self._apart: list[tuple[Policy, dict[str, Json]]] = []
 
-    def of(self, response: EngineResponse) -> Iterator[Json]:
+    def of(self, response: EngineResponse) -> Iterator[dict[str, Json]]:
         """Yield the results of cluster-wide policies; for others parts raise NotStreamable."""
-        if self._run.is_part and self._has_others:
+        if self._run.is_part and self.has_others:
             raise NotStreamable
         for row in self._rows_of(response):
             if row.policy.namespace:
@@ -96,13 +96,13 @@ class _Results:
         summary = self._run.result_counts.summary() if rendered else summary_of(self._statuses)
         return summary.as_dict()
 
-    def others(self) -> Iterator[tuple[Policy, list[Json], dict[str, int]]]:
+    def others(self) -> Iterator[tuple[Policy, list[dict[str, Json]], dict[str, int]]]:
         """Yield each namespaced policy with its entries and their counts, by namespace and name."""
         ordered = sorted(self._apart, key=lambda pair: pair[0].key)
         for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
-            own = list(pairs)
-            entries = [entry for _, entry in own]
-            yield own[0][0], entries, summary_of(entry["result"] for entry in entries).as_dict()
+            policies, entries = zip(*pairs, strict=True)
+            counts = summary_of(entry["result"] for entry in entries)
+            yield policies[0], [*entries], counts.as_dict()
 
 
 def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
@@ -146,7 +146,7 @@ def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
 def _begin_json(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
     results = _Results(run)
-    listed = any(policy.namespace for policy in run.policies)
+    listed = results.has_others
 
     def ending(counts: dict[str, int]) -> str:
         return f"], {json.dumps({**group.ending, 'summary': counts})[1:]}"
@@ -225,23 +225,18 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     return entry
 
 
-# PolicyExceptions that exempt failures, one for each.
-#
-# A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
-# upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
-# only, and narrows those of Pod security to controls and images, by names that often do not fit.
-
-_LIFETIME: Final = "cleanup.kyverno.io/ttl"
-_NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
-_MOST_OF_A_NAME: Final = 253
 _REMAINING: Final = "remaining"
 
 
 def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
     """Begin PolicyExceptions that exempt all failures, one for each.
 
+    A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
     Failures that cannot be exempted are counted aside: Kubernetes' own policies have no
     exceptions, and an object needs a name.
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the
+    former only, and narrows those of Pod security to controls and images, by names that often do
+    not fit.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     remaining: list[str] = []
@@ -254,25 +249,22 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
             make = _MAKERS.get(split_api_version(failure.policy.facts.api_version)[0])
             key = object_key(failure.resource)
             if make is None or not key.name:
-                remaining.append(
-                    f"{failure.policy.kind} {failure.policy.key}, {short_title(failure.resource)}"
-                )
+                policy = failure.policy
+                remaining.append(f"{policy.kind} {policy.key}, {short_title(failure.resource)}")
                 continue
             exception = make(failure, key)
             if options.lifetime:
-                labels = {"labels": {_LIFETIME: options.lifetime}}
+                labels = {"labels": {"cleanup.kyverno.io/ttl": options.lifetime}}
                 exception["metadata"] = labels | exception["metadata"]
-            texts.append(
-                f"---\n{to_yaml(exception)}" if as_yaml else f",\n  {json.dumps(exception)}"
-            )
+            text = f"---\n{to_yaml(exception)}" if as_yaml else f",\n  {json.dumps(exception)}"
+            texts.append(text)
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
         failures = [*lists.get(_REMAINING, ())]
         if failures:
-            options.print_aside(
-                f"no exception can exempt {len(failures)} of the failures (first: {failures[0]})"
-            )
+            which = f"{len(failures)} of the failures (first: {failures[0]})"
+            options.print_aside(f"no exception can exempt {which}")
         yield "" if as_yaml else "]}\n"
 
     head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
@@ -348,4 +340,4 @@ def _name(policy: str, rule: str, key: ObjectKey) -> str:
     upstream leaves the kind out: of two objects with one name the second's replaces the first's.
     """
     text = "-".join(filter(None, (policy, rule, key.kind, key.namespace, key.name))).lower()
-    return _NO_NAME.sub("-", text)[:_MOST_OF_A_NAME].rstrip("-.")
+    return re.sub(r"[^a-z0-9.-]", "-", text)[:253].rstrip("-.")

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
-_NOTE: Final = "known: in the baseline"
 
 
 class BaselineMatches:
@@ -116,7 +115,7 @@ class FailureMarker:
                 message="" if result.path else message,
             )
             if self._is_known(failure):
-                note = "; ".join(filter(None, (result.note, _NOTE)))
+                note = "; ".join(filter(None, (result.note, "known: in the baseline")))
                 results[index] = result._replace(baseline=BaselineState.UNCHANGED, note=note)
             else:
                 results[index] = result._replace(baseline=BaselineState.NEW)
@@ -146,20 +145,20 @@ def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
     for failure in sorted(failures):
         # In the order in which people read them.
         resource = {name: text for name, text in identity_of(failure.object).items() if text}
-        fields: dict[str, Json] = {
+        fields = {
             "policy": failure.policy,
-            **({"rule": failure.rule} if failure.rule else {}),
+            "rule": failure.rule,
             "resource": resource,
             "result": failure.result,
+            "path": failure.path,
+            "message": "" if failure.path else failure.message,
+            "count": failures[failure] if failures[failure] > 1 else None,
         }
-        if failure.path or failure.message:
-            fields |= {"path": failure.path} if failure.path else {"message": failure.message}
-        if failures[failure] > 1:
-            fields["count"] = failures[failure]
         lead = "- "
         for name, value in fields.items():
-            yield "\n".join([*yaml_lines({name: value}, lead, 2), ""])
-            lead = "  "
+            if value or name in {"policy", "resource", "result"}:
+                yield "\n".join([*yaml_lines({name: value}, lead, 2), ""])
+                lead = "  "
 
 
 class BaselineRemainder(NamedTuple):
@@ -281,14 +280,10 @@ class ResultCounts:
         for passes, number in self._passes.items():
             for policy_passes in passes:
                 numbers[policy_passes] += number
-        for policy_passes, number in numbers.items():
-            for result in policy_passes.results:
-                rule = result.rule
-                self.count(
-                    (policy_passes.policy.kind, policy_passes.policy.key, rule.name, rule.path),
-                    "pass",
-                    number,
-                )
+        for together, number in numbers.items():
+            policy = together.policy
+            for rule in (result.rule for result in together.results):
+                self.count((policy.kind, policy.key, rule.name, rule.path), "pass", number)
         self._passes.clear()
         self._results.clear()
 
@@ -475,8 +470,13 @@ class DocumentSet(NamedTuple):
 
 def ending_line(ending: RunEnding) -> str:
     """Return the closing line: verdict, reasons and exit status."""
+    return f"{ending.verdict.value}: {' · '.join(_ending_texts(ending))}"
+
+
+def _ending_texts(ending: RunEnding, seconds: float | None = None) -> list[str]:
     texts = [fact.text for fact in ending.ranked if fact.text]
-    return f"{ending.verdict.value}: {' · '.join((*texts, f'exit status {ending.status}'))}"
+    texts += [] if seconds is None else [f"{seconds:.1f} s"]
+    return [*texts, f"exit status {ending.status}"]
 
 
 def ending_json(ending: RunEnding) -> Json:
@@ -536,13 +536,9 @@ def closing_lines(
 
     `seconds` is the duration of the run; None if outputs of runs are to be comparable.
     """
-    shown = [fact.text for fact in ending.ranked if fact.text]
-    if seconds is not None:
-        shown.append(f"{seconds:.1f} s")
-    shown.append(f"exit status {ending.status}")
     name = ending.verdict.value
     start, line = f"{layout.paint(_STYLES[ending.verdict], name)}: ", ""
-    for fact in shown:
+    for fact in _ending_texts(ending, seconds):
         longer = f"{line} · {fact}" if line else fact
         if line and len(longer) > layout.width - len(name) - len(": "):
             yield f"{start}{line} ·\n"
