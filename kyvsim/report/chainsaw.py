@@ -9,7 +9,14 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.finding_formats import attributes, case_element, escaped
+from kyvsim.report.finding_formats import (
+    attributes,
+    case_element,
+    error_case,
+    escaped,
+    suite_counts,
+    suite_element,
+)
 from kyvsim.report.object_text import json_document
 from kyvsim.report.run import (
     ending_json,
@@ -144,33 +151,24 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
     errors = [str(entry) for entry in report.diagnostics if entry.severity is Severity.ERROR]
-    tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)
     if not errors and ending.verdict is RunVerdict.INCOMPLETE:
         # Programs take a document with only skipped cases for a success.
         errors = [ending_line(ending)]
-    counts = attributes(
-        {
-            "tests": str(tally.total + len(errors)),
-            "failures": str(tally.failed),
-            "errors": str(len(errors)),
-            "skipped": str(tally.unsupported),
-        }
-    )
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f'<testsuites{counts}>\n  <testsuite name="chainsaw"{counts}>\n'
-    for text in errors:
-        names = {"classname": "chainsaw", "name": "inputs"}
-        yield case_element(names, f"<error{attributes({'message': text})}/>")
+    cases = [error_case("chainsaw", text) for text in errors]
     for outcome in report.outcomes:
         seconds = f"{outcome.duration_ms / 1000:.3f}"
         names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
         reason = attributes({"message": outcome.reason})
         place = escaped(str(outcome.location or ""))
-        content = {
-            "pass": (),
-            "unsupported": (f"<skipped{reason}/>",),
-            "fail": (f"<failure{reason}>{place}</failure>",),
-        }
-        yield case_element(names, *content[outcome.result])
-    yield "  </testsuite>\n</testsuites>\n"
+        if outcome.result == "pass":
+            cases.append(("pass", case_element(names)))
+        elif outcome.result == "unsupported":
+            cases.append(("skip", case_element(names, f"<skipped{reason}/>")))
+        else:
+            failure = f"<failure{reason}>{place}</failure>"
+            cases.append(("fail", case_element(names, failure)))
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{attributes(suite_counts(cases))}>\n"
+    yield from suite_element("chainsaw", cases)
+    yield "</testsuites>\n"

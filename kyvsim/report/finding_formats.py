@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
@@ -45,6 +45,27 @@ def case_element(names: Mapping[str, str], *content: str) -> str:
     return f"{start}>\n{inner}    </testcase>\n" if inner else f"{start}/>\n"
 
 
+def error_case(classname: str, message: str) -> tuple[str, str]:
+    """Return a case for an error of some input, as a suite has it."""
+    names = {"classname": classname, "name": "inputs"}
+    return "error", case_element(names, f"<error{attributes({'message': message})}/>")
+
+
+def suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the attributes that count cases, each a status and a text."""
+    counts = Counter(status for status, _ in cases)
+    words = {"failures": "fail", "errors": "error", "skipped": "skip"}
+    numbers = {word: str(counts[status]) for word, status in words.items()}
+    return {"tests": str(counts.total()), **numbers}
+
+
+def suite_element(name: str, cases: Sequence[tuple[str, str]], head: str = "") -> Iterator[str]:
+    """Yield a `testsuite` with its counts; `head` comes before the cases."""
+    yield f"  <testsuite{attributes({'name': name, **suite_counts(cases)})}>\n{head}"
+    yield from (text for _, text in cases)
+    yield "  </testsuite>\n"
+
+
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document a suite at a time; errors of inputs are a suite of their own.
 
@@ -55,7 +76,7 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def row(response: EngineResponse) -> str:
         cases = [_case(finding) for finding in rows_of(response)]
-        return "".join(_suite(title(response.trigger), cases)) if cases else ""
+        return "".join(suite_element(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
         names = {"name": "inputs", "classname": "kyvsim"}
@@ -65,21 +86,11 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
                 error = attributes({"message": safe_text(str(diagnostic)), "type": "input"})
                 cases.append(("error", case_element(names, f"<error{error}/>")))
         if cases:
-            yield from _suite("inputs", cases)
+            yield from suite_element("inputs", cases)
         yield "</testsuites>\n"
 
     opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
     return StreamingDocument(head=lambda: (opening,), row=row, tail=tail)
-
-
-def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
-    counts = Counter(status for status, _ in cases)
-    about = {"name": name, "tests": str(len(cases))}
-    for word, status in (("failures", "fail"), ("errors", "error"), ("skipped", "skip")):
-        about[word] = str(counts[status])
-    yield f"  <testsuite{attributes(about)}>\n"
-    yield from (text for _, text in cases)
-    yield "  </testsuite>\n"
 
 
 def _case(finding: Finding) -> tuple[str, str]:

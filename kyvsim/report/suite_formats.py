@@ -15,7 +15,10 @@ from kyvsim.report.finding_formats import (
     annotation_of,
     attributes,
     case_element,
+    error_case,
     escaped,
+    suite_counts,
+    suite_element,
 )
 from kyvsim.report.object_text import hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
@@ -108,32 +111,32 @@ def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
 
     Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
     """
-    paths = ManifestOutcome("paths", (), outcome.diagnostics)
-    manifests = [file for file in (paths, *outcome.manifests) if file.rows or _errors(file)]
+    suites = []
+    for manifest in (ManifestOutcome("paths", (), outcome.diagnostics), *outcome.manifests):
+        errors = (one for one in manifest.diagnostics if one.severity is Severity.ERROR)
+        cases = [error_case(manifest.file, str(error)) for error in errors]
+        cases += map(_case, manifest.rows)
+        suites += [(manifest.file, cases)] if cases else []
+    survivors = []
+    for mutant in survivor_cases(outcome.mutants):
+        names = {"classname": mutant.policy, "name": f"{mutant.place}: {mutant.title}"}
+        skipped = f"<skipped{attributes({'message': 'no test detects this'})}/>"
+        advice = f"<system-out>{escaped(mutant.advice)}</system-out>"
+        survivors.append(("skip", case_element(names, skipped, advice)))
+    every = [*survivors, *(case for _, cases in suites for case in cases)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    survivors = survivor_cases(outcome.mutants)
-    yield f"<testsuites{attributes(_counts(*manifests, survivors=len(survivors)))}>\n"
-    for manifest in manifests:
-        yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
-        for text in _errors(manifest):
-            names = {"classname": manifest.file, "name": "inputs"}
-            yield case_element(names, f"<error{attributes({'message': text})}/>")
-        yield from map(_case, manifest.rows)
-        yield "  </testsuite>\n"
+    yield f"<testsuites{attributes(suite_counts(every))}>\n"
+    for name, cases in suites:
+        yield from suite_element(name, cases)
     if outcome.mutants is not None:
-        counts = _counts(survivors=len(survivors))
-        yield f"  <testsuite{attributes({'name': 'mutants', **counts})}>\n"
         score = attributes({"name": "score", "value": score_line(outcome.mutants)})
-        yield f"    <properties><property{score}/></properties>\n"
-        for mutant in survivors:
-            names = {"classname": mutant.policy, "name": f"{mutant.place}: {mutant.title}"}
-            skipped = f"<skipped{attributes({'message': 'no test detects this'})}/>"
-            yield case_element(names, skipped, f"<system-out>{escaped(mutant.advice)}</system-out>")
-        yield "  </testsuite>\n"
+        head = f"    <properties><property{score}/></properties>\n"
+        yield from suite_element("mutants", survivors, head)
     yield "</testsuites>\n"
 
 
-def _case(row: RowOutcome) -> str:
+def _case(row: RowOutcome) -> tuple[str, str]:
+    """Return the status of a row, and its case."""
     owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
     names = {"classname": owner, "name": row.resource or "all resources"}
     if row.failed:
@@ -141,29 +144,12 @@ def _case(row: RowOutcome) -> str:
         lines += [diff_text(row.difference)] if row.difference else []
         text = escaped("\n".join(filter(None, lines)))
         kind = attributes({"message": reason(row), "type": row.reason})
-        content = f"<failure{kind}>{text}</failure>"
-    elif row.result == "Skip":
-        content = f"<skipped{attributes({'message': row.message})}/>"
-    elif row.skip:
-        content = f"<system-out>{escaped(reason(row))}</system-out>"
-    else:
-        return case_element(names)
-    return case_element(names, content)
-
-
-def _errors(manifest: ManifestOutcome) -> list[str]:
-    return [str(entry) for entry in manifest.diagnostics if entry.severity is Severity.ERROR]
-
-
-def _counts(*manifests: ManifestOutcome, survivors: int = 0) -> dict[str, str]:
-    rows = [row for manifest in manifests for row in manifest.rows]
-    errors = sum(len(_errors(manifest)) for manifest in manifests)
-    return {
-        "tests": str(len(rows) + errors + survivors),
-        "failures": str(sum(row.failed for row in rows)),
-        "errors": str(errors),
-        "skipped": str(sum(row.result == "Skip" for row in rows) + survivors),
-    }
+        return "fail", case_element(names, f"<failure{kind}>{text}</failure>")
+    if row.result == "Skip":
+        skipped = f"<skipped{attributes({'message': row.message})}/>"
+        return "skip", case_element(names, skipped)
+    content = [f"<system-out>{escaped(reason(row))}</system-out>"] if row.skip else []
+    return "pass", case_element(names, *content)
 
 
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})

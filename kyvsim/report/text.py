@@ -216,11 +216,8 @@ class SeenResults:
 class _ResultGroup:
     """Results that are alike, but for the first."""
 
-    __slots__ = ("count", "examples", "rendered")
-
     def __init__(self, rendered: RenderedResult) -> None:
-        self.rendered = rendered
-        self.count = 0
+        self.rendered, self.count = rendered, 0
         self.examples: list[tuple[str, str]] = []
 
 
