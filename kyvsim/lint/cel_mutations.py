@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
-from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import (
     MUTATING,
     CelPolicy,
@@ -152,7 +151,7 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV267", text, one.path)
 
 
-def _contains(value: Json, key: str) -> bool:
+def _contains(value: object, key: str) -> bool:
     if isinstance(value, dict):
         return key in value or any(_contains(one, key) for one in value.values())
     if isinstance(value, list):

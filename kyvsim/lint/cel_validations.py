@@ -6,7 +6,7 @@ from itertools import pairwise, permutations
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.lint.cel_policy import (
     MUTATING,
     VALIDATING,
@@ -124,13 +124,13 @@ def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
                 yield one.path, sorted(fields)
 
 
-def names_anywhere(value: Json, *words: str) -> bool:
+def names_anywhere(value: object, *words: str) -> bool:
     """Return whether one of some words is in a string of a specification, in any case."""
-    if value.__class__ is str:
+    if isinstance(value, str):
         return any(word in value.lower() for word in words)
-    if value.__class__ is dict:
+    if isinstance(value, dict):
         return any(names_anywhere(one, *words) for one in value.values())
-    return value.__class__ is list and any(names_anywhere(one, *words) for one in value)
+    return isinstance(value, list) and any(names_anywhere(one, *words) for one in value)
 
 
 def _demanded(node: Node, lists: frozenset[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
@@ -64,7 +64,7 @@ def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
         yield from (one for one in walk(rule.tree) if isinstance(one, kind))
 
 
-def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool, str]]:
+def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, str):
         is_number = _NUMBERS.search(value) is not None
@@ -76,14 +76,14 @@ def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool
         yield False, "an empty list contains nothing"
     elif operator.name.startswith(_ORDERS) and not is_number:
         yield False, f"`{operator.name}` compares numbers, quantities, durations and versions"
-    elif key.__class__ is str and (read := _OPERATION.fullmatch(key.strip())):
+    elif isinstance(key, str) and (read := _OPERATION.fullmatch(key.strip())):
         other = read[1]
         possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
             operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
             yield found.pop(), f"the operations are {operations}"
-    elif key.__class__ is str and operator.name.startswith(_ORDERS) and _is_length(key):
+    elif isinstance(key, str) and operator.name.startswith(_ORDERS) and _is_length(key):
         found = {operator.holds(one, value) for one in _LENGTHS}
         if len(found) == 1:
             yield found.pop(), "a length is never negative"
@@ -137,17 +137,17 @@ def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
             del words[expression]
 
 
-def _expression(key: Json) -> str:
+def _expression(key: object) -> str:
     """Return the expression that a key is as a whole, "" where two of it may differ."""
-    found = VARIABLE.fullmatch(key.strip()) if key.__class__ is str else None
+    found = VARIABLE.fullmatch(key.strip()) if isinstance(key, str) else None
     expression = expression_of(found[2]) if found else ""
     # Functions may give another answer each time: `random`, `time_now_utc`.
     return "" if "(" in expression else expression
 
 
-def _is_word(value: Json) -> bool:
+def _is_word(value: object) -> bool:
     """Return whether a value equals only one string, and nothing that is not a string."""
-    if value.__class__ is not str or not value or is_open(value) or has_wildcard(value):
+    if not isinstance(value, str) or not value or is_open(value) or has_wildcard(value):
         return False
     return all(read(value) is None for read in (duration_of, parse_quantity, parse_float))
 
@@ -180,18 +180,18 @@ _STRING_QUERIES = re.compile(
 """Queries that lead to a text or to nothing."""
 
 
-def _is_string(key: Json) -> bool:
-    if key.__class__ is not str:
-        return key.__class__ in {int, float, bool}
+def _is_string(key: object) -> bool:
+    if not isinstance(key, str):
+        return isinstance(key, int | float)
     whole = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", key, re.DOTALL)
     if whole is None or "{{" in whole[1]:
         return "{{" not in key
     return _STRING_QUERIES.fullmatch(whole[1].strip()) is not None
 
 
-def _are_strings(value: Json) -> bool:
-    return value.__class__ is list and all(
-        one.__class__ is str and "{{" not in one for one in value
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, str) and "{{" not in one for one in value
     )
 
 

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     plural,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, found_at, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
@@ -59,7 +59,7 @@ class _Use(NamedTuple):
     text: str
 
 
-def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
+def known_kinds(objects: Iterable[KubernetesObject]) -> frozenset[tuple[str, str]]:
     """Return group and kind of all that is built in, or defined or shown by the objects."""
     given = tuple(objects)
     keys = [object_key(data) for data in given]
@@ -192,7 +192,9 @@ class _ResourceUse(NamedTuple):
 
 
 def unknown_resources(
-    policies: Iterable[Policy], objects: Iterable[Json], bindings: Iterable[Binding] = ()
+    policies: Iterable[Policy],
+    objects: Iterable[KubernetesObject],
+    bindings: Iterable[Binding] = (),
 ) -> Iterator[Diagnostic]:
     """KV163: a resource that is a typo of another, KV164: resources without a definition, once.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json, Path, without
+from kyvsim.kubernetes.objects import Path, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
@@ -213,7 +213,7 @@ def _derived_kinds(one: _Placed) -> frozenset[str]:
     return found.controllers & POD_CONTROLLERS if derived else frozenset()
 
 
-def _text(data: Json) -> str:
+def _text(data: object) -> str:
     return json.dumps(data, sort_keys=True, default=str)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.lint.references import (
     broken_conditions,
@@ -76,11 +76,11 @@ class LintInputs(NamedTuple):
     """What `lint`, or a run of `apply` or `test`, is given."""
 
     policies: tuple[Policy, ...]
-    resources: tuple[Json, ...]
+    resources: tuple[KubernetesObject, ...]
     """The objects that rules are to look at, or enough of them to have all kinds and names."""
     derive: Callable[[Policy], Iterable[Rule]]
     """Returns the rules of a policy with those that autogen derives from them."""
-    others: tuple[Json, ...] = ()
+    others: tuple[KubernetesObject, ...] = ()
     exceptions: tuple[PolicyException, ...] = ()
     cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Binding, ...] = ()
@@ -96,7 +96,7 @@ class LintInputs(NamedTuple):
     now: datetime | None = None
 
     @property
-    def objects(self) -> tuple[Json, ...]:
+    def objects(self) -> tuple[KubernetesObject, ...]:
         """All that shows which kinds exist."""
         mapped = self.values.subresources if self.values else ()
         sent = [{"apiVersion": f"{one.kind.group}/", "kind": one.kind.kind} for one in mapped]

@@ -108,7 +108,7 @@ def confine() -> None:
     folders = [os.path.realpath(one) for one in sys.path if os.path.realpath(one) != beside]
     readable = (*folders, package)
 
-    def watch(event: str, arguments: Sequence[Any]) -> None:
+    def watch(event: str, arguments: Sequence[object]) -> None:
         if event == "open":
             mode, flags = arguments[1], arguments[2]
             by_mode = isinstance(mode, str) and bool(set(mode) & set("wax+"))

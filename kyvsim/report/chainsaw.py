@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
@@ -125,7 +124,7 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, a test on each line."""
     results = []
     for outcome in shown(report, options):
-        entry: dict[str, Json] = {
+        entry: dict[str, object] = {
             "test": outcome.test,
             "file": outcome.file,
             "result": outcome.result,

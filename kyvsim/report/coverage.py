@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, path_text
+from kyvsim.kubernetes.objects import path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_document
@@ -69,12 +69,12 @@ def render_json(coverage: Coverage) -> Iterator[str]:
     yield from json_document({"files": files, "summary": ratio_json(coverage.ratio)})
 
 
-def ratio_json(ratio: Ratio) -> dict[str, Json]:
+def ratio_json(ratio: Ratio) -> dict[str, object]:
     """Return how much was reached."""
     return {"reached": ratio.reached, "total": ratio.total, "percent": ratio.percent}
 
 
-def point_json(point: Point) -> Json:
+def point_json(point: Point) -> dict[str, object]:
     """Return a point with how often each outcome came up."""
     return {
         "kind": point.kind.value,

@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.explanation import (
     RuleExplanation,
@@ -161,39 +161,39 @@ def failed_place(document: Document | None, path: str) -> Location | None:
     if document is None or _member(document.data, names[0]) is None:
         return None
     steps: list[str | int] = []
-    node: Json = document.data
+    node: object = document.data
     while names:
         # Keys such as `example.com/team` have slashes of their own, and the path escapes none.
-        lengths = range(1, min(len(names), _MOST_SLASHES) + 1) if node.__class__ is dict else ()
-        length = next((n for n in lengths if "/".join(names[:n]) in node), 1)
+        keys = node if isinstance(node, dict) else {}
+        lengths = range(1, min(len(names), _MOST_SLASHES) + 1)
+        length = next((n for n in lengths if "/".join(names[:n]) in keys), 1)
         name = "/".join(names[:length])
-        step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
+        step: str | int = int(name) if isinstance(node, list) and name.isdecimal() else name
         steps.append(step)
         node = _member(node, step)
         names = names[length:]
     return document.locate(tuple(steps))
 
 
-def place_json(place: Location | None) -> Json:
+def place_json(place: Location | None) -> dict[str, object] | None:
     """Return a place as data; None where there is none."""
     return None if place is None else place._asdict()
 
 
-def location_json(place: Location | None) -> dict[str, Json]:
+def location_json(place: Location | None) -> dict[str, object]:
     """Return a place as data; for none its file is "" and its line and column are 0."""
     return (place or Location(""))._asdict()
 
 
-def _member(node: Json, step: str | int) -> Json:
-    if node.__class__ is dict:
-        return node.get(step)
-    in_list = node.__class__ is list and step.__class__ is int
-    return node[step] if in_list and int(step) < len(node) else None
+def _member(node: object, step: str | int) -> object:
+    if isinstance(node, list) and isinstance(step, int) and step < len(node):
+        return node[step]
+    return node.get(step) if isinstance(node, dict) else None
 
 
-def diagnostic_json(entry: Diagnostic) -> Json:
+def diagnostic_json(entry: Diagnostic) -> dict[str, object]:
     """Return a diagnostic as a mapping; line and column are 0 where they are unknown."""
-    data: dict[str, Json] = {
+    data: dict[str, object] = {
         "code": entry.code,
         "severity": entry.severity.value,
         "message": entry.message,
@@ -315,10 +315,10 @@ class FailureExplanation(NamedTuple):
         elements = []
         for step in self.path:
             if step.kind is StepKind.ELEMENT:
-                value: Json = step.found.data if step.found else None
-                name = text_field(value, "name") if value.__class__ is dict else ""
+                value: object = step.found.data if step.found else None
+                name = text_field(value, "name")
                 called = f" `{name}`" if name else ""
-                called = f" {value_text(value)}" if value.__class__ is str else called
+                called = f" {value_text(value)}" if isinstance(value, str) else called
                 elements.append(f"element {step.name}{called}: ")
         return f"{''.join(elements)}{self.start}{_words(self.path[-1])}"
 

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
+from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
 from kyvsim.kubernetes.quantities import deep_equal
 from kyvsim.model.comparison import (
     Author,
@@ -252,7 +252,7 @@ def _outcome(change: ChangedObject | None) -> ComparedObject | None:
     return ComparedObject(change.object, (author,), change.settings)
 
 
-def _is_same(left: Json, other: Json) -> bool:
+def _is_same(left: object, other: object) -> bool:
     """Return whether two objects are the same as Kubernetes has them: 1 is 1.0, and not true."""
     return left is other or deep_equal(whole_numbers(left), whole_numbers(other))
 
@@ -573,8 +573,8 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
     yield "}\n"
 
 
-def _resource_json(resource: ResourceDifference) -> Json:
-    shown: dict[str, Json] = {
+def _resource_json(resource: ResourceDifference) -> dict[str, object]:
+    shown: dict[str, object] = {
         "resource": identity(resource.resource),
         "location": place_json(resource.place),
         "verdicts": [

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.diagnostics import (
@@ -123,7 +122,7 @@ def _tail(
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def _need(need: PendingReference, references: ReferenceIndex) -> Json:
+def _need(need: PendingReference, references: ReferenceIndex) -> dict[str, object]:
     kind, namespace, name = need.reference.target
     return {
         "resource": identity(need.resource),
@@ -135,7 +134,7 @@ def _need(need: PendingReference, references: ReferenceIndex) -> Json:
     }
 
 
-def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
+def _unchecked(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
     """Yield the parts of objects that rules could not evaluate, with their results."""
     for row in rows:
         if row.result.unchecked:
@@ -152,9 +151,11 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
     """Return a function that renders a row; the parts that rows share are cached."""
     heads: dict[tuple[Policy, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
-    last: list[Json] = [None, None, "", ""]
+    last: tuple[object, EngineResponse | None] = None, None
+    resource = place = ""
 
     def text(row: Row, response: EngineResponse) -> str:
+        nonlocal last, resource, place
         result = row.result
         key = (row.policy, result.rule.name, result.phase)
         head = heads.get(key)
@@ -172,18 +173,19 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
         outcome = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
         state = f', "baseline": "{result.baseline}"' if result.baseline else ""
         if last[0] is not row.resource or last[1] is not response:
-            where = json.dumps(location_json(resource_place(response)))
-            last[:] = row.resource, response, json.dumps(identity(row.resource)), where
-        where = last[3]
+            last = row.resource, response
+            resource = json.dumps(identity(row.resource))
+            place = json.dumps(location_json(resource_place(response)))
+        where = place
         if row.status not in QUIET:
             where = json.dumps(location_json(finding_of(row, response, explain).location))
         path = f'"path": {quote(result.path)}'
-        return f'{head}{last[2]}, "location": {where}, {outcome}, {path}{state}}}'
+        return f'{head}{resource}, "location": {where}, {outcome}, {path}{state}}}'
 
     return text
 
 
-def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
+def _objects(response: EngineResponse) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield what a response changed or created, each under the key of its list."""
     trigger = identity(response.trigger)
     for answer in mutations(response):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import (
     Account,
     Answer,
@@ -239,7 +238,7 @@ def render_json(equality: Equality) -> Iterator[str]:
     yield f"{to_json(shown)}\n"
 
 
-def evidence_json(evidence: Evidence) -> Json:
+def evidence_json(evidence: Evidence) -> dict[str, object]:
     """Return evidence as data."""
     return {
         "answer": evidence.answer.value,
@@ -263,7 +262,7 @@ def evidence_json(evidence: Evidence) -> Json:
     }
 
 
-def example_json(example: Counterexample) -> Json:
+def example_json(example: Counterexample) -> dict[str, object]:
     """Return a case in which two sets of policies differ, with both accounts of it."""
     return {
         "difference": example.difference.value,
@@ -280,7 +279,7 @@ def example_json(example: Counterexample) -> Json:
     }
 
 
-def _account_json(account: Account) -> Json:
+def _account_json(account: Account) -> dict[str, object]:
     return {
         "results": [result._asdict() for result in account.said],
         "object": account.object,

@@ -7,7 +7,6 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import (
     Answer,
     ObjectExplanation,
@@ -276,7 +275,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     yield "]}\n"
 
 
-def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> Json:
+def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
     """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
     decided = decision(rule, explanation)
     return {
@@ -306,7 +305,7 @@ def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> Json:
     }
 
 
-def _step_json(step: Step) -> Json:
+def _step_json(step: Step) -> dict[str, object]:
     """Return a step; what it does not have is left out."""
     shown = {
         "kind": step.kind.value,

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import quote
 
 from kyvsim import __version__
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
@@ -269,7 +268,7 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 )
 
 
-def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
+def physical_location(place: Location, end: Location | None = None) -> dict[str, object]:
     """Return a place as a `physicalLocation`, without a region if the line is unknown.
 
     With `end` the region ends there, exclusive, as SARIF counts it.
@@ -278,7 +277,7 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     # A path as a reference; one from the root is a whole `file:` address.
     path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
     uri = f"file://{path}" if path.startswith("/") else path
-    location: dict[str, Json] = {"artifactLocation": {"uri": uri}}
+    location: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if place.line:
         region = {"startLine": place.line}
         if place.column:
@@ -289,7 +288,9 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     return location
 
 
-def _diagnostic(entry: Diagnostic, about: dict[str, Json], end: Location | None = None) -> Json:
+def _diagnostic(
+    entry: Diagnostic, about: dict[str, object], end: Location | None = None
+) -> dict[str, object]:
     """Return a diagnostic, behind what it is `about`, as a notification or as a result of lint."""
     data = {**about, "level": LEVELS[entry.severity], "message": {"text": entry.message}}
     if entry.location:
@@ -306,7 +307,7 @@ _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, reported behind them."""
     findings, fingerprint = compile_findings(run, options), compile_fingerprints()
-    rules: dict[str, Json] = {}
+    rules: dict[str, object] = {}
 
     def row(response: EngineResponse) -> str:
         texts = [""]
@@ -335,7 +336,7 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
 
 
-def _rule(finding: Finding) -> Json:
+def _rule(finding: Finding) -> dict[str, object]:
     """Return the description of a rule, from the annotations of its policy."""
     policy = finding.row.policy
     named, described = (
@@ -345,7 +346,7 @@ def _rule(finding: Finding) -> Json:
             for name in ("title", "description")
         )
     )
-    data: dict[str, Json] = {
+    data: dict[str, object] = {
         "id": finding.shown_check,
         "shortDescription": {"text": named or finding.shown_name},
         "helpUri": documentation_of(policy),
@@ -353,7 +354,7 @@ def _rule(finding: Finding) -> Json:
     if described:
         data |= {"fullDescription": {"text": described}, "help": {"text": described}}
     category, severity = category_of(policy), severity_of(policy)
-    properties: dict[str, Json] = {"tags": [safe_line(category)]} if category else {}
+    properties: dict[str, object] = {"tags": [safe_line(category)]} if category else {}
     if severity:
         properties["severity"] = severity
     if severity in _SCORES:
@@ -361,7 +362,7 @@ def _rule(finding: Finding) -> Json:
     return {**data, "properties": properties} if properties else data
 
 
-def _result(finding: Finding, fingerprint: str) -> Json:
+def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
     _, result, status, _ = finding.row
     level = LEVELS[WEIGHTS.get(status, Severity.INFO)]
     silent = level == "note"

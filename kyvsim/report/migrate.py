@@ -55,12 +55,12 @@ def policy_yaml(
     return "\n".join([*lines, ""])
 
 
-def document_yaml(data: Mapping[str, Json]) -> str:
+def document_yaml(data: Mapping[str, object]) -> str:
     """Return an object as one document, its keys in their order."""
     return "\n".join([line for key, value in data.items() for line in _entry(key, value, 0)] + [""])
 
 
-def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
+def _entry(key: str, value: object, indent: int) -> Iterator[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
         yield f"{pad}{scalar(key)}:"
@@ -76,7 +76,7 @@ def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
         yield from yaml_lines(value, f"{pad}{scalar(key)}:", indent)
 
 
-def _item(value: Json, indent: int) -> Iterable[str]:
+def _item(value: object, indent: int) -> Iterable[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
         lines = [line for key, member in value.items() for line in _entry(key, member, indent + 2)]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -36,7 +36,7 @@ def page(
     style: Sequence[str] = (),
     script: Sequence[str] = (),
     connects: bool = False,
-    **values: Any,
+    **values: object,
 ) -> Iterator[str]:
     """Yield the page that a template makes of values, in pieces.
 
@@ -64,12 +64,12 @@ def page(
     yield from stream
 
 
-def fragment(template: str, /, **values: Any) -> str:
+def fragment(template: str, /, **values: object) -> str:
     """Return what a template without the frame makes of values, for a page that has it."""
     return _environment().get_template(template).render(**values)
 
 
-def part(name: str, *values: Any) -> Markup:
+def part(name: str, *values: object) -> Markup:
     """Return what a macro of `parts.html` makes of values, for a page later."""
     made: Markup = getattr(_environment().get_template(_PARTS).module, name)(*values)
     return made

@@ -56,7 +56,7 @@ class _ReportApi(NamedTuple):
     ending: Mapping[str, str] = MappingProxyType({})
     """Last fields of each report, besides its counts."""
 
-    def report(self, kind: str, name: str, namespace: str) -> dict[str, Json]:
+    def report(self, kind: str, name: str, namespace: str) -> dict[str, object]:
         """Return the beginning of a report."""
         meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
         return {"apiVersion": self.version, "kind": kind, "metadata": meta}
@@ -77,9 +77,9 @@ class _Results:
         self._rows_of = compile_rows(audit_warn=run.audit_warn)
         self._entry = _compile_entry(run.now)
         self._statuses: Counter[str] = Counter()
-        self._apart: list[tuple[Policy, dict[str, Json]]] = []
+        self._apart: list[tuple[Policy, dict[str, object]]] = []
 
-    def of(self, response: EngineResponse) -> Iterator[dict[str, Json]]:
+    def of(self, response: EngineResponse) -> Iterator[dict[str, object]]:
         """Yield the results of cluster-wide policies; for others parts raise NotStreamable."""
         if self._run.is_part and self.has_others:
             raise NotStreamable
@@ -96,25 +96,25 @@ class _Results:
         summary = self._run.result_counts.summary() if rendered else summary_of(self._statuses)
         return summary.as_dict()
 
-    def others(self) -> Iterator[tuple[Policy, list[dict[str, Json]], dict[str, int]]]:
+    def others(self) -> Iterator[tuple[Policy, list[dict[str, object]], dict[str, int]]]:
         """Yield each namespaced policy with its entries and their counts, by namespace and name."""
         ordered = sorted(self._apart, key=lambda pair: pair[0].key)
         for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
             policies, entries = zip(*pairs, strict=True)
-            counts = summary_of(entry["result"] for entry in entries)
+            counts = summary_of(str(entry["result"]) for entry in entries)
             yield policies[0], [*entries], counts.as_dict()
 
 
 def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one YAML document a report, the cluster-wide one first and as it comes."""
     results = _Results(run)
-    nested: dict[str, tuple[Json, str]] = {}
+    nested: dict[str, tuple[object, str]] = {}
 
-    def line(key: str, value: Json) -> str:
+    def line(key: str, value: object) -> str:
         """Return one field. Entries are flat; the text of the last nested value is cached."""
-        if value.__class__ is str:
+        if isinstance(value, str):
             return f"{key}: {scalar(value)}\n"
-        if value.__class__ is bool:
+        if isinstance(value, bool):
             return f"{key}: {'true' if value else 'false'}\n"
         known = nested.get(key)
         if known is None or known[0] != value:
@@ -122,7 +122,7 @@ def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
             known = nested[key] = (value, text)
         return known[1]
 
-    def text_of(entries: Iterable[Json]) -> str:
+    def text_of(entries: Iterable[Mapping[str, object]]) -> str:
         texts = ("  ".join(line(*field) for field in entry.items()) for entry in entries)
         return "".join(f"- {text}" for text in texts)
 
@@ -180,17 +180,19 @@ begin_open_yaml: BeginDocument = partial(_begin_yaml, group=_OPEN_REPORTS)
 begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
 
-def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
+def _compile_entry(now: "datetime | None") -> Callable[[Row], dict[str, object]]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order.
 
     Empty fields are omitted, also a false `scored`, as in the type upstream
     (openreports.io/v1alpha1, ReportResult).
     """
-    about: dict[Policy, Json] = {}
-    last: list[Json] = [None, []]
+    about: dict[Policy, dict[str, object]] = {}
+    last: object = None
+    resources: list[dict[str, str]] = []
     dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
-    def entry(row: Row) -> Json:
+    def entry(row: Row) -> dict[str, object]:
+        nonlocal last, resources
         policy, result = row.policy, row.result
         known = about.get(policy)
         if known is None:
@@ -199,18 +201,19 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
                 "category": category_of(policy),
                 "severity": severity_of(policy),
             }
-        if last[0] is not row.resource:
+        if last is not row.resource:
             # A reference to the object.
             meta = metadata(row.resource)
             named = identity(row.resource)
             for name in ("resourceVersion", "uid"):
                 named[name] = text_field(meta, name)
-            last[:] = row.resource, [{name: text for name, text in sorted(named.items()) if text}]
+            last = row.resource
+            resources = [{name: text for name, text in sorted(named.items()) if text}]
         shown = {
             **known,
             "message": result.message,
             "policy": policy.key,
-            "resources": last[1],
+            "resources": resources,
             "result": row.status,
             "rule": result.rule.name,
             "scored": policy.scored,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, metadata, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, Path, metadata, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule
 from kyvsim.model.result import (
@@ -61,7 +61,7 @@ class Row(NamedTuple):
     policy: Policy
     result: RuleResult
     status: str
-    resource: Json
+    resource: KubernetesObject | None
     """The object that was evaluated: before the policy's patches for a mutate rule.
 
     For one of a MutatingPolicy, before the patches of all of them.
@@ -189,7 +189,7 @@ _PAGES: Mapping[str, str] = MappingProxyType(
 """Pages on kinds of policies: below Kyverno's, or a whole address."""
 
 
-def title(obj: Json) -> str:
+def title(obj: object) -> str:
     """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
     key = object_key(obj)
     if not key.name:
@@ -203,13 +203,13 @@ def key_title(key: ObjectKey) -> str:
     return "/".join(part for part in (key.namespace, key.kind or "?", key.name) if part)
 
 
-def short_title(obj: Json) -> str:
+def short_title(obj: object) -> str:
     """Return `Kind namespace/name`, as a sentence names an object."""
     key = object_key(obj)
     return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
 
 
-def identity(obj: Json) -> dict[str, str]:
+def identity(obj: object) -> dict[str, str]:
     """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
     return identity_of(object_key(obj))
 
@@ -267,8 +267,8 @@ class ChangedObject(NamedTuple):
 
     policy: Policy
     rule: str
-    object: Json
-    before: Json = None
+    object: KubernetesObject
+    before: KubernetesObject | None = None
     settings: Mapping[str, Json] = MappingProxyType({})
     """Settings of the rule for later changes of a generated object."""
 

@@ -479,7 +479,7 @@ def _ending_texts(ending: RunEnding, seconds: float | None = None) -> list[str]:
     return [*texts, f"exit status {ending.status}"]
 
 
-def ending_json(ending: RunEnding) -> Json:
+def ending_json(ending: RunEnding) -> dict[str, object]:
     """Return verdict, exit status, counts by name, and closing line as data."""
     return {
         "verdict": ending.verdict.value,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
@@ -51,11 +50,11 @@ from kyvsim.report.suite_text import (
 )
 
 
-def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
+def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, object]:
     """Return the outcome as plain data."""
     rows = []
     for file, row in shown_rows(outcome, options):
-        entry: dict[str, Json] = {
+        entry: dict[str, object] = {
             "manifest": file,
             "policy": row.policy,
             "rule": row.rule,

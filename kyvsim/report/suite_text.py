@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import DifferenceKind
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
@@ -92,7 +91,7 @@ def advice_lines(mutant: SurvivingMutant) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-def mutants_json(mutants: Mutants) -> Json:
+def mutants_json(mutants: Mutants) -> dict[str, object]:
     """Return the score, its counts, and the mutants that no test detects."""
     ratio = ratio_json(mutants.score)
     return {

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import BaselineState, EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.diagnostics import reason_lines, resource_place
@@ -567,9 +567,9 @@ class RenderedChange(NamedTuple):
     """The object that was changed or created; for the trigger itself, the policy and rules."""
     author: str
     """The policy and its rules; "" if they are the name."""
-    before: Json
+    before: object
     """The object as it was; None for what is new."""
-    after: Json
+    after: object
     """The object as it is; of a new one only the fields that its title does not show."""
 
     @property

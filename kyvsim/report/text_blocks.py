@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key
+from kyvsim.kubernetes.objects import ObjectKey, labels, metadata, object_key
 from kyvsim.kubernetes.pods import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.policy import Schedule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
@@ -46,7 +46,7 @@ _ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
 class PendingReference(NamedTuple):
     """A reference that mutation put into an object."""
 
-    resource: Json
+    resource: object
     reference: Reference
     hint: str
     """A generate rule for objects of that kind that created none, with its reason; or ""."""
@@ -161,7 +161,7 @@ class PlannedDeletions:
     """The objects that policies would delete, by policy."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[Json]] = {}
+        self._found: dict[tuple[str, str], list[object]] = {}
 
     def add(self, response: EngineResponse) -> None:
         """Take in a response."""
@@ -171,11 +171,11 @@ class PlannedDeletions:
                 place = answer.policy.kind, answer.policy.key
                 self._found.setdefault(place, []).extend(response.trigger for _ in matched)
 
-    def of(self, schedule: Schedule) -> list[Json]:
+    def of(self, schedule: Schedule) -> list[object]:
         """Return the objects that a policy would delete, in input order."""
         return self._found.get((schedule.kind, schedule.policy), [])
 
-    def entries(self, schedules: Iterable[Schedule]) -> Iterator[Json]:
+    def entries(self, schedules: Iterable[Schedule]) -> Iterator[dict[str, object]]:
         """Yield them as the JSON document shows them."""
         for schedule in schedules:
             for obj in self.of(schedule):
@@ -199,9 +199,9 @@ class PlannedDeletions:
             yield "\n"
 
 
-def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
+def schedule_entry(schedule: Schedule, *, dated: bool) -> dict[str, object]:
     """Return a schedule for the JSON document, with times only where `dated`: they never repeat."""
-    entry: dict[str, Json] = {"policy": schedule.policy, "schedule": schedule.text}
+    entry: dict[str, object] = {"policy": schedule.policy, "schedule": schedule.text}
     if dated:
         entry["next"] = [_time(time) for time in schedule.due]
     if schedule.problem:
@@ -221,7 +221,7 @@ class Collision(NamedTuple):
     """One object and all that generate it: a policy, a rule, and the trigger."""
 
     key: ObjectKey
-    makers: tuple[tuple[str, str, Json], ...]
+    makers: tuple[tuple[str, str, object], ...]
     agree: bool
     """Whether all generate the same, so that the order does not matter."""
 
@@ -230,7 +230,7 @@ class Collisions:
     """The generated objects seen so far, by identity."""
 
     def __init__(self) -> None:
-        self._makers: dict[ObjectKey, list[tuple[str, str, Json]]] = {}
+        self._makers: dict[ObjectKey, list[tuple[str, str, object]]] = {}
         self._contents: dict[ObjectKey, set[int]] = {}
         """Hashes of each object without the labels that name its trigger."""
 
@@ -255,7 +255,7 @@ class Collisions:
             if len(makers) > 1:
                 yield Collision(key, tuple(makers), len(self._contents[key]) == 1)
 
-    def entries(self) -> Iterator[Json]:
+    def entries(self) -> Iterator[dict[str, object]]:
         """Yield them as the JSON document shows them."""
         for collision in self.found():
             makers = [
@@ -435,7 +435,7 @@ def _head(what: str, author: str, paint: Paint) -> str:
     return f"  {paint('pass', safe_line(what))} by {safe_line(author)}\n"
 
 
-def _comparison(before: Json, after: Json, paint: Paint, options: RenderOptions) -> str:
+def _comparison(before: object, after: object, paint: Paint, options: RenderOptions) -> str:
     if not options.objects:
         return ""
     lines = marked_yaml(before, after)
@@ -449,7 +449,7 @@ def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
         yield f"{text if mark == ' ' else paint(MARK_STYLES[mark], text)}\n"
 
 
-def repeat_entries(response: EngineResponse) -> Iterator[Json]:
+def repeat_entries(response: EngineResponse) -> Iterator[dict[str, object]]:
     """Yield JSON entries of changes and errors of a second evaluation."""
     before = response.object
     for answer in response.repeated:

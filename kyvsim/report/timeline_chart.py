@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, metadata, text_field, without_server_fields
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
@@ -267,8 +267,8 @@ def _wait(seconds: float) -> tuple[int, str]:
     return step, f"{time_text(seconds)} later" if step >= 4 else ""
 
 
-def _lasting(obj: Json) -> Json:
-    if obj.__class__ is not dict:
+def _lasting(obj: object) -> KubernetesObject | None:
+    if not isinstance(obj, dict):
         return None
     meta = {name: value for name, value in metadata(obj).items() if name not in _PASSING}
     return {**obj, "metadata": meta}

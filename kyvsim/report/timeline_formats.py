@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, Final
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.simulation import (
     Expectation,
     Hazard,
@@ -147,7 +147,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
 
 def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
-    lists: dict[str, Iterable[Json]] = {
+    lists: dict[str, Iterable[object]] = {
         "events": map(_event, simulation.events),
         "objects": simulation.objects,
         "hazards": map(_hazard, simulation.hazards),
@@ -201,7 +201,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     yield f', "summary": {to_json(_summary(simulation))}}}\n'
 
 
-def _steps(simulation: Simulation) -> dict[str, Json]:
+def _steps(simulation: Simulation) -> dict[str, object]:
     return {
         "events": [*map(_event, simulation.events)],
         "hazards": [*map(_hazard, simulation.hazards)],
@@ -213,12 +213,12 @@ def _differences(usual: Simulation, other: Simulation) -> list[dict[str, str]]:
     return [{"what": word, "text": text} for word, text in differences(usual, other)]
 
 
-def _joined(values: Iterable[Json]) -> Iterator[str]:
+def _joined(values: Iterable[object]) -> Iterator[str]:
     for index, value in enumerate(values):
         yield f"{',' if index else ''}\n{to_json(value)}"
 
 
-def _event(event: TimelineEvent) -> Json:
+def _event(event: TimelineEvent) -> dict[str, object]:
     return {
         "time": round(event.time, 6),
         "actor": event.actor,
@@ -243,7 +243,7 @@ def _event(event: TimelineEvent) -> Json:
     }
 
 
-def _inquiry(shown: RenderedEvaluation) -> Json:
+def _inquiry(shown: RenderedEvaluation) -> dict[str, object]:
     """Return one evaluation of policies on an object, with the trees of rules."""
     inquiry = shown.inquiry
     return {
@@ -260,7 +260,7 @@ def _inquiry(shown: RenderedEvaluation) -> Json:
     }
 
 
-def _hazard(hazard: Hazard) -> Json:
+def _hazard(hazard: Hazard) -> dict[str, object]:
     return {
         "code": hazard.code,
         "level": hazard.level.value,
@@ -273,7 +273,7 @@ def _hazard(hazard: Hazard) -> Json:
     }
 
 
-def _expectation(expectation: Expectation) -> Json:
+def _expectation(expectation: Expectation) -> dict[str, object]:
     return {
         "text": expectation.text,
         "met": expectation.met,
@@ -283,7 +283,7 @@ def _expectation(expectation: Expectation) -> Json:
     }
 
 
-def _summary(simulation: Simulation) -> Json:
+def _summary(simulation: Simulation) -> dict[str, object]:
     return {
         "name": simulation.name,
         "model": simulation.model,

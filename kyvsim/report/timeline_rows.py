@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     metadata,
     object_key,
@@ -205,9 +205,9 @@ def _is_noise(event: TimelineEvent) -> bool:
     return event.action.endswith((" status", " binding")) or event.outcome == "unchanged"
 
 
-def _is_ready(obj: Json) -> bool | None:
-    status = obj.get("status") if obj.__class__ is dict else None
-    conditions = status.get("conditions") if status.__class__ is dict else None
+def _is_ready(obj: object) -> bool | None:
+    status = obj.get("status") if isinstance(obj, dict) else None
+    conditions = status.get("conditions") if isinstance(status, dict) else None
     ready = [condition for condition in conditions or () if condition.get("type") == "Ready"]
     return ready[0].get("status") == "True" if ready else None
 
@@ -251,9 +251,9 @@ def _judged_differences(usual: Simulation, other: Simulation) -> Iterator[EndDif
     yield from (EndDifference("no hazard", code) for code in before if code not in after)
 
 
-def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
+def _by_key(simulation: Simulation) -> dict[ObjectKey, KubernetesObject]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    objects: dict[ObjectKey, Json] = {}
+    objects: dict[ObjectKey, KubernetesObject] = {}
     for obj in simulation.objects:
         key = object_key(obj)
         base = text_field(metadata(obj), "generateName")
@@ -263,26 +263,26 @@ def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     return objects
 
 
-def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
+def _fields(before: object, after: object, path: str) -> Iterator[str]:
     """Yield what was and is at each place that differs."""
     if before == after:
         return
-    if before.__class__ is dict and after.__class__ is dict:
+    if isinstance(before, dict) and isinstance(after, dict):
         for name in dict.fromkeys((*before, *after)):
             below = f"{path}.{name}" if path else name
             yield from _fields(before.get(name), after.get(name), below)
         return
-    if before.__class__ is list and after.__class__ is list and len(before) == len(after):
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _fields(old, new, f"{path}[{index}]")
         return
     yield f"{path} {_short(after)}, not {_short(before)}"
 
 
-def _short(value: Json) -> str:
+def _short(value: object) -> str:
     if value is None:
         return "absent"
-    if value.__class__ in {dict, list}:
+    if isinstance(value, dict | list):
         return "1 entry" if len(value) == 1 else f"{len(value)} entries"
     # As YAML writes it: `true`, and a text without quotes.
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"

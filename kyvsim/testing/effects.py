@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.api import ApplyInputs, Source, open_application
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.formats import log_safe
 from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 
-Given: TypeAlias = str | os.PathLike[str] | Mapping[str, Json] | Iterable["Given"]
+Given: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | Iterable["Given"]
 """A path, a text of several lines (YAML), an object, or any number of these."""
 
 
@@ -56,11 +56,11 @@ class Verdict(NamedTuple):
 class Effect(NamedTuple):
     """What the policies did with one resource."""
 
-    resource: Json
-    mutated: Json
+    resource: object
+    mutated: object
     """The resource as mutate rules left it; None where they changed nothing."""
-    generated: tuple[Json, ...]
-    patched: tuple[Json, ...]
+    generated: tuple[KubernetesObject, ...]
+    patched: tuple[KubernetesObject, ...]
     """Other objects, as rules left them that mutate existing objects."""
     verdicts: tuple[Verdict, ...]
 
