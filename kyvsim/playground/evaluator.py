@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import MappingProxyType
@@ -69,9 +69,7 @@ def _timeline(typed: Typed) -> PageUpdate:
     return PageUpdate(html, style)
 
 
-VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
-    {"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline}
-)
+VIEWS: Final = MappingProxyType({"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline})
 """The tabs of the page, and what shows them."""
 
 
