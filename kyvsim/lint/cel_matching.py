@@ -153,7 +153,6 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _looks_at_templates(policy: CelPolicy) -> bool:
-    """Return whether expressions look at what templates of Pods have, too."""
     fields = {
         node.field
         for node in policy.nodes()

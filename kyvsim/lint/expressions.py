@@ -59,7 +59,6 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
-    """Yield the nodes of a policy's rules that are of a kind."""
     for rule in policy.rules:
         yield from (one for one in walk(rule.tree) if isinstance(one, kind))
 

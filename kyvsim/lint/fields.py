@@ -80,7 +80,6 @@ _into_validations = _into_rules("failureAction", lambda rule: rule.tree.validate
 
 
 def _written(policy: Policy, path: Path) -> Json:
-    """Return what is written at a path, an empty map where nothing is."""
     data = policy.document.data
     for step in path:
         data = data[step] if step.__class__ is int else data.get(step) or {}
@@ -257,7 +256,6 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
 
 
 def _patterns(rule: RuleNode) -> Iterator[Pattern]:
-    """Yield what is shaped like the objects of a rule."""
     if rule.validate:
         yield from filter(None, (rule.validate.pattern, *(rule.validate.any_pattern or ())))
     if rule.mutate and rule.mutate.patch_strategic_merge and not rule.mutate.targets:

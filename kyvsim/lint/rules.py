@@ -46,7 +46,6 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:
-    """Return whether each way to match is covered by one filter that is enough to exclude."""
     removed = exclude.effective
     if not exclude.any and len(removed) > 1:
         return False

@@ -136,7 +136,6 @@ def _choices_of(node: SchemaNode) -> Iterator[Offer]:
 
 
 def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
-    """Yield kinds, or apiVersions, that go with what is written already."""
     version, kind = text.value(cursor.document, "apiVersion"), text.value(cursor.document, "kind")
     for_kinds = cursor.path == ("kind",)
     found: dict[str, str] = {}
@@ -284,7 +283,6 @@ def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
 
 
 def _rule(rules: Iterable[ReportedRule], entry: YamlEntry) -> str:
-    """Return what a rule does, of the one that begins at an entry's line."""
     for one in rules:
         if one.line == entry.line + 1 or one.name == entry.value:
             does = f"**{one.section or 'rule'}** of {one.policy}"

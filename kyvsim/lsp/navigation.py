@@ -31,7 +31,6 @@ def symbols_of(text: YamlText) -> Iterator[lsp.DocumentSymbol]:
 
 
 def _named(entries: list[YamlEntry]) -> Iterator[lsp.DocumentSymbol]:
-    """Yield the rules of a policy, or the results of a test."""
     for one in entries:
         is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
         if (one.names_rule or is_result) and one.value:

@@ -37,7 +37,6 @@ class PageUpdate(NamedTuple):
 
 
 def _verdicts(typed: Typed) -> PageUpdate:
-    """Return what policies found, changed and generated, and why."""
     run, options = explained_run(explain_typed(typed)), RenderOptions(detailed=True)
 
     def tail(lists: Lists) -> Iterator[str]:
@@ -48,7 +47,6 @@ def _verdicts(typed: Typed) -> PageUpdate:
 
 
 def _reasons(typed: Typed) -> PageUpdate:
-    """Return each step of each rule, on each object."""
     found = explain_typed(typed)
     objects = tuple(object_part(one) for one in found.objects)
     diagnostics = found.run.all_diagnostics()
@@ -56,7 +54,6 @@ def _reasons(typed: Typed) -> PageUpdate:
 
 
 def _timeline(typed: Typed) -> PageUpdate:
-    """Return what happens on a simulated cluster."""
     found = simulate_typed(typed)
     simulation, diagnostics = found.simulation, found.diagnostics
     ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(diagnostics))))
@@ -87,7 +84,6 @@ _CHANGING: Final = frozenset(
     {"os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
     | {"os.symlink", "os.truncate", "os.utime"}
 )
-_LISTING: Final = frozenset({"os.listdir", "os.scandir", "os.walk", "glob.glob"})
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -112,7 +108,7 @@ def confine() -> None:
             by_mode = isinstance(mode, str) and bool(set(mode) & set("wax+"))
             writes = by_mode or (isinstance(flags, int) and bool(flags & _WRITING))
             allowed = not writes and _is_within(arguments[0], readable)
-        elif event in _LISTING:
+        elif event in {"os.listdir", "os.scandir", "os.walk", "glob.glob"}:
             allowed = _is_within(arguments[0], (*readable, beside), also_itself=True)
         else:
             allowed = not event.startswith(_NEVER) and event not in _CHANGING

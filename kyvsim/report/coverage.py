@@ -30,7 +30,6 @@ def percent_text(ratio: Ratio) -> str:
 
 
 def _unreached(point: Point, missing: list[str]) -> str:
-    """Return what never happened at a point, and where that is."""
     kind, names = point.kind, " or ".join(missing)
     whole = f"rule `{point.rule}`" if point.rule else f"policy `{point.policy}`"
     if kind is PointKind.EXCEPTION:

@@ -133,7 +133,6 @@ def _cropped(text: str, room: int) -> str:
 
 
 def _cells(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -274,7 +273,6 @@ def _parts(step: Step) -> Iterator[str]:
 
 
 def _compared(step: Step) -> Iterator[str]:
-    """Yield expected and actual values that neither the answer nor inner steps show."""
     if step.kind in {StepKind.EXPRESSION, StepKind.VARIABLE}:
         if step.found is not None and step.answer is None:
             yield f"found {value_text(step.found.data)}"
@@ -429,7 +427,6 @@ def _condition_words(step: Step) -> str:
 
 
 def _operands(step: Step) -> Iterator[str]:
-    """Yield the values of the operands of an expression."""
     for operand in step.steps:
         if operand.kind in _WITH_VALUES and operand.answer is None and operand.found is not None:
             yield f"`{(operand.text or operand.name).strip()}` is {value_text(operand.found.data)}"
@@ -488,7 +485,6 @@ def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Itera
 def _seen(
     place: Location | None, excerpt: Excerpt | None, texts: list[str], layout: TextLayout
 ) -> Iterator[str]:
-    """Yield a place in the manifest with its line and the texts about it."""
     if place:
         yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
     if place and excerpt:

@@ -206,7 +206,6 @@ def _missing(
 
 
 def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
-    """Yield different objects: the resource, and what was generated or patched for it."""
     before, after = mutations(old), mutations(new)
     if (before or after) and not _is_same(old.object, new.object):
         sides = (_mutated(old, before), _mutated(new, after))
@@ -226,7 +225,6 @@ def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[Ob
 
 
 def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> ComparedObject:
-    """Return a resource with the rules that passed of policies that changed it."""
     authors = (
         Author(answer.policy.key, result.rule.name, answer.policy.document.locate(result.rule.path))
         for answer in answers

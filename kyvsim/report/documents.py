@@ -135,7 +135,6 @@ def _need(need: PendingReference, references: ReferenceIndex) -> dict[str, objec
 
 
 def _unchecked(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
-    """Yield the parts of objects that rules could not evaluate, with their results."""
     for row in rows:
         if row.result.unchecked:
             yield {
@@ -186,7 +185,6 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
 
 
 def _objects(response: EngineResponse) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield what a response changed or created, each under the key of its list."""
     trigger = identity(response.trigger)
     for answer in mutations(response):
         about = {"policy": answer.policy.key, "rules": passed_rules(answer), "resource": trigger}

@@ -205,7 +205,6 @@ def _example_lines(example: Counterexample) -> Iterator[str]:
 
 
 def _account_lines(name: str, account: Account, example: Counterexample) -> Iterator[str]:
-    """Yield what one side did: its verdicts, and what decided."""
     shown = deciding_results(account)
     for result in shown:
         rule = rule_title(result.policy, result.rule)

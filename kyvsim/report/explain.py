@@ -187,7 +187,6 @@ def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterato
 def _rule(
     rule: RuleExplanation, explanation: ObjectExplanation, paint: Paint, width: int
 ) -> Iterator[str]:
-    """Yield a rule: its verdict, what decided it, and the tree of its steps."""
     word = verdict_word(rule)
     word = SHOWN_WORDS.get(word, word)
     upper, place = word.upper(), safe_line(str(rule.place))

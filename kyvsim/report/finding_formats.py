@@ -337,7 +337,6 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 def _rule(finding: Finding) -> dict[str, object]:
-    """Return the description of a rule, from the annotations of its policy."""
     policy = finding.row.policy
     named, described = (
         safe_text(text.strip()) if isinstance(text, str) else ""

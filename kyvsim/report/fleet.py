@@ -184,7 +184,6 @@ def alike(row: ReportRow) -> ResultKey:
 
 
 def _title(row: ReportRow) -> str:
-    """Return the title of the object of a row."""
     return row.title or key_title(ObjectKey("", row.kind, row.namespace, row.name))
 
 
@@ -211,7 +210,6 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
 
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
-    """Return a row as the view renders it: with its reasons, where it is shown in full."""
     rendered = RenderedResult(word_of(row.result), rule_title(row.policy, row.rule))
     is_quiet = row.result in QUIET
     if not (is_quiet or row.reasons):
@@ -228,7 +226,6 @@ def _place(row: ReportRow) -> Location:
 
 
 def _at(row: ReportRow) -> Location:
-    """Return the place of what failed in the object of a row."""
     return Location(row.file, *row.at) if any(row.at) else _place(row)
 
 

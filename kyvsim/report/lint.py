@@ -108,7 +108,6 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
 
 
 def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> Iterator[str]:
-    """Yield the number of findings by code, with the first position."""
     room = layout.width - _COLUMN * len(_COUNTED)
     head = "".join(f"{severity.value:>{_COLUMN}}" for severity in _COUNTED)
     yield layout.paint("title", f"{'By code':<{room}}{head}") + "\n"

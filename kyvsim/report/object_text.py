@@ -200,7 +200,6 @@ def _compact_block(value: object, pad: str) -> Iterator[str]:
 
 
 def _flow(value: object) -> str:
-    """Return a value on one line."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_text(name)}: {_flow(value[name])}' for name in sorted(value))}}}"
     if isinstance(value, list):

@@ -159,7 +159,6 @@ def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:
 
 
 def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str, Json]) -> str:
-    """Return the action of the first override that fits the namespace, or ""."""
     for override in overrides:
         if override.action.lower() not in {"audit", "enforce"}:
             continue

@@ -94,7 +94,6 @@ class FailureMarker:
     def _marked(
         self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
     ) -> PolicyResponse:
-        """Return a policy's response with its failures marked; the same one if there are none."""
         if not any(result.status in _FAULTS for result in answer.results):
             return answer
         labels = response.namespace_labels or {}
@@ -122,7 +121,6 @@ class FailureMarker:
         return answer._replace(results=tuple(results))
 
     def _is_known(self, failure: KnownFailure) -> bool:
-        """Return whether a failure is known, and count it."""
         known = self._baseline.entries.get(failure) if self._baseline else None
         if self._baseline and known is None:
             return False
@@ -272,7 +270,6 @@ class ResultCounts:
             self.unchecked += bool(result.unchecked)
 
     def _settle(self) -> None:
-        """Count by rule what was distinguished so far."""
         for (policy, rule, status), number in self._results.items():
             self.count((policy.kind, policy.key, rule.name, rule.path), status, number)
         # Many groups have the same passes of a policy in them: these are put together first.
@@ -604,7 +601,6 @@ def _lenient(run: Run) -> int:
 
 
 def _baseline_facts(run: Run) -> Iterator[Fact]:
-    """Yield the number of failures in the baseline, and of those not evaluated."""
     if run.result_counts.matches is None:
         return
     covered = run.result_counts.covered
@@ -617,7 +613,6 @@ def _baseline_facts(run: Run) -> Iterator[Fact]:
 
 
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
-    """Yield the number of passed results, or that nothing was checked."""
     skipped = f", {summary.skipped} skipped" if summary.skipped else ""
     bad = summary.failed + summary.errors + run.result_counts.unstable
     good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""

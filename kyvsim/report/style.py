@@ -58,7 +58,6 @@ def painter(*, colours: bool) -> Paint:
 
 @cache
 def _styles() -> Mapping[str, Callable[[str], str]]:
-    """Return functions that style a text, by the name of the style."""
     from rich.color import ColorSystem
     from rich.style import Style
 

@@ -51,7 +51,6 @@ from kyvsim.report.suite_text import (
 
 
 def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, object]:
-    """Return the outcome as plain data."""
     rows = []
     for file, row in shown_rows(outcome, options):
         entry: dict[str, object] = {

@@ -315,7 +315,6 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 
 
 def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
-    """Yield how many rows of each rule failed and passed, those that failed most first."""
     counts: dict[str, list[int]] = {}
     for row in (row for manifest in outcome.manifests for row in manifest.rows):
         name = rule_title(row.policy, row.rule)

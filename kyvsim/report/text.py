@@ -284,7 +284,6 @@ class ResultGroups:
         return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
 
     def _group_of(self, kind: ResultKey) -> _ResultGroup:
-        """Return the group of a result that was not shown in full."""
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
             first = next(group for known, group in self._groups.items() if known.rule == kind.rule)
@@ -521,7 +520,6 @@ _MOST_KNOWN: Final = 4096
 
 
 def _texts(result: RuleResult) -> tuple[str, str]:
-    """Return own or whole message of a result, and its note."""
     return result.own or result.message, result.note
 
 
@@ -773,7 +771,6 @@ def _only_failures(response: EngineResponse) -> EngineResponse:
 
 
 def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view; the last line counts."""
     paint = painter(colours=options.colours)
     found = RelatedObjects(run)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)

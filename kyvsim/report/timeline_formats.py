@@ -244,7 +244,6 @@ def _event(event: TimelineEvent) -> dict[str, object]:
 
 
 def _inquiry(shown: RenderedEvaluation) -> dict[str, object]:
-    """Return one evaluation of policies on an object, with the trees of rules."""
     inquiry = shown.inquiry
     return {
         "time": round(inquiry.time, 6),

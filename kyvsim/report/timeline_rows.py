@@ -264,7 +264,6 @@ def _by_key(simulation: Simulation) -> dict[ObjectKey, KubernetesObject]:
 
 
 def _fields(before: object, after: object, path: str) -> Iterator[str]:
-    """Yield what was and is at each place that differs."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):

@@ -152,7 +152,6 @@ _UNDER = " " * 10
 
 
 def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield each evaluation of policies on the object, with the results."""
     paint, width = painter(colours=options.colours), options.width
     indent = " " * (4 + _WORD + 2)
     yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"

@@ -184,7 +184,6 @@ def _shown(line: Marked) -> str:
 
 
 def _documents(text: str) -> dict[str, list[str]]:
-    """Return the lines of each document by its first line; a second one of a name is numbered."""
     found: dict[str, list[str]] = {}
     document: list[str] = []
     for line in [*text.splitlines(), _BREAK]:
