@@ -1,8 +1,6 @@
 """`lint` of one policy by itself: what is wrong with it, and the checks of its language."""
 
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterator
 
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
@@ -11,7 +9,6 @@ from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.languages import (
     CEL_POLICIES,
-    CLASSIC_POLICIES,
     CLEANUP_POLICIES,
     NATIVE_POLICIES,
     kinds_of,
@@ -29,7 +26,6 @@ from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
-from kyvsim.languages.policies import PolicyKinds
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
 from kyvsim.lint.registry import run_checks
 from kyvsim.lint.runs import CheckSubject
@@ -44,7 +40,12 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return all diagnostics about a policy by itself."""
     options.system.meter.begin_resource()
     try:
-        return _LINTERS[kinds_of(policy)](policy, options)
+        kinds = kinds_of(policy)
+        if kinds is CEL_POLICIES:
+            return _lint_cel(policy, options)
+        if kinds is NATIVE_POLICIES:
+            return _lint_native(policy, options)
+        return _lint_rules(policy, options)
     except BudgetError as error:
         return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
@@ -114,15 +115,3 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
     env = kubernetes_environment(params=policy.cel.param_kind is not None, mutates=True)
     checked = CelPolicy(policy, env, expressions_of(policy.cel, env))
     return tuple(run_checks((CheckSubject.EXPRESSIONS,), checked))
-
-
-_LINTERS: Final[Mapping[PolicyKinds, Callable[[Policy, CompileOptions], Diagnostics]]] = (
-    MappingProxyType(
-        {
-            CLASSIC_POLICIES: _lint_rules,
-            CLEANUP_POLICIES: _lint_rules,
-            CEL_POLICIES: _lint_cel,
-            NATIVE_POLICIES: _lint_native,
-        }
-    )
-)

@@ -29,8 +29,6 @@ _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
 _WORD: Final = re.compile(r"[^\s,\[\]{}]+")
 _PLAIN = r"[^,\[\]{}#]+"
 _QUOTES: Final = ('"', "'")
-_NO_KEY_STARTS: Final = frozenset(":\"'")
-_NO_PLAIN_STARTS: Final = frozenset("&!*|>[{#")
 _CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
 _BEFORE: Final = 16
 _CUT: Final = "…"
@@ -91,7 +89,7 @@ def _meant(source: str, start: int) -> str:
     word = None if end > start + 1 else _WORD.match(source, start)
     if word:
         end = word.end()
-        is_key = source[end - 1] == ":" and source[start] not in _NO_KEY_STARTS
+        is_key = source[end - 1] == ":" and source[start] not in ":\"'"
         end -= is_key and not source[end : end + 1].strip()
     behind = source[end:].lstrip()
     if not behind.startswith(":") or behind[1:2].strip():
@@ -99,7 +97,7 @@ def _meant(source: str, start: int) -> str:
     # How much of the text behind a key is a scalar, 0 where something else begins there.
     value = behind[1:].lstrip()
     size = _quoted(value, 0)
-    plain = None if size or value[:1] in _NO_PLAIN_STARTS else re.match(_PLAIN, value)
+    plain = None if size or value.startswith(tuple("&!*|>[{#")) else re.match(_PLAIN, value)
     size = len(plain[0].rstrip()) if plain else size
     return source[start : len(source) - len(value) + size if size else end]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -23,10 +23,6 @@ from kyvsim.report.style import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_PIECES: Final = 64
-"""How many pieces of a template are handed on together."""
-_PARTS: Final = "parts.html"
 
 
 def page(
@@ -60,7 +56,7 @@ def page(
         policy=policy,
         **values,
     )
-    stream.enable_buffering(_PIECES)
+    stream.enable_buffering(64)
     yield from stream
 
 
@@ -71,7 +67,7 @@ def fragment(template: str, /, **values: object) -> str:
 
 def part(name: str, *values: object) -> Markup:
     """Return what a macro of `parts.html` makes of values, for a page later."""
-    made: Markup = getattr(_environment().get_template(_PARTS).module, name)(*values)
+    made: Markup = getattr(_environment().get_template("parts.html").module, name)(*values)
     return made
 
 

@@ -625,6 +625,12 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
 
+FIGURES: Final = MappingProxyType(
+    {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
+)
+"""Counts whose names are not the words for them."""
+
+
 def figures(run: Run) -> dict[str, int]:
     """Return the counts by name; those of mutations and the baseline only if checked."""
     unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
@@ -634,6 +640,4 @@ def figures(run: Run) -> dict[str, int]:
 
 def counts_line(run: Run) -> str:
     """Return the counts as one line."""
-    unstable = f", not idempotent: {run.result_counts.unstable}" if run.checks_idempotence else ""
-    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.matches else ""
-    return f"{run.result_counts.summary()}{unstable}{known}"
+    return ", ".join(f"{FIGURES.get(name, name)}: {n}" for name, n in figures(run).items())

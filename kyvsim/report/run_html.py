@@ -26,7 +26,7 @@ from kyvsim.report.results import (
     short_title,
     title,
 )
-from kyvsim.report.run import Lists, Run, StreamingDocument, figures, run_ending
+from kyvsim.report.run import FIGURES, Lists, Run, StreamingDocument, figures, run_ending
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 
@@ -34,10 +34,6 @@ STYLES: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}
 )
 """How statuses look; others have no colour."""
-_FIGURES: Final = MappingProxyType(
-    {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
-)
-"""Counts whose names are not the words for them."""
 _KNOWN: Final = "known"
 """The status that is shown for a failure of the baseline, which fails nothing."""
 _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
@@ -122,7 +118,7 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
         "header": header(run),
         "ending": ending_of(run_ending(run)),
         "figures": [
-            (_FIGURES.get(name, name), number, STYLES.get(name, ""))
+            (FIGURES.get(name, name), number, STYLES.get(name, ""))
             for name, number in figures(run).items()
         ],
         "tables": [

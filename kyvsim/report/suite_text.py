@@ -163,8 +163,8 @@ class SuiteTally(NamedTuple):
 def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     """Return the counts of an outcome."""
     results = [row.result for manifest in outcome.manifests for row in manifest.rows]
-    ran = sum(bool(manifest.rows) for manifest in outcome.manifests)
     passed, failed, skipped = (results.count(result) for result in ("Pass", "Fail", "Skip"))
+    ran = sum(bool(manifest.rows) for manifest in outcome.manifests)
     return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
@@ -198,11 +198,12 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     mutants = outcome.mutants
     if mutants is not None:
         # What was not tried may not be noticed.
-        noticed, total = mutants.noticed, mutants.score.total + mutants.untried
-        missed = bool(demands.score) and (not total or 100 * noticed < demands.score * total)
         survivors, untried = len(mutants.holes), mutants.untried
+        total = mutants.score.total + untried
+        is_low = not total or 100 * mutants.noticed < demands.score * total
+        low = int(bool(demands.score) and is_low)
         facts += [
-            verdict_fact("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
+            verdict_fact("scoreTooLow", low, f"mutation score is below {demands.score}%"),
             info_fact("notNoticed", survivors, f"{counted(survivors, 'mutant')} not detected"),
             info_fact("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
         ]

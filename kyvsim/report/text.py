@@ -396,24 +396,17 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     if len(rules) > 1 and not every:
         name = f"all {counted(len(rules), 'rule')} that applied"
         shown.append((name, run.result_counts.summary()))
-    for name, numbers in shown:
-        yield from _line(name, numbers, room, layout)
+    for name, summary in shown:
+        cells = {word: f"{number or '-':>{_COLUMN}}" for word, number in summary.as_dict().items()}
+        for word in ("fail", "warn", "error"):
+            is_none = cells[word].endswith("-")
+            cells[word] = cells[word] if is_none else layout.paint(word, cells[word])
+        numbers = "".join(cells[word] for word in _SHOWN)
+        *lines, last = wrapped(name, room, "    ", "  ")
+        yield from (f"{line}\n" for line in lines)
+        gap = f"\n{' ' * room}" if len(last) > room else " " * (room - len(last))
+        yield f"{safe_line(last)}{gap}{numbers}\n"
     yield "\n"
-
-
-def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterator[str]:
-    counts = summary.as_dict()
-    cells = ((shown, f"{counts[shown] or '-':>{_COLUMN}}") for shown in _SHOWN)
-    numbers = "".join(
-        layout.paint(shown, cell) if counts[shown] and shown in {"fail", "warn", "error"} else cell
-        for shown, cell in cells
-    )
-    *lines, last = wrapped(name, room, "    ", "  ")
-    yield from (f"{line}\n" for line in lines)
-    if len(last) > room:
-        yield f"{safe_line(last)}\n{' ' * room}{numbers}\n"
-    else:
-        yield f"{last:<{room}}{numbers}\n"
 
 
 class ObjectBlocks:
@@ -549,9 +542,7 @@ def reference_text(
 
 
 _MOST_LINES: Final = 14
-"""Lines of one change that are shown; some more where that is the rest."""
-_REST: Final = 3
-_IN_TITLE: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""Lines of one change that are shown; up to three more where that is the rest."""
 _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
 """How labels begin that Kyverno adds to what it generates."""
 
@@ -608,7 +599,8 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         own = {name: value for name, value in labels if not name.startswith(_OWN_LABELS)}
         shown |= {"labels": own} if own else {}
         content = {"metadata": shown} if shown else {}
-        rest = {name: value for name, value in change.object.items() if name not in _IN_TITLE}
+        in_title = {"apiVersion", "kind", "metadata"}
+        rest = {name: value for name, value in change.object.items() if name not in in_title}
         yield RenderedChange("new", short_title(change.object), author, None, content | rest)
 
 
@@ -631,7 +623,7 @@ def change_result(
 
     is_diff = layout.options.diff
     shown = [*(hunks(change.lines) if is_diff else _with_parents(change.lines))]
-    room = len(shown) if is_diff or len(shown) <= _MOST_LINES + _REST else _MOST_LINES
+    room = len(shown) if is_diff or len(shown) <= _MOST_LINES + 3 else _MOST_LINES
     places = []
     for mark, line in shown[:room]:
         text_line = safe_line(f"{INDENT}{'...' if mark == '@' else f'{mark} {line}'}")

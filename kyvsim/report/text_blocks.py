@@ -217,17 +217,8 @@ _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"
 
 
-class Collision(NamedTuple):
-    """One object and all that generate it: a policy, a rule, and the trigger."""
-
-    key: ObjectKey
-    makers: tuple[tuple[str, str, object], ...]
-    agree: bool
-    """Whether all generate the same, so that the order does not matter."""
-
-
 class Collisions:
-    """The generated objects seen so far, by identity."""
+    """The generated objects seen so far, with what generated each: policy, rule and trigger."""
 
     def __init__(self) -> None:
         self._makers: dict[ObjectKey, list[tuple[str, str, object]]] = {}
@@ -249,36 +240,35 @@ class Collisions:
             content = hash(to_json({**change.object, "metadata": meta}))
             self._contents.setdefault(key, set()).add(content)
 
-    def found(self) -> Iterator[Collision]:
-        """Yield the objects that several generate, in the order in which they were first seen."""
+    def found(self) -> Iterator[tuple[ObjectKey, list[tuple[str, str, object]], bool]]:
+        """Yield the objects that several generate, and whether all generate the same."""
         for key, makers in self._makers.items():
             if len(makers) > 1:
-                yield Collision(key, tuple(makers), len(self._contents[key]) == 1)
+                yield key, makers, len(self._contents[key]) == 1
 
     def entries(self) -> Iterator[dict[str, object]]:
         """Yield them as the JSON document shows them."""
-        for collision in self.found():
-            makers = [
+        for key, makers, is_same in self.found():
+            by = [
                 {"policy": policy, "rule": rule, "trigger": identity(trigger)}
-                for policy, rule, trigger in collision.makers
+                for policy, rule, trigger in makers
             ]
-            yield {"object": identity_of(collision.key), "by": makers, "same": collision.agree}
+            yield {"object": identity_of(key), "by": by, "same": is_same}
 
     def lines(self, paint: Paint) -> Iterator[str]:
         """Yield the lines of the text view; none where there are no collisions."""
         collisions = [*self.found()]
         if collisions:
             yield paint("title", "Objects generated more than once") + "\n"
-        for collision in collisions:
-            path = "/".join(filter(None, (collision.key.namespace, collision.key.name)))
-            how = "the same each time" if collision.agree else "different each time"
-            text = safe_line(f"{collision.key.kind} {path}: {how}")
-            yield f"  {paint('warn', 'warning')}  {text}\n"
-            for policy, rule, trigger in collision.makers[:_SHOWN]:
+        for key, makers, is_same in collisions:
+            path = "/".join(filter(None, (key.namespace, key.name)))
+            how = "the same each time" if is_same else "different each time"
+            yield f"  {paint('warn', 'warning')}  {safe_line(f'{key.kind} {path}: {how}')}\n"
+            for policy, rule, trigger in makers[:_SHOWN]:
                 maker = f"policy {policy}, rule {rule} for {short_title(trigger)}"
                 yield f"           {safe_line(maker)}\n"
-            if len(collision.makers) > _SHOWN:
-                yield f"           and {len(collision.makers) - _SHOWN} more\n"
+            if len(makers) > _SHOWN:
+                yield f"           and {len(makers) - _SHOWN} more\n"
         if collisions:
             yield "\n"
 

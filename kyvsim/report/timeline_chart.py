@@ -13,8 +13,6 @@ from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
 
-_LONGEST: Final = 8
-"""Maximum number of events of a round."""
 _FEWEST_ROUNDS: Final = 3
 """Rounds from which on it is worth folding."""
 
@@ -35,7 +33,7 @@ class Repeat(NamedTuple):
 
 
 def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
-    """Yield the rounds in which events repeat: longest folds first, then shortest rounds."""
+    """Yield the rounds of up to 8 events that repeat: longest folds first, then shortest rounds."""
     # What events have in common that are alike; names of objects may differ.
     marks = [
         (
@@ -49,7 +47,7 @@ def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
     ]
     at = 0
     while at < len(marks):
-        candidates = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
+        candidates = [_repeat(marks, at, length) for length in range(1, 9)]
         best = max(candidates, key=lambda repeat: (repeat.end, -repeat.length))
         if best.rounds >= _FEWEST_ROUNDS:
             yield best
@@ -75,9 +73,6 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
 
 _LEAST: Final = 0.15
 """Minimum distance of two events, in tenfold steps."""
-_NARROW: Final = 14.0
-_WIDE: Final = 38.0
-"""Percent that two labels have to be apart, and those that a narrow screen has room for."""
 
 
 class Label(NamedTuple):
@@ -109,15 +104,18 @@ def places(times: Sequence[float]) -> list[float]:
 
 
 def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
-    """Return the moments to name: the ends, then those after the longest waits, where is room."""
+    """Return the moments to name: the ends, then those after the longest waits, where is room.
+
+    Two labels are 14 percent of the axis apart; on a narrow screen there is room for 38.
+    """
     waits = [after - before for before, after in zip((0.0, *times), times, strict=False)]
     order = sorted(range(len(times)), key=lambda index: -waits[index])
     ends = [0, len(times) - 1] if times else []
     chosen: list[Label] = []
     for index in dict.fromkeys((*ends, *order)):
         spot = at[index]
-        if all(abs(spot - label.at) >= _NARROW for label in chosen):
-            wide = all(abs(spot - label.at) >= _WIDE for label in chosen if not label.is_minor)
+        if all(abs(spot - label.at) >= 14 for label in chosen):
+            wide = all(abs(spot - label.at) >= 38 for label in chosen if not label.is_minor)
             chosen.append(Label(spot, index, not wide))
     return sorted(chosen)
 
@@ -125,7 +123,6 @@ def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "bad", "failed": "bad", "waiting": "warn", "skipped": "warn"}
 )
-_PASSING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
 _LONG: Final = 60
 """Characters from which on a text that was reported before is not reported again."""
 _MOST_NAMED: Final = 3
@@ -270,7 +267,8 @@ def _wait(seconds: float) -> tuple[int, str]:
 def _lasting(obj: object) -> KubernetesObject | None:
     if not isinstance(obj, dict):
         return None
-    meta = {name: value for name, value in metadata(obj).items() if name not in _PASSING}
+    passing = {"resourceVersion", "managedFields", "generation"}
+    meta = {name: value for name, value in metadata(obj).items() if name not in passing}
     return {**obj, "metadata": meta}
 
 

@@ -323,14 +323,10 @@ def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> 
     )
 
 
-def runs_of(simulation: Simulation) -> list[Simulation]:
-    """Return the run, and those in other orders of steps that end differently."""
-    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
-    return [simulation, *(ending.simulation for ending in others)]
-
-
 def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
-    runs = runs_of(simulation)
+    # The run, and those in other orders of steps that end differently.
+    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
+    runs = [simulation, *(ending.simulation for ending in others)]
     cuts = [run.cut for run in runs if run.cut]
     reached = f"aborted at {cuts[0].reason}" if cuts else ""
     yield verdict_fact("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
@@ -356,13 +352,13 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
     # Where hazards of every level do not count, of which levels there are some.
-    others = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
+    levels = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
     if counts:
-        text = counted(len(others), "further hazard")
-    elif HazardLevel.ERROR not in others:
-        text = counted(len(others), "hazard") + " below --fail-on"
+        text = counted(len(levels), "further hazard")
+    elif HazardLevel.ERROR not in levels:
+        text = counted(len(levels), "hazard") + " below --fail-on"
     else:
-        shown = [f"{others.count(level)} {level}" for level in HazardLevel if level in others]
-        text = f"{counted(len(others), 'hazard')} not counted ({', '.join(shown)})"
-    yield info_fact("otherHazards", len(others), text)
+        shown = [f"{levels.count(level)} {level}" for level in HazardLevel if level in levels]
+        text = f"{counted(len(levels), 'hazard')} not counted ({', '.join(shown)})"
+    yield info_fact("otherHazards", len(levels), text)
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))
