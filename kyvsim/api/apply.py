@@ -22,8 +22,7 @@ from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, re
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, derived_rules
-from kyvsim.lint.check import LintInputs
-from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
+from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -40,10 +39,17 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_diagnostics
-from kyvsim.report.explanations import Explain, FailureExplanation
+from kyvsim.report.diagnostics import Explain, FailureExplanation
 from kyvsim.report.results import Row
-from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
+from kyvsim.report.run import (
+    BaselineMatches,
+    BeginDocument,
+    FailureMarker,
+    ResultCounts,
+    Run,
+    StreamingDocument,
+    stale_diagnostics,
+)
 from kyvsim.report.style import RenderOptions
 
 _SHOWN = 3

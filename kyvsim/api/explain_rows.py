@@ -23,7 +23,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
-from kyvsim.report.explanations import Explain, FailureExplanation, reasons_of
+from kyvsim.report.diagnostics import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
 
 # Where the maps and lists of an object stand, to be asked for by what they are or what they

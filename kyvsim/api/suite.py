@@ -26,8 +26,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.diagnostics import rule_place
-from kyvsim.report.explanations import failure_reasons
+from kyvsim.report.diagnostics import failure_reasons, rule_place
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.compare import FindReasons, RowContext

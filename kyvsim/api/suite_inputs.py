@@ -14,8 +14,7 @@ from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules
-from kyvsim.lint.check import LintInputs
-from kyvsim.lint.runs import run_warnings
+from kyvsim.lint.runs import LintInputs, run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking

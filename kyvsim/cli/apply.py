@@ -64,11 +64,9 @@ from kyvsim.cli.run_output import (
 from kyvsim.cli.streams import SummaryStyle, is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import RunVerdict
-from kyvsim.report.baseline import baseline_text
-from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.log_commands import YAML
-from kyvsim.report.run import DocumentSet, Run
+from kyvsim.report.formats import YAML
+from kyvsim.report.run import DocumentSet, Run, baseline_text, run_ending
 from kyvsim.report.style import Show, counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})

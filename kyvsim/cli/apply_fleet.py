@@ -29,8 +29,8 @@ from kyvsim.fleet.work import ClusterGrouping
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.model.partial import ReportRow
 from kyvsim.report.fleet import document, grouped, json_of, table, text_of
+from kyvsim.report.formats import JSON
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import RenderOptions, Show, painter
 
 

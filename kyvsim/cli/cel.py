@@ -25,7 +25,7 @@ from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_op
 from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_diagnostics, print_stderr, write_out
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import has_errors, likely
-from kyvsim.report.log_commands import JSON, log_safe
+from kyvsim.report.formats import JSON, log_safe
 from kyvsim.report.style import safe_text
 
 

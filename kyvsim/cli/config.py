@@ -31,7 +31,7 @@ from kyvsim.cli.parameters import (
 from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
 from kyvsim.load.structure import DIALECT
 from kyvsim.model.diagnostic import Diagnostic, has_errors, likely
-from kyvsim.report.log_commands import JSON
+from kyvsim.report.formats import JSON
 from kyvsim.report.style import safe_line
 
 _HELP = """Show effective settings and where each comes from.

@@ -28,8 +28,8 @@ from kyvsim.cli.streams import (
     write_out,
 )
 from kyvsim.report.diff import RunComparison, comparison_ending
-from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
+from kyvsim.report.run import ending_line
 from kyvsim.report.style import RenderOptions
 
 _HELP = """Compare the results of two policy sets on the same resources.

@@ -31,7 +31,7 @@ from kyvsim.cli.streams import (
 )
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
-from kyvsim.report.log_commands import YAML
+from kyvsim.report.formats import YAML
 from kyvsim.report.style import safe_line
 
 _HELP = """Generate small manifests that pass and fail each rule.

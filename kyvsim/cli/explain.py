@@ -38,7 +38,7 @@ from kyvsim.cli.streams import (
 from kyvsim.model.diagnostic import Severity, has_errors
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.explained_rules import StepPage
+from kyvsim.report.explain import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 from kyvsim.report.run import StreamingDocument

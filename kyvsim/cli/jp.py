@@ -23,7 +23,7 @@ from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_de
 from kyvsim.load.files import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import BudgetError
-from kyvsim.report.log_commands import JSON
+from kyvsim.report.formats import JSON
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one

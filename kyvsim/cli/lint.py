@@ -46,9 +46,9 @@ from kyvsim.cli.streams import (
 from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import Fact, RunVerdict
-from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.lint import Findings
+from kyvsim.report.run import ending_line
 from kyvsim.report.style import RenderOptions, counted, layout_of, safe_line
 
 _HELP = """Check policies for errors, without resources.

@@ -53,10 +53,10 @@ from kyvsim.cli.streams import (
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
-from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
-from kyvsim.report.log_commands import YAML
+from kyvsim.report.formats import YAML
 from kyvsim.report.migrate import migration_ending
+from kyvsim.report.run import ending_line
 from kyvsim.report.style import safe_line
 
 _HELP = """Convert ClusterPolicies to CEL policies.

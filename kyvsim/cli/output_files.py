@@ -21,8 +21,7 @@ from kyvsim.load.folders import is_manifest_name
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.formats import OutputFormat
-from kyvsim.report.log_commands import TEXT, LogFilter
+from kyvsim.report.formats import TEXT, LogFilter, OutputFormat
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import generated, mutations, patched_targets
 from kyvsim.report.style import counted, safe_line

@@ -18,7 +18,7 @@ from kyvsim.report.diagnostic_codes import (
     files_of,
     list_lines,
 )
-from kyvsim.report.log_commands import JSON
+from kyvsim.report.formats import JSON
 from kyvsim.report.style import RenderOptions, counted, layout_of
 
 _HELP = """Explain a diagnostic code, with examples.

@@ -20,10 +20,16 @@ from kyvsim.cli.streams import (
     write_out,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.log_commands import TEXT
-from kyvsim.report.run import DocumentSet, ExitTerms, Run, StreamingDocument
+from kyvsim.report.formats import TEXT
+from kyvsim.report.run import (
+    DocumentSet,
+    ExitTerms,
+    Run,
+    StreamingDocument,
+    ending_line,
+    run_ending,
+)
 from kyvsim.report.style import RenderOptions, Show, safe_text
 
 

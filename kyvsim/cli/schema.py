@@ -10,7 +10,7 @@ from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
 from kyvsim.cli.command import Command
 from kyvsim.cli.parameters import argument, offering
 from kyvsim.cli.streams import OK, write_out
-from kyvsim.report.log_commands import JSON
+from kyvsim.report.formats import JSON
 
 _HELP = """Print the JSON Schema of a resource kind.
 

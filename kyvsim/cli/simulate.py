@@ -50,8 +50,8 @@ from kyvsim.cli.streams import (
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.simulation import HazardLevel, ScenarioSettings
+from kyvsim.report.formats import JSON
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
-from kyvsim.report.log_commands import JSON
 from kyvsim.report.timeline_rows import (
     NO_LEVEL,
     SimulationTerms,

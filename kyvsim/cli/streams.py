@@ -18,8 +18,8 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RunEnding
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_text, source_lines
-from kyvsim.report.ending import closing_lines, ending_line
-from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
+from kyvsim.report.formats import TEXT, log_safe, log_safe_pieces
+from kyvsim.report.run import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
 
 # Exit statuses of commands; that of a run follows from its verdict (`model/result.py`).

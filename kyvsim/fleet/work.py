@@ -31,7 +31,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial, ReportRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Location
-from kyvsim.report.explanations import Explain
+from kyvsim.report.diagnostics import Explain
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
 

@@ -14,9 +14,16 @@ from kyvsim.engine.compile import CompiledPolicy, CompileOptions, PolicySet, ind
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.field_reference import FieldReference, Subject
-from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, PolicyReaders, Rule, RuleFacts
+from kyvsim.model.policy import (
+    Policy,
+    PolicyException,
+    PolicyFacts,
+    PolicyReader,
+    PolicyReaders,
+    Rule,
+    RuleFacts,
+)
 from kyvsim.model.ports import System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document

@@ -7,15 +7,12 @@ from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, is_name, selected
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.policy.cel_policy import ResourceRule
 
-# Policies without constraints: they match nothing here, or everything.
-#
-# Source of the rules: upstream pkg/cel/matching; admission refuses them
-
-_KINDS = frozenset({"ValidatingPolicy", "GeneratingPolicy"})
-
 
 def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV250: a policy without `matchConstraints`; KV255: one whose constraints have no rule."""
+    """KV250: a policy without `matchConstraints`; KV255: one whose constraints have no rule.
+
+    Such policies match nothing here, or everything. upstream: pkg/cel/matching
+    """
     if policy.spec.evaluation.mode != "Kubernetes":
         return
     constraints = policy.spec.match_constraints
@@ -25,7 +22,7 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
             "`resourceRules` (a cluster refuses the policy)"
         )
         yield policy.warn("KV255", text, constraints.path)
-    if constraints is None and policy.kind in _KINDS:
+    if constraints is None and policy.kind in {"ValidatingPolicy", "GeneratingPolicy"}:
         text = (
             "the policy matches nothing: it has no `matchConstraints` (a cluster refuses the "
             "policy)"
@@ -33,13 +30,11 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
         yield policy.warn("KV250", text, ("spec",))
 
 
-# DeletingPolicies that delete whatever they match.
-#
-# Source of the rules: upstream pkg/cel/policies/dpol/compiler/policy.go
-
-
 def no_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV256: a DeletingPolicy without `conditions`, selectors and names."""
+    """KV256: a DeletingPolicy without `conditions`, selectors and names.
+
+    upstream: pkg/cel/policies/dpol/compiler/policy.go
+    """
     constraints = policy.spec.match_constraints
     if policy.kind != "DeletingPolicy" or policy.spec.conditions or constraints is None:
         return
@@ -48,9 +43,6 @@ def no_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     if rules and not narrowed and not any(rule.resource_names for rule in rules):
         text = "the policy deletes every object of the kinds it names: it has no `conditions`"
         yield policy.warn("KV256", text, ("spec",))
-
-
-# Policies whose excluded resources are all that they match.
 
 
 def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -73,28 +65,21 @@ def _covers(out: ResourceRule, one: ResourceRule) -> bool:
         return False
     if (out.scope or "*") not in {"*", one.scope or "*"}:
         return False
-    return (
-        _is_wider(out.api_groups, one.api_groups)
-        and _is_wider(out.api_versions, one.api_versions)
-        and _is_wider(out.resources, one.resources)
-        and _is_wider(out.operations, one.operations)
+    pairs = (
+        (out.api_groups, one.api_groups),
+        (out.api_versions, one.api_versions),
+        (out.resources, one.resources),
+        (out.operations, one.operations),
     )
+    return all(own and ("*" in outer or set(own) <= set(outer)) for outer, own in pairs)
 
-
-def _is_wider(out: tuple[str, ...], one: tuple[str, ...]) -> bool:
-    return bool(one) and ("*" in out or set(one) <= set(out))
-
-
-# Policies on the controllers of Pods by name that leave one of them out.
-#
-# The Pods themselves are not named either, so what such a controller makes is never looked at.
 
 _OTHERS = frozenset({"deployments", "daemonsets", "statefulsets", "replicasets", "jobs"})
 _LEFT_OUT = "replicationcontrollers"
 
 
 def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV268: a policy on all Pod controllers except ReplicationControllers."""
+    """KV268: a policy on all Pod controllers except ReplicationControllers, and not on Pods."""
     if policy.kind not in VALIDATING:
         return
     rules = policy.spec.resource_rules
@@ -102,10 +87,7 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
     named = names >= _OTHERS and names.isdisjoint({"pods", _LEFT_OUT})
     if not named or any("*" in name for name in names):
         return
-    fields = {
-        node.field for one in policy.expressions for node in one.nodes() if isinstance(node, Select)
-    }
-    if "template" in fields:
+    if any(isinstance(node, Select) and node.field == "template" for node in policy.nodes()):
         text = (
             f"neither `{_LEFT_OUT}` nor `pods` is matched along with the other Pod controllers: "
             "Pods of a ReplicationController are not checked"
@@ -114,20 +96,16 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
         yield policy.warn("KV268", text, path)
 
 
-# Users in policies that background scans evaluate: scans have no request.
-#
-# Source of the rules: upstream pkg/controllers/report/utils/scanner.go
-
-_USER = "request.userInfo."
-
-
 def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV251: a field of the user in a policy that background scans evaluate."""
+    """KV251: a field of the user in a policy that background scans evaluate, without a request.
+
+    upstream: pkg/controllers/report/utils/scanner.go
+    """
     if policy.kind != "ValidatingPolicy" or policy.spec.evaluation.background is False:
         return
     for one in policy.expressions:
         names = (selected(node) for node in one.nodes())
-        for name in dict.fromkeys(name for name in names if name.startswith(_USER)):
+        for name in dict.fromkeys(name for name in names if name.startswith("request.userInfo.")):
             if name.count(".") == 2 and not policy.tests_presence(name):
                 text = (
                     f"`{name}` has no value in background scans or when no user is given: set "
@@ -136,17 +114,14 @@ def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV251", text, one.path)
 
 
-# Settings that keep a policy on Pods from their controllers without saying so.
-#
-# Variants are derived only where Pods are all that a policy names.
-#
-# Source of the rules: upstream pkg/cel/autogen
-
 _CONTROLLERS = ("deployments", "daemonsets", "replicasets", "statefulsets", "jobs", "cronjobs")
 
 
 def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV245: subresources matched besides Pods, KV246: an autogen setting that has no effect."""
+    """KV245: subresources matched besides Pods, KV246: an autogen setting that has no effect.
+
+    Variants are derived only where Pods are all that a policy names. upstream: pkg/cel/autogen
+    """
     if not policy.derivable:
         return
     wanted = policy.spec.autogen.pod_controllers
@@ -178,28 +153,20 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _looks_at_templates(policy: CelPolicy) -> bool:
-    """Return whether expressions look at what templates of Pods have, too."""
     fields = {
         node.field
-        for one in policy.expressions
-        for node in one.nodes()
+        for node in policy.nodes()
         if isinstance(node, Select) and dotted_name(node.operand) == "object.spec"
     }
     return fields != {"ephemeralContainers"}
 
 
-# Ways to a Pod's fields that stay as they are in what is derived for controllers.
-#
-# Derived expressions are made by replacing the text `object.spec`: what is spelled differently
-# looks at the controller's own fields, finds nothing, and may well pass.
-#
-# Source of the rules: upstream pkg/cel/autogen
-
-_OBJECTS = ("object", "oldObject")
-
-
 def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV243: a path to Pod fields that autogen does not rewrite."""
+    """KV243: a path to Pod fields that autogen does not rewrite.
+
+    Derived expressions are made by replacing the text `object.spec`: what is spelled differently
+    looks at the controller's own fields, finds nothing, and may pass. upstream: pkg/cel/autogen
+    """
     if not policy.is_derived:
         return
     for one in policy.expressions:
@@ -214,31 +181,28 @@ def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _spelling(node: Node) -> tuple[str, str] | None:
-    if isinstance(node, Select) and node.optional and node.field == "spec":
-        for name in _OBJECTS:
+    for name in ("object", "oldObject"):
+        if isinstance(node, Select) and node.optional and node.field == "spec":
             if is_name(node.operand, name):
                 return f"{name}.?spec", f"{name}.spec"
-    if isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}:
-        operand, key = node.arguments
-        for name in _OBJECTS:
+        elif isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}:
+            operand, key = node.arguments
             if is_name(operand, name) and isinstance(key, Literal) and key.value == "spec":
                 mark = "?" if node.function == "_[?_]" else ""
                 return f"{name}[{mark}'spec']", f"{name}.spec"
     return None
 
 
-# Metadata that Pods have and the templates of their controllers do not.
-#
-# In what is derived for controllers, `object.metadata` is the metadata of the Pod's template.
-#
-# Source of the rules: upstream pkg/cel/autogen
-
-_OBJECT_METADATA = ("name", "generateName", "uid", "ownerReferences")
-_METADATA_PATHS = frozenset(f"object.metadata.{name}" for name in _OBJECT_METADATA)
+_METADATA_PATHS = frozenset(
+    f"object.metadata.{name}" for name in ("name", "generateName", "uid", "ownerReferences")
+)
 
 
 def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV244: metadata of Pods that Pod templates do not have."""
+    """KV244: metadata of Pods that Pod templates do not have.
+
+    In variants, `object.metadata` is that of the Pod's template. upstream: pkg/cel/autogen
+    """
     if not policy.is_derived:
         return
     for one in policy.expressions:
@@ -257,20 +221,16 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV244", text, one.path)
 
 
-# Metadata that a mutation writes as an object: on controllers of Pods the type is another one.
-#
-# What is derived puts the whole object into the template, and leaves the names of types inside.
-#
-# Source of the rules: upstream pkg/cel/policies/mpol/autogen
-
-
 def metadata_of_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV253: metadata that a mutation sets as a typed object, also in variants."""
+    """KV253: metadata that a mutation sets as a typed object, also in variants.
+
+    A variant puts the whole object into the template, and leaves the names of types inside.
+    upstream: pkg/cel/policies/mpol/autogen
+    """
     if not policy.is_moved:
         return
     for one in policy.expressions:
-        is_object = one.list_name == "mutations" and one.path[-2] == "applyConfiguration"
-        if is_object and _writes_metadata(one.root):
+        if one.is_mutation("applyConfiguration") and _writes_metadata(one.root):
             text = (
                 "the variants for Pod controllers always end in an error: they contain "
                 "`Object.metadata` where `Object.spec.template.metadata` is required (set "
@@ -288,18 +248,16 @@ def _writes_metadata(root: Node) -> bool:
     )
 
 
-# JSON patches in policies with variants for Pod controllers: their paths are not changed.
-#
-# Source of the rules: upstream pkg/cel/policies/mpol/autogen
-
-
 def unmoved_patches(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV254: a JSON patch for Pods that autogen also applies to their controllers."""
+    """KV254: a JSON patch for Pods that autogen also applies to their controllers, as it is.
+
+    upstream: pkg/cel/policies/mpol/autogen
+    """
     if not policy.is_moved:
         return
     for one in policy.expressions:
-        is_patch = one.list_name == "mutations" and one.path[-2] == "jsonPatch"
-        if is_patch and not any(selected(node) == "object.kind" for node in one.nodes()):
+        tests_kind = any(selected(node) == "object.kind" for node in one.nodes())
+        if one.is_mutation("jsonPatch") and not tests_kind:
             text = (
                 "the patch is not rewritten in the variants for Pod controllers: it writes to "
                 "the same paths of the Deployment itself, not of its Pod template (test "

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral, children
+from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
-from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import (
     MUTATING,
     CelPolicy,
@@ -21,8 +20,6 @@ from kyvsim.lint.cel_policy import (
 )
 from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.schema.merge_types import Type
-
-# The operations of JSON patches in an expression, as far as its source shows.
 
 UNKNOWN = "\0"
 """The part of a path that is known at evaluation only."""
@@ -45,8 +42,8 @@ class PatchStep(NamedTuple):
 
 
 def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
-    """Return the paths to which a patch writes, once each, in the order of the text."""
-    if expression.list_name != "mutations" or expression.path[-2] != "jsonPatch":
+    """Return the paths to which a patch writes, as far as its source shows, once each, in order."""
+    if not expression.is_mutation("jsonPatch"):
         return ()
     found: dict[str, set[str]] = {}
     for node in expression.nodes():
@@ -73,11 +70,6 @@ def _path_text(node: Node) -> str:
     return UNKNOWN
 
 
-# JSON patches that write below what many objects do not have, in policies that never test for it.
-#
-# Source of the rules: upstream github.com/evanphx/json-patch patch.go; an object without the
-# parent ends in an error
-
 _PARENTS: Mapping[str, str] = MappingProxyType(
     {
         "/metadata/labels": "labels",
@@ -92,7 +84,10 @@ _LABELLED = frozenset({"Namespace", "Node"})
 
 
 def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV261: a JSON patch below a field that may be missing."""
+    """KV261: a JSON patch below a field that may be missing, in a policy that never tests for it.
+
+    An object without the parent ends in an error. upstream: github.com/evanphx/json-patch patch.go
+    """
     for one, step in steps_without_parent(policy):
         parent = step.path.rpartition("/")[0]
         text = (
@@ -125,22 +120,18 @@ def _knows_field(policy: CelPolicy, field: str) -> bool:
             return True
         if constraints is not None and constraints.selects_objects:
             return True
-    if policy.spec.target_match_constraints:
-        return True
-    return policy.mentions(field)
+    return policy.spec.target_match_constraints is not None or policy.mentions(field)
 
-
-# JSON patches that replace an entry which many objects lack: `replace` adds it there.
-#
-# Source of the rules: upstream gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a
-# map unseen
 
 _MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"})
 """Fields whose entries are free, so that no default of an API server puts one there."""
 
 
 def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV267: a JSON patch that replaces what nothing in its policy tests for."""
+    """KV267: a JSON patch that replaces what nothing in its policy tests for: it may add it.
+
+    upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a map unseen
+    """
     if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return
     steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
@@ -160,7 +151,7 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV267", text, one.path)
 
 
-def _contains(value: Json, key: str) -> bool:
+def _contains(value: object, key: str) -> bool:
     if isinstance(value, dict):
         return key in value or any(_contains(one, key) for one in value.values())
     if isinstance(value, list):
@@ -168,16 +159,15 @@ def _contains(value: Json, key: str) -> bool:
     return bool(value == key)
 
 
-# JSON patches that write to fields that no schema has: a cluster drops what they write.
-#
-# Only typos are reported: newer versions of Kubernetes may have other fields.
-
 _NEAR = 0.8
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 
 
 def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV260: a path of a JSON patch that none of the policy's kinds has."""
+    """KV260: a path of a JSON patch that none of the policy's kinds has: a cluster drops the value.
+
+    Only typos are reported: newer versions of Kubernetes may have other fields.
+    """
     types = () if policy.is_moved else changed_types(policy)
     if not types:
         return
@@ -200,12 +190,11 @@ def _meant(step: PatchStep, types: Sequence[Type]) -> str:
         for way in _TEMPLATES:
             if _walk(root, way) is None and _walk(root, (*way, *step.keys)) is None:
                 return "/".join(("", *way, _shown(step)[1:]))
-    for end in ends:
-        if end is None:
-            continue
-        at, key, known = end
+    for at, key, known in filter(None, ends):
         if near := nearest(key, known, _NEAR):
-            return _joined((*step.keys[:at], near, *step.keys[at + 1 :]))
+            keys = (*step.keys[:at], near, *step.keys[at + 1 :])
+            escaped = (one.replace("~", "~0").replace("/", "~1") for one in keys)
+            return "".join(f"/{one}" for one in escaped).replace(UNKNOWN, "…")
     return ""
 
 
@@ -225,18 +214,8 @@ def _walk(root: Type, keys: Sequence[str]) -> tuple[int, str, tuple[str, ...]] |
     return None
 
 
-def _joined(keys: Sequence[str]) -> str:
-    texts = (one.replace("~", "~0").replace("/", "~1").replace(UNKNOWN, "…") for one in keys)
-    return "".join(f"/{one}" for one in texts)
-
-
 def _shown(step: PatchStep) -> str:
     return step.path.replace(UNKNOWN, "…")
-
-
-# The fields that apply configurations set, with their types.
-
-_ROOT_TYPE = "Object"
 
 
 def set_fields(
@@ -246,14 +225,14 @@ def set_fields(
 
     Fields of an object that a kind does not have are left out: the containing one is reported.
     """
-    if expression.list_name != "mutations" or expression.path[-2] != "applyConfiguration":
+    if not expression.is_mutation("applyConfiguration"):
         return
     seen = set()
     for node in expression.nodes():
         if not isinstance(node, StructLiteral):
             continue
         root, *way = node.type_name.lstrip(".").split(".")
-        owners = [_below(one, way) for one in types] if root == _ROOT_TYPE else []
+        owners = [_below(one, way) for one in types] if root == "Object" else []
         for field in node.fields:
             name = ".".join((*way, field.name))
             if not owners or None in owners or name in seen:
@@ -271,10 +250,6 @@ def _below(found: Type, way: Sequence[str]) -> Type | None:
     return here if here is not None and here.mapping is not None else None
 
 
-# Lists and maps that structured merges replace as a whole, set without server-side apply.
-#
-# Source of the rules: upstream k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
-
 _ALTERNATIVES: Mapping[str, str] = MappingProxyType(
     {
         "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
@@ -284,7 +259,10 @@ _ALTERNATIVES: Mapping[str, str] = MappingProxyType(
 
 
 def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV258: an apply configuration that sets a field that it must not set."""
+    """KV258: an apply configuration that sets a list or map that merges replace as a whole.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
+    """
     types = changed_types(policy)
     if not types or policy.spec.evaluation.use_server_side_apply:
         return
@@ -298,17 +276,13 @@ def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV258", text, one.path)
 
 
-# Fields that an apply configuration sets and no schema has.
-#
-# Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
-
-
 def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV259: a field in an apply configuration that none of the policy's kinds has."""
+    """KV259: a field in an apply configuration that none of the policy's kinds has.
+
+    upstream: sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
+    """
     types = changed_types(policy)
-    if not types:
-        return
-    for one in policy.expressions:
+    for one in policy.expressions if types else ():
         for name, found in set_fields(one, types):
             if not any(found):
                 text = (
@@ -318,17 +292,16 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV259", text, one.path)
 
 
-# Templates with placeholders that are not filled, because `interpolate` is not set.
-#
-# Source of the rules: upstream pkg/cel/policies/gpol/template, `interpolate` is none by default
-
 _PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
 """Two brackets with an expression between; `$((` is arithmetic of a shell."""
 _VARIABLES = frozenset({"object", "oldObject", "request", "variables", "namespaceObject"})
 
 
 def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV263: a template with placeholders that are not filled."""
+    """KV263: a template with placeholders that are not filled, because `interpolate` is not set.
+
+    upstream: pkg/cel/policies/gpol/template, `interpolate` is none by default
+    """
     if policy.kind != "GeneratingPolicy":
         return
     for one in policy.spec.generate or ():
@@ -336,7 +309,7 @@ def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
         if template is None or template.interpolate == "cel":
             continue
         for found in _PLACEHOLDER.finditer(template.value):
-            if _is_meant(found[1], policy):
+            if _is_expression(found[1], policy):
                 text = (
                     f"`{found[0]}` is not evaluated and stays in the object as text: set "
                     "`interpolate: cel` next to the template"
@@ -345,15 +318,10 @@ def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
                 break
 
 
-def _is_meant(text: str, policy: CelPolicy) -> bool:
+def _is_expression(text: str, policy: CelPolicy) -> bool:
     try:
-        pending: list[Node] = [parse(text, policy.env.macros)]
+        parsed = ParsedExpression((), text, parse(text, policy.env.macros))
     except ExpressionSyntaxError:
         return False
-    while pending:
-        node = pending.pop()
-        pending += children(node)
-        owner = node.operand if isinstance(node, Select) else None
-        if isinstance(owner, Ident) and owner.name in _VARIABLES:
-            return True
-    return False
+    owners = (node.operand for node in parsed.nodes() if isinstance(node, Select))
+    return any(isinstance(owner, Ident) and owner.name in _VARIABLES for owner in owners)

@@ -23,19 +23,13 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.values import KindKey
 from kyvsim.policy.cel_policy import CelPolicyNode, expressions
-from kyvsim.schema.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
-
-# A policy's expressions as trees, with their places, as advice looks at them.
-#
-# Policies are those of languages that write their expressions in CEL.
+from kyvsim.schema.merge_types import NoTypesError, Type, find_type, resolve
 
 _NAMES = frozenset({"object", "oldObject", "request", "variables"})
 VALIDATING = frozenset({"ValidatingPolicy", "ValidatingAdmissionPolicy"})
 """Kinds that validate and do nothing else; others need a validation to do what else they do."""
 MUTATING = frozenset({"MutatingPolicy", "MutatingAdmissionPolicy"})
 """Kinds that change objects."""
-_ELSEWHERE = frozenset({"matchImageReferences"})
-"""Fields whose expressions know other names."""
 
 
 class ParsedExpression(NamedTuple):
@@ -49,6 +43,15 @@ class ParsedExpression(NamedTuple):
     def list_name(self) -> str:
         """The field of the specification that contains it, such as `validations`."""
         return str(self.path[1])
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it decides a validation, and is not its message."""
+        return self.list_name == "validations" and self.path[-1] == "expression"
+
+    def is_mutation(self, way: str) -> bool:
+        """Return whether it is a mutation made in some way, such as `jsonPatch`."""
+        return self.list_name == "mutations" and self.path[-2] == way
 
     def nodes(self) -> Iterator[Node]:
         """Yield all nodes of its tree."""
@@ -95,7 +98,12 @@ class CelPolicy(NamedTuple):
 
     def mentions(self, word: str) -> bool:
         """Return whether some expression has a word as a field or as a text."""
-        return any(_names_word(node, word) for node in self.nodes())
+        return any(
+            (isinstance(node, Select) and node.field == word)
+            or (isinstance(node, Literal) and node.value == word)
+            or (isinstance(node, StructLiteral) and word in {one.name for one in node.fields})
+            for node in self.nodes()
+        )
 
     def only_reads_fields(self, name: str) -> bool:
         """Return whether no expression does more with a variable than to read its fields."""
@@ -121,18 +129,15 @@ def expressions_of(spec: CelPolicyNode, env: Environment) -> tuple[ParsedExpress
         every = tuple(
             ParsedExpression(path, text, parse(text, env.macros))
             for path, text, _ in expressions(spec)
-            if text.strip() and path[1] not in _ELSEWHERE
+            # These know other names.
+            if text.strip() and path[1] != "matchImageReferences"
         )
     except ExpressionSyntaxError:
         return ()
-    bound = {name for one in every for node in one.nodes() for name in _bound(node)}
+    nodes = [node for one in every for node in one.nodes()]
+    bound = {name for node in nodes if isinstance(node, Loop) for name in node.variables}
+    bound |= {node.variable for node in nodes if isinstance(node, Bind)}
     return every if bound.isdisjoint(_NAMES) else ()
-
-
-def _bound(node: Node) -> tuple[str, ...]:
-    if isinstance(node, Loop):
-        return node.variables
-    return (node.variable,) if isinstance(node, Bind) else ()
 
 
 def selected(node: Node) -> str:
@@ -152,23 +157,11 @@ def reads_field(node: Node, name: str) -> bool:
     return is_name(node.operand, name)
 
 
-def _names_word(node: Node, word: str) -> bool:
-    if isinstance(node, Select):
-        return node.field == word
-    if isinstance(node, Literal):
-        return bool(node.value == word)
-    return isinstance(node, StructLiteral) and any(one.name == word for one in node.fields)
-
-
-# The kinds that a policy names, where they are all Kubernetes' own and named without wildcards.
-
-_WILD = frozenset("*/")
-
-
 def matched_kinds(spec: CelPolicyNode, apart: frozenset[str] = frozenset()) -> tuple[KindKey, ...]:
     """Return all kinds whose objects a policy looks at; () where they are not all known.
 
-    `apart` are names of resources that do not matter.
+    That is where they are Kubernetes' own and named without wildcards. `apart` are names of
+    resources that do not matter.
     """
     named = [
         (group, version, name)
@@ -178,7 +171,7 @@ def matched_kinds(spec: CelPolicyNode, apart: frozenset[str] = frozenset()) -> t
         for name in rule.resources or ("*",)
         if name not in apart
     ]
-    if any(not _WILD.isdisjoint("".join(one)) for one in named):
+    if any("*" in text or "/" in text for one in named for text in one):
         return ()
     found = tuple(
         KindKey(group, version, kind_of_plural(group, name)) for group, version, name in named
@@ -190,16 +183,16 @@ def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
     """Return the types of all objects that a policy changes; () where some are unknown."""
     if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return ()
-    found = tuple(map(_type_of, matched_kinds(policy.spec)))
-    known = tuple(one for one in found if one is not None)
-    return known if len(known) == len(found) else ()
-
-
-def _type_of(one: KindKey) -> Type | None:
-    try:
-        return find_type(f"{one.group}/{one.version}".lstrip("/"), one.kind)
-    except NoTypesError:
-        return None
+    found = []
+    for group, version, kind in matched_kinds(policy.spec):
+        try:
+            one = find_type(f"{group}/{version}".lstrip("/"), kind)
+        except NoTypesError:
+            return ()
+        if one is None:
+            return ()
+        found.append(one)
+    return tuple(found)
 
 
 def field_of(found: Type, name: str) -> Type | None:
@@ -217,8 +210,7 @@ def element_of(found: Type) -> Type | None:
 
 def is_atomic(found: Type) -> bool:
     """Return whether a list or map is nothing but one that is replaced as a whole."""
-    sequence: ListType | None = found.sequence
-    mapping: MapType | None = found.mapping
+    sequence, mapping = found.sequence, found.mapping
     if found.scalar or (sequence and mapping):
         return False
     return bool((sequence and sequence.keys is None) or (mapping and mapping.atomic))

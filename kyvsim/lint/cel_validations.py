@@ -1,13 +1,12 @@
 """Checks of CEL validations and variables: constant, unreachable or unused ones, absent objects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise, permutations
-from types import MappingProxyType
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.lint.cel_policy import (
     MUTATING,
     VALIDATING,
@@ -21,10 +20,7 @@ from kyvsim.lint.cel_policy import (
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, listed
 
-# Constant tests: they have the same result for every object.
-
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
-_CONDITIONS = frozenset({"matchConditions", "conditions"})
 
 
 def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -36,7 +32,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
         if one.list_name == "validations" and value is True and policy.kind in VALIDATING:
             text = f"`{one.text}` is always true: the validation checks nothing"
             yield policy.warn("KV240", text, one.path)
-        elif one.list_name in _CONDITIONS and value is not None:
+        elif one.list_name in {"matchConditions", "conditions"} and value is not None:
             effect = "it excludes nothing" if value else "the policy does nothing"
             holds = "is always true" if value else "is never true"
             text = f"the condition `{one.text}` {holds}: {effect}"
@@ -45,7 +41,11 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
     """Return the value of a constant boolean expression, None for any other."""
-    if any(_by_chance(node) for node in expression.nodes()):
+    calls = [node for node in expression.nodes() if isinstance(node, Call)]
+    if any(
+        call.function in _BY_CHANCE or (call.target and call.function in {"now", "random"})
+        for call in calls
+    ):
         return None
     try:
         program = compile_expression(expression.text, policy.env)
@@ -57,26 +57,12 @@ def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | No
     return found if found.__class__ is bool else None
 
 
-def _by_chance(node: object) -> bool:
-    if not isinstance(node, Call):
-        return False
-    name = node.function
-    return name in _BY_CHANCE or (node.target is not None and name in {"now", "random"})
-
-
-# Validations behind one that is never true: the first that fails ends a policy.
-#
-# Source of the rules: upstream pkg/cel/policies/vpol/compiler/policy.go
-
-
 def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV241: validations that are never evaluated."""
-    tests = [
-        one
-        for one in policy.expressions
-        if one.list_name == "validations" and one.path[-1] == "expression"
-    ]
-    for one, following in pairwise(tests):
+    """KV241: validations behind one that is never true: the first that fails ends a policy.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
+    for one, following in pairwise(one for one in policy.expressions if one.is_test):
         if constant_value(one, policy) is False:
             text = (
                 f"this validation is never evaluated: the validation `{one.text}` before it "
@@ -86,13 +72,11 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
             return
 
 
-# Messages that are never shown, because there is a message expression.
-#
-# Source of the rules: upstream pkg/cel/policies/vpol/compiler/policy.go
-
-
 def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV249: a `message` that a `messageExpression` replaces."""
+    """KV249: a `message` that a `messageExpression` replaces.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
     for one in policy.spec.validations:
         if one.message and one.message_expression.strip():
             text = (
@@ -102,14 +86,14 @@ def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV249", text, (*one.path, "message"))
 
 
-# What validations demand of every container of a list.
-
-_OBJECTS = ("object", "request.object")
-_SPECS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
-_LISTS = frozenset(f"{name}.{spec}.containers" for name in _OBJECTS for spec in _SPECS)
+_EPHEMERAL = "pods/ephemeralcontainers"
+_LISTS = frozenset(
+    f"{name}.{spec}.containers"
+    for name in ("object", "request.object")
+    for spec in ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
+)
 _SHARED = frozenset({"image", "securityContext"})
 """What matters of containers of each sort alike; probes, ports and such do not."""
-_SUBRESOURCES = frozenset({"pods/ephemeralcontainers"})
 _WORKLOADS = frozenset(
     {
         *("Pod", "Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "Job", "CronJob"),
@@ -123,7 +107,7 @@ def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
 
     With the path of each come the fields of containers that it looks at.
     """
-    kinds = {one.kind for one in matched_kinds(policy.spec, _SUBRESOURCES)}
+    kinds = {one.kind for one in matched_kinds(policy.spec, frozenset({_EPHEMERAL}))}
     if policy.kind not in VALIDATING or not kinds or not kinds <= _WORKLOADS:
         return
     names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
@@ -133,20 +117,20 @@ def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
         if one.path in names and dotted_name(one.root) in _LISTS
     }
     for one in policy.expressions:
-        if one.list_name == "validations" and one.path[-1] == "expression":
+        if one.is_test:
             lists = _LISTS | variables
             fields = {field for node in one.nodes() for field in _demanded(node, lists)}
             if fields:
                 yield one.path, sorted(fields)
 
 
-def names_anywhere(value: Json, *words: str) -> bool:
+def names_anywhere(value: object, *words: str) -> bool:
     """Return whether one of some words is in a string of a specification, in any case."""
-    if value.__class__ is str:
+    if isinstance(value, str):
         return any(word in value.lower() for word in words)
-    if value.__class__ is dict:
+    if isinstance(value, dict):
         return any(names_anywhere(one, *words) for one in value.values())
-    return value.__class__ is list and any(names_anywhere(one, *words) for one in value)
+    return isinstance(value, list) and any(names_anywhere(one, *words) for one in value)
 
 
 def _demanded(node: Node, lists: frozenset[str]) -> Iterator[str]:
@@ -161,19 +145,14 @@ def _demanded(node: Node, lists: frozenset[str]) -> Iterator[str]:
     while pending:
         here = pending.pop()
         pending += children(here)
-        is_shared = isinstance(here, Select) and here.field in _SHARED
-        if is_shared and isinstance(here, Select) and is_name(here.operand, inner.variables[-1]):
-            yield here.field
-
-
-# Checks of `containers` in policies that never name `initContainers`.
-
-_INIT_CONTAINERS = ("initcontainer", "allcontainer")
+        shared = isinstance(here, Select) and here.field in _SHARED and here
+        if shared and is_name(shared.operand, inner.variables[-1]):
+            yield shared.field
 
 
 def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV257: a check of `containers` that skips `initContainers`."""
-    if names_anywhere(policy.spec.data, *_INIT_CONTAINERS):
+    """KV257: a check of `containers` in a policy that never names `initContainers`."""
+    if names_anywhere(policy.spec.data, "initcontainer", "allcontainer"):
         return
     for path, names in container_checks(policy):
         text = (
@@ -183,15 +162,11 @@ def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
         yield policy.warn("KV257", text, path)
 
 
-# Checks of containers in policies on `pods/ephemeralcontainers` that never look at those.
-#
-# Requests for that resource change nothing else of a Pod.
-
-_EPHEMERAL = "pods/ephemeralcontainers"
-
-
 def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV264: a subresource that a policy matches without reading its only field."""
+    """KV264: a policy that matches `pods/ephemeralcontainers` and never looks at those.
+
+    Requests for that resource change nothing else of a Pod.
+    """
     texts = [one.text for one in policy.expressions]
     if names_anywhere(texts, "ephemeral", "allcontainer", "subresource"):
         return
@@ -207,15 +182,10 @@ def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV264", text, path)
 
 
-# Unused variables: something is not checked that should be.
-
-_KINDS_WITH_VARIABLES = frozenset({*VALIDATING, *MUTATING, "DeletingPolicy"})
-"""Kinds whose expressions are all in fields of that name."""
-
-
 def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV242: a variable that no expression reads."""
-    if policy.kind not in _KINDS_WITH_VARIABLES or not policy.expressions:
+    # Only these have all of their expressions in fields of that name.
+    if policy.kind not in {*VALIDATING, *MUTATING, "DeletingPolicy"} or not policy.expressions:
         return
     whole, named = 0, set()
     for one in policy.expressions:
@@ -232,15 +202,11 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV242", text, (*variable.path, "name"))
 
 
-# Comparisons of objects with null: an object that is not there is an empty map to Kyverno.
-#
-# Source of the rules: upstream pkg/cel/policies/vpol/engine/engine.go
-
-_OBJECT_NAMES = ("object", "oldObject")
-
-
 def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV247: `object` or `oldObject` compared with null, which neither ever is."""
+    """KV247: `object` or `oldObject` compared with null: an absent object is an empty map.
+
+    upstream: pkg/cel/policies/vpol/engine/engine.go
+    """
     if policy.kind != "ValidatingPolicy" or policy.spec.evaluation.mode != "Kubernetes":
         return
     for one in policy.expressions:
@@ -257,31 +223,25 @@ def _compared(node: Node) -> str:
         return ""
     for left, right in permutations(node.arguments):
         if isinstance(right, Literal) and right.value is None:
-            return next((name for name in _OBJECT_NAMES if is_name(left, name)), "")
+            return next((name for name in ("object", "oldObject") if is_name(left, name)), "")
     return ""
 
 
-# Objects that requests of the only operation of a policy do not have.
-#
-# At CREATE there is no old object, at DELETE no new one. To Kyverno's policies it is an empty map
-# then, in which no field is; to Kubernetes' own it is null, so that a policy may test for that
-# first.
-#
-# Source of the rules: upstream pkg/cel/policies/vpol/engine/engine.go
-
-_ABSENT: Mapping[str, str] = MappingProxyType({"CREATE": "oldObject", "DELETE": "object"})
-
-
 def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV248: a field of an object that never exists."""
+    """KV248: a field of an object that requests of the only operation of a policy do not have.
+
+    To Kyverno's policies it is an empty map then, in which no field is; to Kubernetes' own it is
+    null, so that a policy may test for that first.
+    upstream: pkg/cel/policies/vpol/engine/engine.go
+    """
     if policy.kind not in VALIDATING:
         return
     rules = policy.spec.resource_rules
     operations = {name for rule in rules for name in rule.operations or ("*",)}
     only = operations.pop() if len(operations) == 1 else ""
-    absent = _ABSENT.get(only)
-    if absent is None:
+    if only not in {"CREATE", "DELETE"}:
         return
+    absent = "oldObject" if only == "CREATE" else "object"
     if policy.kind != "ValidatingPolicy" and not policy.only_reads_fields(absent):
         return
     for one in policy.expressions:
@@ -290,25 +250,25 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV248", text, one.path)
 
 
-# Fields of `namespaceObject` in policies for cluster-scoped objects.
-#
-# Source of the rules: upstream pkg/cel/policies/vpol/engine/engine.go resolves it for requests
-# with a namespace only
-
 _NAMESPACE = "namespaceObject"
 _NAMESPACE_GUARDS = frozenset({"kind", "resource", "namespace", "requestKind", "requestResource"})
 """Fields that distinguish namespaced objects from others."""
-_KINDS_WITH_NAMESPACE = frozenset({*VALIDATING, *MUTATING, "GeneratingPolicy"})
 
 
 def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV262: a field of the namespace of a cluster-scoped object."""
-    if policy.kind not in _KINDS_WITH_NAMESPACE:
+    """KV262: a field of the namespace of a cluster-scoped object.
+
+    upstream: pkg/cel/policies/vpol/engine/engine.go, for requests with a namespace only
+    """
+    if policy.kind not in {*VALIDATING, *MUTATING, "GeneratingPolicy"}:
         return
     kinds = matched_kinds(policy.spec)
     outside = [one.kind for one in kinds if not is_namespaced_in_cluster(one.group, one.kind)]
     # A request for a Namespace has its own name as its namespace.
-    if not outside or "Namespace" in outside or _has_namespace_guard(policy):
+    if not outside or "Namespace" in outside or not policy.only_reads_fields(_NAMESPACE):
+        return
+    fields = {node.field for node in policy.nodes() if isinstance(node, Select)}
+    if not fields.isdisjoint(_NAMESPACE_GUARDS):
         return
     for one in policy.expressions:
         if any(reads_field(node, _NAMESPACE) for node in one.nodes()):
@@ -319,24 +279,15 @@ def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV262", text, one.path)
 
 
-def _has_namespace_guard(policy: CelPolicy) -> bool:
-    if any(isinstance(node, Select) and node.field in _NAMESPACE_GUARDS for node in policy.nodes()):
-        return True
-    return not policy.only_reads_fields(_NAMESPACE)
-
-
-# Arithmetic of whole numbers with numbers of objects, which are doubles outside of clusters.
-#
-# Source of the rules: upstream cmd/cli/kubectl-kyverno/resource reads objects with float64 for
-# all numbers
-
-_SIGNS = "+-*/%"
-_OPERATORS = frozenset(f"_{sign}_" for sign in _SIGNS)
+_OPERATORS = frozenset(f"_{sign}_" for sign in "+-*/%")
 _OBJECT_FIELDS = ("object.", "oldObject.", "request.object.", "request.oldObject.")
 
 
 def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV252: arithmetic of a whole number and a field of an object."""
+    """KV252: arithmetic of a whole number and a field of an object, a double outside of clusters.
+
+    upstream: cmd/cli/kubectl-kyverno/resource reads objects with float64 for all numbers
+    """
     if policy.kind not in VALIDATING:
         return
     for one in policy.expressions:
@@ -351,18 +302,10 @@ def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
 def _mixed(node: Node) -> tuple[str, str] | None:
     if not isinstance(node, Call) or node.function not in _OPERATORS or len(node.arguments) != 2:
         return None
-    left, right = node.arguments
-    sign = node.function.strip("_")
-    if _is_whole(right) and selected(left).startswith(_OBJECT_FIELDS):
-        return selected(left), f"{selected(left)} {sign} {_literal_value(right)}"
-    if _is_whole(left) and selected(right).startswith(_OBJECT_FIELDS):
-        return selected(right), f"{_literal_value(left)} {sign} {selected(right)}"
+    names = [selected(one) for one in node.arguments]
+    for number, name in zip(reversed(node.arguments), names, strict=True):
+        is_whole = isinstance(number, Literal) and number.value.__class__ is int
+        if is_whole and name.startswith(_OBJECT_FIELDS):
+            left, right = (text or number.value for text in names)
+            return name, f"{left} {node.function.strip('_')} {right}"
     return None
-
-
-def _is_whole(node: Node) -> bool:
-    return isinstance(node, Literal) and node.value.__class__ is int
-
-
-def _literal_value(node: Node) -> object:
-    return node.value if isinstance(node, Literal) else ""

@@ -6,7 +6,7 @@ from datetime import datetime
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.source import Document
@@ -32,22 +32,18 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
     """KV208: two objects of one kind, namespace and name: in a cluster the later one replaces."""
     seen: dict[tuple[str, ...], Document] = {}
     for document in documents:
-        name = text_field(metadata(document.data), "name")
-        first = seen.setdefault(_identity(document.data, name), document)
+        data, kind = document.data, text_field(document.data, "kind")
+        group = split_api_version(text_field(data, "apiVersion"))[0]
+        name, namespace = (text_field(metadata(data), key) for key in ("name", "namespace"))
+        # An API server clears the namespace of a kind that has none.
+        namespace = namespace if is_namespaced(group, kind, kyverno_kinds()) else ""
+        first = seen.setdefault((group, kind, namespace, name), document)
         if name and (first.file, first.number) != (document.file, document.number):
-            kind = text_field(document.data, "kind")
             text = (
                 f"duplicate {kind} `{name}`, also defined in {first.locate(())}: only one of "
                 "them takes effect"
             )
             yield warn(document, "KV208", text, ("metadata", "name"))
-
-
-def _identity(data: Json, name: str) -> tuple[str, ...]:
-    group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
-    # An API server clears the namespace of a kind that has none.
-    has_namespace = is_namespaced(group, kind, kyverno_kinds())
-    return group, kind, text_field(metadata(data), "namespace") if has_namespace else "", name
 
 
 def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:

@@ -1,14 +1,15 @@
 """Checks of conditions, of context entries that are never read, of JMESPath that cannot work."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from typing import TypeVar
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open, syntax_problem
@@ -17,19 +18,9 @@ from kyvsim.languages.classic.validation.variables import (
     impossible_calls_in,
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 from kyvsim.policy.tree import Condition, Conditions, ContextEntry
-from kyvsim.policy.visit import Text, TextKind, texts, walk
-
-# Conditions that always come out the same, whatever a rule is about.
-#
-# Only what is certain is reported: conditions without a variable, lists without an element,
-# values that nothing compares with, of operations that no request has, and of lengths, which are
-# whole and never below zero.
-#
-# A key that has to equal a plain word is that word, so that other conditions on it that have to
-# hold as well come out one way. Words that Kyverno compares differently (patterns, durations,
-# quantities) say nothing.
+from kyvsim.policy.visit import TextKind, texts, walk
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -37,19 +28,21 @@ _ORDERS = ("Greater", "Less", "Duration")
 _LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
 _LENGTHS = (0, 1 << 31)
 """The least length and one that none reaches: what orders both alike orders all alike."""
-_EQUAL = frozenset({"Equal", "Equals"})
 _MOST_PAIRS = 1_000_000
 """Elements that are compared with each other for the advice on one policy: about a second."""
 _NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
+_Node = TypeVar("_Node", Condition, Conditions)
 
 
 def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV222: a condition that is always or never true.
+    """KV222: a condition that is always or never true, whatever a rule is about.
 
-    Long lists with wildcards end the search: compiling reports rules that exceed the budget.
+    Only what is certain is reported: conditions without a variable, lists without an element,
+    values that nothing compares with, of operations that no request has, and of lengths. Long
+    lists with wildcards end the search: compiling reports rules that exceed the budget.
     """
     pairs = 0
-    for condition in _conditions_of(policy):
+    for condition in _nodes(policy, Condition):
         operator, key, value = operators.get(condition.operator), condition.key, condition.value
         if operator is None or key is None:
             continue
@@ -63,28 +56,31 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
             break
 
 
-def _conditions_of(policy: Policy) -> Iterator[Condition]:
+def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
     for rule in policy.rules:
-        yield from (one for one in walk(rule.tree) if isinstance(one, Condition))
+        yield from (one for one in walk(rule.tree) if isinstance(one, kind))
 
 
-def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool, str]]:
+def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, str):
+        is_number = _NUMBERS.search(value) is not None
     if is_open(value):
         return
     if not is_open(key):
         yield operator.holds(key, value), "it contains no variable"
     elif operator.name == "AnyIn" and value == []:
         yield False, "an empty list contains nothing"
-    elif operator.name.startswith(_ORDERS) and not _is_number(value):
+    elif operator.name.startswith(_ORDERS) and not is_number:
         yield False, f"`{operator.name}` compares numbers, quantities, durations and versions"
-    elif key.__class__ is str and (read := _OPERATION.fullmatch(key.strip())):
+    elif isinstance(key, str) and (read := _OPERATION.fullmatch(key.strip())):
         other = read[1]
         possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
             operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
             yield found.pop(), f"the operations are {operations}"
-    elif key.__class__ is str and operator.name.startswith(_ORDERS) and _is_length(key):
+    elif isinstance(key, str) and operator.name.startswith(_ORDERS) and _is_length(key):
         found = {operator.holds(one, value) for one in _LENGTHS}
         if len(found) == 1:
             yield found.pop(), "a length is never negative"
@@ -101,18 +97,13 @@ def _is_length(key: str) -> bool:
     return tree["type"] == "function_expression" and bool(tree["value"] == "length")
 
 
-def _is_number(value: Json) -> bool:
-    if value.__class__ is str:
-        return _NUMBERS.search(value) is not None
-    return value.__class__ in {int, float}
-
-
 def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV223: conditions that are never true together."""
-    blocks = (
-        node for rule in policy.rules for node in walk(rule.tree) if isinstance(node, Conditions)
-    )
-    for block in blocks:
+    """KV223: conditions that are never true together.
+
+    A key that has to equal a plain word is that word, so that other conditions on it come out one
+    way. Words that Kyverno compares differently (patterns, durations, quantities) prove nothing.
+    """
+    for block in _nodes(policy, Conditions):
         # Bare conditions, a group for each of them, have to hold together as those of a list do.
         lists: dict[Path, list[Condition]] = {}
         for condition in (one for group in block.groups for one in group.all or ()):
@@ -127,71 +118,55 @@ def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
     words: dict[str, str] = {}
     for one in conditions:
         expression = _expression(one.key)
-        if expression and one.operator in _EQUAL and _is_word(one.value):
+        if expression and one.operator in {"Equal", "Equals"} and _is_word(one.value):
             words.setdefault(expression, one.value)
     for one in conditions:
         expression, operator = _expression(one.key), operators.get(one.operator)
         word = words.get(expression)
-        if (
-            word is None
-            or operator is None
-            or is_open(one.value)
-            or operator.holds(word, one.value)
-        ):
+        if word is None or operator is None or is_open(one.value):
             continue
-        text = (
-            "the conditions are never true together: another condition requires `{{ "
-            f"{expression} }}}}` to be `{word}`"
-        )
-        yield one.path, text
-        del words[expression]
+        if not operator.holds(word, one.value):
+            text = (
+                "the conditions are never true together: another condition requires `{{ "
+                f"{expression} }}}}` to be `{word}`"
+            )
+            yield one.path, text
+            del words[expression]
 
 
-def _expression(key: Json) -> str:
+def _expression(key: object) -> str:
     """Return the expression that a key is as a whole, "" where two of it may differ."""
-    found = VARIABLE.fullmatch(key.strip()) if key.__class__ is str else None
+    found = VARIABLE.fullmatch(key.strip()) if isinstance(key, str) else None
     expression = expression_of(found[2]) if found else ""
     # Functions may give another answer each time: `random`, `time_now_utc`.
     return "" if "(" in expression else expression
 
 
-def _is_word(value: Json) -> bool:
+def _is_word(value: object) -> bool:
     """Return whether a value equals only one string, and nothing that is not a string."""
-    if value.__class__ is not str or not value or is_open(value) or has_wildcard(value):
+    if not isinstance(value, str) or not value or is_open(value) or has_wildcard(value):
         return False
-    readings = (duration_of, parse_quantity, parse_float)
-    return all(read(value) is None for read in readings)
-
-
-# Operators of conditions that have a successor.
-#
-# Source of the rules: upstream pkg/engine/variables/operator/utils.go,
-# api/kyverno/v1/common_types.go
+    return all(read(value) is None for read in (duration_of, parse_quantity, parse_float))
 
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
-    """KV201: an operator that still works and has a successor."""
-    for condition in _conditions_of(policy):
-        operator = operators.get(condition.operator)
-        if operator is not None and operator.successors:
-            instead = " or ".join(f"`{one}`" for one in operator.successors)
-            text = f"operator `{condition.operator}` is deprecated: use {instead}"
-            path = (*condition.path, "operator")
-            fix = _use_successor(policy, operator, condition, path)
-            yield warn(policy.document, "KV201", text, path, fix=fix)
+    """KV201: an operator that still works and has a successor.
 
-
-def _use_successor(
-    policy: Policy, operator: Operator, condition: Condition, path: Path
-) -> Fix | None:
-    """Return a fix that replaces an operator by its successor, if both are equivalent.
-
-    `In` and `NotIn` are, for keys that are not lists, among strings.
+    upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
     """
-    first, *others = operator.successors
-    if others and not (_is_string(condition.key) and _are_strings(condition.value)):
-        return None
-    return Fix(f"use {first}", (change(policy.document, ChangeKind.VALUE, path, first),))
+    for condition in _nodes(policy, Condition):
+        operator = operators.get(condition.operator)
+        if operator is None or not operator.successors:
+            continue
+        instead = " or ".join(f"`{one}`" for one in operator.successors)
+        text = f"operator `{condition.operator}` is deprecated: use {instead}"
+        path = (*condition.path, "operator")
+        first, *others = operator.successors
+        fix = None
+        # `In` and `NotIn` mean the same for keys that are not lists, among strings.
+        if not others or (_is_string(condition.key) and _are_strings(condition.value)):
+            fix = Fix(f"use {first}", (change(policy.document, ChangeKind.VALUE, path, first),))
+        yield warn(policy.document, "KV201", text, path, fix=fix)
 
 
 _STRING_QUERIES = re.compile(
@@ -202,32 +177,31 @@ _STRING_QUERIES = re.compile(
 """Queries that lead to a text or to nothing."""
 
 
-def _is_string(key: Json) -> bool:
-    if key.__class__ is not str:
-        return key.__class__ in {int, float, bool}
+def _is_string(key: object) -> bool:
+    if not isinstance(key, str):
+        return isinstance(key, int | float)
     whole = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", key, re.DOTALL)
     if whole is None or "{{" in whole[1]:
         return "{{" not in key
     return _STRING_QUERIES.fullmatch(whole[1].strip()) is not None
 
 
-def _are_strings(value: Json) -> bool:
-    return value.__class__ is list and all(
-        one.__class__ is str and "{{" not in one for one in value
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, str) and "{{" not in one for one in value
     )
 
-
-# Context entries that nothing reads.
-#
-# An entry is loaded when a query names it, so one whose name is nowhere else is never loaded.
-# In a rule that computes names (a variable inside a variable) nothing is reported.
 
 _WORD = re.compile(r"\w+")
 _NESTED = re.compile(r"\{\{[^{}]*\{\{")
 
 
 def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
-    """KV204: a context entry that is never used in its rule."""
+    """KV204: a context entry that is never used in its rule.
+
+    An entry is loaded when a query names it, so one whose name is nowhere else is never loaded.
+    In a rule that computes names (a variable inside a variable) nothing is reported.
+    """
     for rule in policy.rules:
         entries = [one for one in walk(rule.tree) if isinstance(one, ContextEntry) and one.name]
         found = tuple(texts(rule.tree)) if entries else ()
@@ -237,63 +211,45 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
             for one in found
         ):
             continue
-        places = _places_of_words(found)
+        places: dict[str, list[Path]] = {}
+        for one in found:
+            for word in _WORD.findall(one.text):
+                places.setdefault(word, []).append(one.path)
         for entry in entries:
             name, path = entry.name, entry.path
             if _WORD.fullmatch(name):
-                is_read = any(place[: len(path)] != path for place in places.get(name, ()))
+                used = places.get(name, ())
             else:
-                word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-                others = (one.text for one in found if one.path[: len(path)] != path)
-                is_read = any(word.search(text) for text in others)
-            if not is_read:
+                whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+                used = [one.path for one in found if whole.search(one.text)]
+            if all(place[: len(path)] == path for place in used):
                 text = f"the context entry `{name}` is never used in the rule"
                 yield warn(policy.document, "KV204", text, path)
 
 
-def _places_of_words(found: Iterable[Text]) -> Mapping[str, list[Path]]:
-    places: dict[str, list[Path]] = {}
-    for one in found:
-        for word in _WORD.findall(one.text):
-            places.setdefault(word, []).append(one.path)
-    return places
-
-
-# Fixed expressions that are not JMESPath, where Kyverno reads them only when the rule runs.
-#
-# Those of a rule's own context entries and of variables `{{ }}` are read, and refused, before
-# (KV112, KV135).
-
-
 def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
-    """KV209: an expression in a loop or target that cannot be parsed: the rule ends in error."""
+    """KV209: an expression in a loop or target that cannot be parsed: the rule ends in error.
+
+    Those of a rule's own context entries and of variables `{{ }}` are read, and refused, before
+    (KV112, KV135).
+    """
     for rule in policy.rules:
-        for path, query in _queries(rule):
-            problem = syntax_problem(query)
+        own = {one.path for one in rule.tree.context}
+        for path, text, kind in texts(rule.tree):
+            # An expression is in the source of an entry: two steps below it.
+            if kind is not TextKind.QUERY or path[:-2] in own or "{{" in text:
+                continue
+            problem = syntax_problem(text.strip()) if text.strip() else None
             if problem:
-                message = f"`{query}` is not valid JMESPath: {problem}"
+                message = f"`{text.strip()}` is not valid JMESPath: {problem}"
                 yield warn(policy.document, "KV209", message, path)
-
-
-def _queries(rule: Rule) -> Iterator[tuple[Path, str]]:
-    own = {one.path for one in rule.tree.context}
-    for path, text, kind in texts(rule.tree):
-        # An expression is in the source of an entry: two steps below it.
-        if kind is TextKind.QUERY and path[:-2] not in own and text.strip() and "{{" not in text:
-            yield path, text.strip()
-
-
-# Calls of JMESPath functions that can only fail.
-#
-# To Kyverno these are errors of evaluation: the policy is accepted, and the rule ends in error.
-#
-# Source of the rules: upstream kyverno/go-jmespath `functions.go`, CallFunction
 
 
 def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
     """KV205: a function that does not exist, or a call with a number of arguments it never takes.
 
-    Fixed expressions are checked everywhere; those with variables are not.
+    Fixed expressions are checked everywhere; those with variables are not. To Kyverno these are
+    errors of evaluation. upstream: kyverno/go-jmespath `functions.go`, CallFunction
     """
     for rule in policy.rules:
         for problem, path in impossible_calls_in(texts(rule.tree)):

@@ -28,24 +28,11 @@ from kyvsim.policy.tree import (
 from kyvsim.policy.visit import walk
 from kyvsim.schema.merge_types import FindType, NoTypesError, Type, resolve, type_finder
 
-# What is written in place of a deprecated field, where that means the same.
-#
-# There is no fix if a rule sets the field already, or if both fields are set:
-# then the author has to decide.
-
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 _NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 _Changes = tuple[TextChange, ...]
 _Mover = Callable[[Policy, Json, Path], _Changes]
-
-
-def successor_fix(policy: Policy, data: Json, path: Path) -> Fix | None:
-    """Return what puts the successor in place of the deprecated field at `path` of `data`."""
-    name = str(path[-1])
-    mover = _MOVERS.get(name)
-    changes = mover(policy, data, path) if mover else ()
-    return Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None
 
 
 def _into_webhook(name: str) -> _Mover:
@@ -92,7 +79,6 @@ _into_validations = _into_rules("failureAction", lambda rule: rule.tree.validate
 
 
 def _written(policy: Policy, path: Path) -> Json:
-    """Return what is written at a path, an empty map where nothing is."""
     data = policy.document.data
     for step in path:
         data = data[step] if step.__class__ is int else data.get(step) or {}
@@ -111,10 +97,6 @@ def _into_names(policy: Policy, data: Json, path: Path) -> _Changes:
     return (change(policy.document, ChangeKind.ENTRY, path, f"names: [{_word(data['name'])}]"),)
 
 
-def _into_type(policy: Policy, data: Json, path: Path) -> _Changes:
-    return () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
-
-
 def _word(value: Json) -> str:
     if value.__class__ is not str:
         return json.dumps(value)
@@ -122,6 +104,7 @@ def _word(value: Json) -> str:
     return value if plain else json.dumps(value, ensure_ascii=False)
 
 
+_CRITERIA = ("resources", "subjects", "roles", "clusterRoles")
 _MOVERS: Mapping[str, _Mover] = MappingProxyType(
     {
         "validationFailureAction": _action,
@@ -135,26 +118,25 @@ _MOVERS: Mapping[str, _Mover] = MappingProxyType(
         "schemaValidation": lambda policy, _, path: (
             change(policy.document, ChangeKind.REMOVE, path),
         ),
-        **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), _one_filter),
+        **dict.fromkeys(_CRITERIA, _one_filter),
         "name": _into_names,
-        "predicateType": _into_type,
+        "predicateType": lambda policy, data, path: (
+            () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
+        ),
     }
 )
+"""What puts the successor of a deprecated field in its place, where that means the same.
+
+Nothing is changed if both fields are set: then the author has to decide.
+"""
 _TITLES: Mapping[str, str] = MappingProxyType(
     {
         "schemaValidation": "remove `schemaValidation`",
         "name": "use `names`",
         "predicateType": "use `type`",
-        **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), "use `any`"),
+        **dict.fromkeys(_CRITERIA, "use `any`"),
     }
 )
-
-# Fields of a policy that another field has replaced.
-#
-# Reads the document as written: defaults are not the author's choice. What Kyverno refuses
-# by now (KV105) is not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
-
-_ANY = "criteria under `any` or `all`"
 _SPEC = (
     ("validationFailureAction", "`validate.failureAction` of each rule"),
     ("validationFailureActionOverrides", "`validate.failureActionOverrides` of each rule"),
@@ -175,9 +157,7 @@ _IMAGE = (
 )
 _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
-        MatchBlock: tuple(
-            (name, _ANY) for name in ("resources", "subjects", "roles", "clusterRoles")
-        ),
+        MatchBlock: tuple((name, "criteria under `any` or `all`") for name in _CRITERIA),
         ImageVerification: _IMAGE,
         Attestation: (("predicateType", "`type`"),),
     }
@@ -185,27 +165,28 @@ _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = MappingProxyType(
 
 
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
-    """KV202: a field that still works and has been replaced, or has no effect any more."""
-    for path, fields in _places(policy):
-        data = _written(policy, path)
+    """KV202: a field that still works and has been replaced, or has no effect any more.
+
+    Reads the document as written: defaults are not the author's choice. What Kyverno refuses
+    by now (KV105) is not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
+    """
+    places: list[tuple[Path, Iterable[tuple[str, str]]]] = [(("spec",), _SPEC)]
+    for node in (node for rule in policy.rules for node in walk(rule.tree)):
+        if isinstance(node, ResourceFilter):
+            places.append(((*node.path, "resources"), (("name", "`names`"),)))
+        else:
+            places.append((node.path, _FIELDS.get(type(node), ())))
+    for parent, fields in places:
+        data = _written(policy, parent)
         for name, successor in fields:
             if data.get(name) is not None:
                 remedy = f"use {successor}" if successor else "remove it"
+                path, mover = (*parent, name), _MOVERS.get(name)
+                changes = mover(policy, data, path) if mover else ()
+                fix = Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None
                 text = f"field `{name}` is deprecated: {remedy}"
-                fix = successor_fix(policy, data, (*path, name))
-                yield warn(policy.document, "KV202", text, (*path, name), fix=fix)
+                yield warn(policy.document, "KV202", text, path, fix=fix)
 
-
-def _places(policy: Policy) -> Iterator[tuple[Path, Iterable[tuple[str, str]]]]:
-    yield ("spec",), _SPEC
-    for node in (node for rule in policy.rules for node in walk(rule.tree)):
-        if isinstance(node, ResourceFilter):
-            yield (*node.path, "resources"), (("name", "`names`"),)
-        else:
-            yield node.path, _FIELDS.get(type(node), ())
-
-
-# Annotations without effect that are probably typos.
 
 _DESCRIPTIVE = tuple(
     f"policies.kyverno.io/{name}"
@@ -220,7 +201,7 @@ _ANNOTATIONS = (
     ANNOTATION,
 )
 _NEAR = 0.75
-"""How like each part of a name must be to that of a known one, before and after the slash."""
+"""How like a name must be to that of a known one, of annotations each part at the slash."""
 
 
 def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
@@ -247,19 +228,16 @@ def _likeness(name: str, known: str) -> float:
     return min(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
 
 
-# Patterns on fields that no object of the rule's kinds can have.
-#
-# A pattern with such a field fails for every object; a patch of one is dropped by a
-# cluster. Kubernetes' own kinds are known, and those of the definitions that are given.
-
 _OPEN = frozenset("*?{$")
 """Characters of keys that are not plain names."""
-_NEAR_FIELD = 0.75
-"""How like a field's name must be to that of a known one."""
 
 
 def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
-    """KV225: a field in a pattern that none of the rule's kinds has."""
+    """KV225: a field in a pattern that none of the rule's kinds has.
+
+    A pattern with such a field fails for every object; a patch of one is dropped by a
+    cluster. Kubernetes' own kinds are known, and those of the definitions that are given.
+    """
     find = type_finder(kinds)
     written = (
         (policy, rule, pattern)
@@ -277,7 +255,6 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
 
 
 def _patterns(rule: RuleNode) -> Iterator[Pattern]:
-    """Yield what is shaped like the objects of a rule."""
     if rule.validate:
         yield from filter(None, (rule.validate.pattern, *(rule.validate.any_pattern or ())))
     if rule.mutate and rule.mutate.patch_strategic_merge and not rule.mutate.targets:
@@ -330,4 +307,4 @@ def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path
                 yield from _unknown(entry.value, inner)
             else:
                 known = (field for one in maps for field in one.fields)
-                yield entry.path, nearest(entry.key, known, _NEAR_FIELD)
+                yield entry.path, nearest(entry.key, known, _NEAR)

@@ -1,8 +1,6 @@
 """`lint` of one policy by itself: what is wrong with it, and the checks of its language."""
 
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterator
 
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
@@ -11,11 +9,9 @@ from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.languages import (
     CEL_POLICIES,
-    CLASSIC_POLICIES,
     CLEANUP_POLICIES,
     NATIVE_POLICIES,
     Diagnostics,
-    PolicyKinds,
     kinds_of,
 )
 from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
@@ -31,8 +27,8 @@ from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
-from kyvsim.lint.check import CheckSubject
 from kyvsim.lint.registry import run_checks
+from kyvsim.lint.runs import CheckSubject
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
@@ -44,24 +40,25 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return all diagnostics about a policy by itself."""
     options.system.meter.begin_resource()
     try:
-        return _LINTERS[kinds_of(policy)](policy, options)
+        kinds = kinds_of(policy)
+        if kinds is CEL_POLICIES:
+            return _lint_cel(policy, options)
+        if kinds is NATIVE_POLICIES:
+            return _lint_native(policy, options)
+        return _lint_rules(policy, options)
     except BudgetError as error:
         return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
         return (uncompiled(policy, fault_text(error)),)
 
 
-def _lint_classic(policy: Policy, options: CompileOptions) -> Diagnostics:
-    problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
-    return _with_checks(policy, (*problems, *suspicious_parts(policy)))
-
-
-def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
-    problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
-    return _with_checks(policy, problems)
-
-
-def _with_checks(policy: Policy, problems: Diagnostics) -> Diagnostics:
+def _lint_rules(policy: Policy, options: CompileOptions) -> Diagnostics:
+    problems: Diagnostics
+    if kinds_of(policy) is CLEANUP_POLICIES:
+        problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
+    else:
+        problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
+        problems = (*problems, *suspicious_parts(policy))
     wrong = {problem.location for problem in problems}
     found = run_checks((CheckSubject.RULES,), policy)
     return (*problems, *(one for one in found if one.location not in wrong))
@@ -91,17 +88,14 @@ def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnos
         yield uncompiled(policy, error)
 
 
-_ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
-"""Kinds whose expressions autogen rewrites as strings."""
-
-
 def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
     env = kyverno_environment(policy.kind, options.system.clock, options.system.entropy)
     kind = policy.kind.removeprefix("Namespaced")
-    derivable = kind in _ALL_TEXT_DERIVED
+    # Autogen rewrites the expressions of these kinds as strings.
+    derivable = kind in {"ValidatingPolicy", "ImageValidatingPolicy"}
     checked = CelPolicy(
         policy=policy,
         env=env,
@@ -121,15 +115,3 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
     env = kubernetes_environment(params=policy.cel.param_kind is not None, mutates=True)
     checked = CelPolicy(policy, env, expressions_of(policy.cel, env))
     return tuple(run_checks((CheckSubject.EXPRESSIONS,), checked))
-
-
-_LINTERS: Final[Mapping[PolicyKinds, Callable[[Policy, CompileOptions], Diagnostics]]] = (
-    MappingProxyType(
-        {
-            CLASSIC_POLICIES: _lint_classic,
-            CLEANUP_POLICIES: _lint_cleanup,
-            CEL_POLICIES: _lint_cel,
-            NATIVE_POLICIES: _lint_native,
-        }
-    )
-)

@@ -1,77 +1,316 @@
-"""Exceptions, values and bindings that refer to policies, rules or resources that do not exist.
+"""Names that lead to nothing: of kinds and resources, policies and rules."""
 
-Call these checks only if all policies loaded: a reference to a rejected policy is not a typo.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
-from kyvsim.kubernetes.objects import Path, contains_text, found_at
-from kyvsim.kubernetes.wildcard import matches
+from kyvsim.kubernetes.discovery import (
+    crd_kinds,
+    every_kind,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, found_at, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
-from kyvsim.lint.check import LintInputs
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.policy import Binding, Policy, Rule
-from kyvsim.policy.cel_policy import read_binding
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
+from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
+from kyvsim.model.source import Document
+from kyvsim.model.values import Values
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, read_binding
 from kyvsim.policy.visit import texts_within
+from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
-if TYPE_CHECKING:
-    from kyvsim.model.policy import CelException, ExceptedRules, PolicyException
-    from kyvsim.model.values import Values
-    from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
+# Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
+#
+# A kind is known if it is built in, one of Kyverno's, defined by a CustomResourceDefinition
+# that is given, or the kind of an object that is given. Names with wildcards are not checked.
+# upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 
-
-class KnownNames(NamedTuple):
-    """What there is to be named."""
-
-    rules: Mapping[str, frozenset[str]]
-    """The names of all rules, derived ones too, by the key of their policy."""
-    resources: frozenset[str]
-
-
-def names_of(
-    policies: Iterable[Policy], resources: Iterable[str], derive: Callable[[Policy], Iterable[Rule]]
-) -> KnownNames:
-    """Return what exceptions and values of a run can name."""
-    rules = {
-        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
-        for one in policies
+_NEAR = 0.85
+"""How similar two names must be for one to be a typo of the other."""
+_MOST_MEANT = 200
+"""For so many unknown kinds a likely one is looked for: who has more has no slips."""
+NAME_IT = "pass its CRD with --crd-path"
+"""What to do about a custom resource without a definition."""
+_FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "": (
+            *("NodeProxyOptions", "ServiceProxyOptions", "PodAttachOptions", "PodExecOptions"),
+            *("PodPortForwardOptions", "PodProxyOptions"),
+        ),
+        "authentication.k8s.io": ("TokenRequest",),
+        "autoscaling": ("Scale",),
+        "policy": ("Eviction",),
+        "openreports.io": ("ClusterReport", "Report"),
     }
-    return KnownNames(rules, frozenset(resources))
+)
+"""Kinds that are sent to subresources, and those of reports that Kyverno can write."""
+
+
+class _Use(NamedTuple):
+    document: Document
+    path: Path
+    text: str
+
+
+def known_kinds(objects: Iterable[KubernetesObject]) -> frozenset[tuple[str, str]]:
+    """Return group and kind of all that is built in, or defined or shown by the objects."""
+    given = tuple(objects)
+    keys = [object_key(data) for data in given]
+    shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
+    # Most objects show what everybody knows, which is one set then.
+    always = _always_known()
+    others = {*shown, *crd_kinds(given)} - always
+    return always | others if others else always
+
+
+@lru_cache(maxsize=1)
+def _always_known() -> frozenset[tuple[str, str]]:
+    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
+    return frozenset({*own, *kyverno_kinds(), *every_kind()})
+
+
+def unknown_kinds(
+    policies: Iterable[Policy],
+    known: frozenset[tuple[str, str]],
+    exceptions: Iterable[PolicyException] = (),
+) -> Iterator[Diagnostic]:
+    """KV215: a kind that is a typo of another, KV216: unknown kinds, all in one diagnostic.
+
+    A similar spelling proves a typo only within a known group: cert-manager's
+    `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
+    """
+    filters = [
+        (policy.document, one)
+        for policy in policies
+        for rule in policy.rules
+        for one in rule.tree.filters
+    ]
+    filters += [(one.document, each) for one in exceptions for each in one.match.filters]
+    every = (
+        _Use(document, (*one.path, "resources", "kinds", index), text)
+        for document, one in filters
+        for index, text in enumerate(one.kinds)
+    )
+    others: dict[str, list[_Use]] = {}
+    meant_by: dict[tuple[str, str], str] = {}
+    for use in every:
+        group, _, kind, _ = parse_kind_selector(use.text)
+        if not kind or has_wildcard(kind) or _is_known(group, kind, known):
+            continue
+        meant = meant_by.get((group, kind))
+        if meant is None:
+            meant = _meant(group, kind, known) if len(meant_by) < _MOST_MEANT else ""
+            meant_by[group, kind] = meant
+        if meant:
+            text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
+            yield warn(use.document, "KV215", text, use.path)
+        else:
+            others.setdefault(use.text, []).append(use)
+    near = {text: _alike(text, known) if len(others) <= _MOST_MEANT else "" for text in others}
+    for text, uses in others.items():
+        if near[text]:
+            times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+            message = (
+                f"unknown kind `{text}`{times}: did you mean `{near[text]}`? If not, {NAME_IT}"
+            )
+            yield warn(uses[0].document, "KV216", message, uses[0].path)
+    unlike = [text for text in others if not near[text]]
+    if unlike:
+        first = others[unlike[0]][0]
+        text = f"{len(unlike)} unknown kinds: {listed(unlike)}: pass their CRDs with --crd-path"
+        if len(unlike) == 1:
+            text = f"unknown kind `{unlike[0]}`: {NAME_IT}"
+        yield Diagnostic("KV216", Severity.INFO, text, first.document.locate(first.path))
+
+
+def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
+    if group == CEL_GROUP or (group, kind) in known:
+        return True
+    return any(matches(group, its_group) for its_group in _groups(known).get(kind, ()))
+
+
+@lru_cache(maxsize=2)
+def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for group, kind in known:
+        found.setdefault(kind, []).append(group)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
+    return {
+        spelled.lower(): name
+        for its_group, name in sorted(known, reverse=True)
+        for spelled in (plural(its_group, name), name)
+    }
+
+
+def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the likely kind, with its group if another one was named, or ""."""
+    if "." in group and not any(matches(group, its_group) for its_group, _ in known):
+        return ""  # somebody else's group, whatever its kinds are called
+    elsewhere = sorted(its_group for its_group, name in known if name == kind)
+    if elsewhere:
+        return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
+    names = _spelled(known)
+    if kind.lower() in names:
+        return names[kind.lower()]
+    return names.get(nearest(kind, names, _NEAR), "") if group not in {"", "*"} else ""
+
+
+def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the known kind that a kind without a group may be a typo of, or "".
+
+    Another word in it makes another kind; a typo is a letter or two.
+    """
+    group, _, kind, _ = parse_kind_selector(text)
+    if group not in {"", "*"}:
+        return ""
+    near = nearest(kind, sorted(name for _, name in known), _NEAR)
+    return near if abs(len(near) - len(kind)) <= 2 else ""
+
+
+# Resource names that nothing knows, in constraints and bindings: nothing runs, and all is green.
+#
+# A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or
+# an object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
+
+
+class _ResourceUse(NamedTuple):
+    document: Document
+    path: Path
+    name: str
+    groups: tuple[str, ...]
+
+
+def unknown_resources(
+    policies: Iterable[Policy],
+    objects: Iterable[KubernetesObject],
+    bindings: Iterable[Binding] = (),
+) -> Iterator[Diagnostic]:
+    """KV163: a resource that is a typo of another, KV164: resources without a definition, once.
+
+    `objects` are all that is given, definitions too.
+    """
+    uses = [
+        use
+        for policy in policies
+        if policy.cel_tree is not None
+        for constraints in (
+            policy.cel_tree.match_constraints,
+            policy.cel_tree.target_match_constraints,
+        )
+        for use in _resource_uses(policy.document, constraints)
+    ]
+    for binding in bindings:
+        uses += _resource_uses(binding.document, read_binding(binding.spec).match_resources)
+    if not uses:
+        return
+    given = tuple(objects)
+    table = crd_kinds(given)
+    known = {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
+    others: dict[tuple[str, tuple[str, ...]], list[_ResourceUse]] = {}
+    for use in uses:
+        if CEL_GROUP in use.groups or any((group, use.name) in known for group in use.groups):
+            continue
+        if "*" in use.groups and any(name == use.name for _, name in known):
+            continue
+        meant = _meant_resource(use, known)
+        if meant:
+            text = f"there is no resource `{use.name}` {_place(use.groups)}: {meant}"
+            yield warn(use.document, "KV163", text, use.path)
+        else:
+            others.setdefault((use.name, use.groups), []).append(use)
+    if others:
+        first = next(iter(others.values()))[0]
+        text = f"unknown resource `{first.name}` {_place(first.groups)}: {NAME_IT}"
+        if len(others) > 1:
+            shown = listed(
+                f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in others
+            )
+            text = f"{len(others)} unknown resources: {shown}: pass their CRDs with --crd-path"
+        # Custom resources are common, so this alone does not fail a strict run.
+        yield Diagnostic("KV164", Severity.INFO, text, first.document.locate(first.path))
+
+
+def _resource_uses(
+    document: Document, constraints: MatchConstraints | None
+) -> Iterator[_ResourceUse]:
+    if constraints is None:
+        return
+    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
+        for index, text in enumerate(rule.resources):
+            name, path = text.partition("/")[0], (*rule.path, "resources", index)
+            if name != "*" and rule.api_groups:
+                yield _ResourceUse(document, path, name, rule.api_groups)
+
+
+def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
+    groups = {group for group, _ in known}
+    if not any(group in groups or group == "*" for group in use.groups):
+        return ""  # somebody else's groups, whatever their resources are called
+    own = {key: kind for key, kind in known.items() if "*" in use.groups or key[0] in use.groups}
+    spelled = {kind.lower(): name for (_, name), kind in sorted(own.items(), reverse=True)}
+    spelled |= {name: name for _, name in own}
+    meant = spelled.get(use.name.lower())
+    elsewhere = sorted(group for group, name in known if name == use.name)
+    if not meant and elsewhere:
+        return f"it belongs to another group, {_place(elsewhere[:1])}"
+    if not meant:
+        meant = spelled.get(nearest(use.name, spelled, 0.8))
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _place(groups: Sequence[str]) -> str:
+    if "*" in groups:
+        return "in any apiGroup"
+    if list(groups) == [""]:
+        return 'in the core apiGroup (`""`)'
+    shown = ", ".join(f"`{group}`" if group else 'core (`""`)' for group in groups)
+    return f"in apiGroup {shown}" if len(groups) == 1 else f"in apiGroups {shown}"
+
+
+# Exceptions, values and bindings that name policies or rules that do not exist.
+#
+# They are looked for only if all policies loaded: a reference to a rejected one is not a typo.
 
 
 def unused_exceptions(
-    exceptions: Iterable["PolicyException"], names: KnownNames
+    exceptions: Iterable[PolicyException], rules: Mapping[str, frozenset[str]]
 ) -> Iterator[Diagnostic]:
-    """KV071: an exception for an absent policy, KV072: an exception for an absent rule."""
+    """KV071: an exception for an absent policy, KV072: an exception for an absent rule.
+
+    `rules` are the names of all rules, derived ones too, by the key of their policy.
+    """
     for exception in exceptions:
         for index, entry in enumerate(exception.exceptions):
             path = ("spec", "exceptions", index)
-            rules = names.rules.get(entry.policy)
-            if rules is None:
+            own = rules.get(entry.policy)
+            if own is None:
                 text = f"the exception names the policy `{entry.policy}`, which is not given"
-                text = _with(text, "given", names.rules)
+                text = _with(text, "given", rules)
                 yield warn(exception.document, "KV071", text, (*path, "policyName"))
-            else:
-                yield from _of_no_rule(exception, entry, rules, path)
-
-
-_WITHOUT_RULES = (
-    "CEL policies have no rules; they are exempted by exceptions of `policies.kyverno.io`"
-)
-
-
-def _of_no_rule(
-    exception: "PolicyException", entry: "ExceptedRules", rules: frozenset[str], path: Path
-) -> Iterator[Diagnostic]:
-    for number, pattern in enumerate(entry.rules):
-        # Names of derived rules are listed to be safe, whether or not any is derived.
-        if not (pattern.startswith("autogen-") or any(matches(pattern, rule) for rule in rules)):
-            text = f"the exception names the rule `{pattern}`, which `{entry.policy}` does not have"
-            text = _with(text, "its rules", rules) if rules else f"{text}: {_WITHOUT_RULES}"
-            yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
+                continue
+            for number, name in enumerate(entry.rules):
+                # Names of derived rules are listed to be safe, whether or not any is derived.
+                if name.startswith("autogen-") or any(matches(name, rule) for rule in own):
+                    continue
+                text = (
+                    f"the exception names the rule `{name}`, which `{entry.policy}` does not have"
+                )
+                without_rules = (
+                    "CEL policies have no rules; they are exempted by exceptions of "
+                    "`policies.kyverno.io`"
+                )
+                text = _with(text, "its rules", own) if own else f"{text}: {without_rules}"
+                yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
 
 
 def _with(text: str, what: str, names: Iterable[str]) -> str:
@@ -79,36 +318,29 @@ def _with(text: str, what: str, names: Iterable[str]) -> str:
     return f"{text} ({what}: {known})" if known else text
 
 
-def unused_values(values: "Values | None", names: KnownNames) -> Iterator[Diagnostic]:
+def unused_values(
+    values: Values | None, rules: Mapping[str, frozenset[str]], resources: frozenset[str]
+) -> Iterator[Diagnostic]:
     """KV073: values for an absent policy or rule or resource."""
     if values is None or values.document is None:
         return
     by_name: dict[str, set[str]] = {}
-    for key, rules in names.rules.items():
-        by_name.setdefault(key.rpartition("/")[2], set()).update(rules)
-    for entry in values.entries:
-        known, where = _named_by(entry.kind, entry.policy, by_name, names)
-        if known is not None and not known(entry.name):
-            text = f"the values name the {entry.kind} `{entry.name}`, which {where}"
-            yield warn(values.document, "KV073", text, entry.path)
-
-
-def _named_by(
-    kind: str, policy: str, rules: Mapping[str, set[str]], names: KnownNames
-) -> tuple[Callable[[str], bool] | None, str]:
-    """Return a predicate for names of some kind, and the message for unknown ones."""
-    if kind == "policy":
-        return rules.__contains__, _with("is not given", "given", rules)
-    own = rules.get(policy)
-    if own is None:
-        return None, ""
-    if kind == "resource":
-        return names.resources.__contains__, "is not among the resources"
-
-    def has_rule(name: str) -> bool:
-        return any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
-
-    return has_rule, _with(f"`{policy}` does not have", "its rules", own)
+    for key, names in rules.items():
+        by_name.setdefault(key.rpartition("/")[2], set()).update(names)
+    for kind, policy, name, path in values.entries:
+        own = by_name.get(policy)
+        if kind == "policy":
+            known, where = name in by_name, _with("is not given", "given", by_name)
+        elif own is None:
+            continue
+        elif kind == "resource":
+            known, where = name in resources, "is not among the resources"
+        else:
+            known = any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
+            where = _with(f"`{policy}` does not have", "its rules", own)
+        if not known:
+            text = f"the values name the {kind} `{name}`, which {where}"
+            yield warn(values.document, "KV073", text, path)
 
 
 # Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
@@ -165,7 +397,7 @@ def binding_problems(
 
 
 def _wider(
-    binding: Binding, constraints: "MatchConstraints | None", policy: Policy
+    binding: Binding, constraints: MatchConstraints | None, policy: Policy
 ) -> Iterator[Diagnostic]:
     """KV269: a resource that a binding names and its policy never matches."""
     own = policy.cel.resource_rules
@@ -182,29 +414,24 @@ def _wider(
                 yield warn(binding.document, "KV269", text, path)
 
 
-def _meet(rule: "ResourceRule", other: "ResourceRule") -> bool:
+def _meet(rule: ResourceRule, other: ResourceRule) -> bool:
     """Return whether some request may fit two resource rules.
 
     Groups and versions are left out: one rule may be for an equivalent of what the other names.
     """
+    pairs = ((rule.operations, other.operations), (rule.resources, other.resources))
     return all(
         any(
             ("*" in one or "*" in another or one == another)
             for one in some or ("*",)
             for another in others or ("*",)
         )
-        for some, others in (
-            (rule.operations, other.operations),
-            (rule.resources, other.resources),
-        )
+        for some, others in pairs
     )
 
 
-# Exceptions for policies in CEL that are not given: they exempt nothing.
-
-
 def unused_cel_exceptions(
-    exceptions: Iterable["CelException"], policies: Iterable[Policy]
+    exceptions: Iterable[CelException], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
     """KV071: an exception for an absent policy, or for none."""
     kinds: dict[str, list[str]] = {}
@@ -219,24 +446,20 @@ def unused_cel_exceptions(
             if ref.kind in own:
                 continue
             text = f"the exception names the {ref.kind} `{ref.name}`, which is not given"
-            if own:
-                text = f"{text}: `{ref.name}` is a {own[0]}"
-            elif kinds:
-                text = f"{text} (given: {listed(kinds)})"
+            text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "given", kinds)
             field = "kind" if own else "name"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
 
 
-# Exceptions that never count: rules never look at their objects, or conditions are broken.
-
-
-def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
+def powerless_exceptions(
+    exceptions: Iterable[PolicyException],
+    policies: Iterable[Policy],
+    derive: Callable[[Policy], Iterable[Rule]],
+) -> Iterator[Diagnostic]:
     """KV226: an exception for kinds that its rules never match."""
-    if not given.sound:
-        return
-    by_key = {one.key: one for one in given.policies}
+    by_key = {one.key: one for one in policies}
     rules: dict[str, tuple[Rule, ...]] = {}
-    for exception in given.exceptions:
+    for exception in exceptions:
         excepted = kinds_of_block(exception.match)
         if not excepted or not all(one.kinds for one in exception.match.effective):
             continue
@@ -245,7 +468,7 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
             if policy is None:
                 continue
             if entry.policy not in rules:
-                rules[entry.policy] = (*policy.rules, *given.derive(policy))
+                rules[entry.policy] = (*policy.rules, *derive(policy))
             looked_at = _kinds(entry, rules[entry.policy])
             if looked_at and looked_at.isdisjoint(excepted):
                 text = (
@@ -255,7 +478,7 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 
 
-def broken_conditions(exceptions: Iterable["PolicyException"]) -> Iterator[Diagnostic]:
+def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
     """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
 
     upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
@@ -276,12 +499,9 @@ def broken_conditions(exceptions: Iterable["PolicyException"]) -> Iterator[Diagn
             yield warn(document, "KV205", problem, path)
 
 
-def _kinds(entry: "ExceptedRules", rules: Iterable[Rule]) -> frozenset[str]:
-    found: set[str] = set()
-    for rule in rules:
-        if not any(matches(name, rule.name) for name in entry.rules):
-            continue
-        if rule.facts.kinds is None:
-            return frozenset()
-        found |= rule.facts.kinds
-    return frozenset(found)
+def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the kinds that excepted rules match; none where one matches all."""
+    found = [
+        rule.facts.kinds for rule in rules if any(matches(name, rule.name) for name in entry.rules)
+    ]
+    return frozenset() if None in found else frozenset().union(*filter(None, found))

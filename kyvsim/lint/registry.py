@@ -14,8 +14,13 @@ from kyvsim.lint import (
     references,
     rules,
 )
-from kyvsim.lint.check import CheckSubject, warning_check
-from kyvsim.lint.runs import IMPOSSIBLE_CALL, RUN_CHECKS, UNUSED_BINDING
+from kyvsim.lint.runs import (
+    IMPOSSIBLE_CALL,
+    RUN_CHECKS,
+    UNUSED_BINDING,
+    CheckSubject,
+    warning_check,
+)
 from kyvsim.model.diagnostic import Diagnostic
 
 _rules = partial(warning_check, CheckSubject.RULES)
@@ -107,7 +112,12 @@ CHECKS: Final = (
         KV219='expiresAt: "2024-01-31T00:00:00Z"',
     ),
     *RUN_CHECKS,
-    _files(references.powerless_exceptions, KV226="policyName: example"),
+    _files(
+        lambda given: references.powerless_exceptions(
+            given.exceptions, given.policies if given.sound else (), given.derive
+        ),
+        KV226="policyName: example",
+    ),
     _files(
         lambda given: references.binding_problems(given.bindings, given.policies),
         KV167=UNUSED_BINDING,

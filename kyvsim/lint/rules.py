@@ -2,15 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, islice
 from operator import eq
-from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json, Path, without
+from kyvsim.kubernetes.objects import Path, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
@@ -20,19 +19,23 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import blocker_of
 from kyvsim.policy.tree import MatchBlock, PatternLeaf, PatternMap, PatternNode, ResourceFilter
 
-# Rules whose match and exclude blocks leave nothing.
-#
-# Kyverno refuses the plainest cases (KV122); these it takes, and the rule never runs.
-#
-# Source of the rules: upstream pkg/engine/utils/match.go
-
 
 def never_matches(policy: Policy) -> Iterator[Diagnostic]:
-    """KV206: a rule that can match nothing."""
+    """KV206: a rule that can match nothing.
+
+    Kyverno refuses the plainest cases (KV122). upstream: pkg/engine/utils/match.go
+    """
     for subject in rules_under_check(policy):
         match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
-        for name, clash in _CLASHES.items():
-            if not match.any and clash(match.all or ()):
+        filters = () if match.any else match.all or ()
+        operations = [set(one.operations) for one in filters if one.operations]
+        kinds = [
+            {parse_kind_selector(text).kind for text in one.kinds}
+            for one in filters
+            if one.kinds and not any(map(has_wildcard, one.kinds))
+        ]
+        for name, sets in (("operation", operations), ("kind", kinds)):
+            if any(a.isdisjoint(b) for a, b in combinations(sets, 2)):
                 text = (
                     f"the rule never matches: the filters of `match.all` have no {name} in common"
                 )
@@ -43,7 +46,6 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:
-    """Return whether each way to match is covered by one filter that is enough to exclude."""
     removed = exclude.effective
     if not exclude.any and len(removed) > 1:
         return False
@@ -72,10 +74,11 @@ def _covers(removed: ResourceFilter, matched: ResourceFilter) -> bool:
     return bool(given) and all(given)
 
 
-_Texts: TypeAlias = tuple[str, ...] | None
-
-
-def _all_fit(fits: Callable[[str, str], bool], removed: _Texts, matched: _Texts) -> bool:
+def _all_fit(
+    fits: Callable[[str, str], bool],
+    removed: tuple[str, ...] | None,
+    matched: tuple[str, ...] | None,
+) -> bool:
     if not matched:
         return False
     return all(any(fits(out, one) for out in removed or ()) for one in matched)
@@ -90,32 +93,11 @@ def _is_kind(removed: str, matched: str) -> bool:
     return all(out in {one, "*"} for out, one in pairs)
 
 
-def _operations_clash(filters: Iterable[ResourceFilter]) -> bool:
-    named = [set(one.operations) for one in filters if one.operations]
-    return any(a.isdisjoint(b) for a, b in combinations(named, 2))
-
-
-def _kinds_clash(filters: Iterable[ResourceFilter]) -> bool:
-    plain = [
-        {parse_kind_selector(text).kind for text in one.kinds}
-        for one in filters
-        if one.kinds and not any(map(has_wildcard, one.kinds))
-    ]
-    return any(a.isdisjoint(b) for a, b in combinations(plain, 2))
-
-
-_CLASHES: Mapping[str, Callable[[Iterable[ResourceFilter]], bool]] = MappingProxyType(
-    {"operation": _operations_clash, "kind": _kinds_clash}
-)
-
-# One rule that keeps the others of its policy from pod controllers.
-#
-# Rules for controllers are derived for all rules of a policy or for none. The annotation `pod-
-# policies.kyverno.io/autogen-controllers: none` turns them off.
-
-
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
-    """KV207: a rule that disables autogen for the whole policy."""
+    """KV207: a rule that disables autogen for the whole policy.
+
+    Rules for controllers are derived for all rules of a policy or for none.
+    """
     reasons = [(rule, blocker_of(rule.tree)) for rule in policy.rules]
     blocking = [(rule, why) for rule, why in reasons if why]
     lost = [
@@ -133,19 +115,6 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
             f"the rule to a policy of its own, or set `{ANNOTATION}: none` if that is intended)"
         )
         yield warn(policy.document, "KV207", text, rule.path)
-
-
-# Pairs of rules: one that repeats another, and two that no object can satisfy.
-#
-# Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
-
-_SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
-_WORD = re.compile(r"[A-Za-z]{2,}")
-_NO_WORDS = frozenset({"true", "false", "null"})
-
-
-_Field: TypeAlias = tuple[str, Path, type]
-"""The scope of a rule, a path in its pattern, and what sort of value is there."""
 
 
 class _Placed(NamedTuple):
@@ -172,10 +141,17 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         data = without(tree.data, ("name",))
         if tree.validate:
             data = without(data, ("validate", "message"))
-        before = seen.setdefault(
-            _text([policy.kind, policy.namespace, policy.scored, spec, data]), []
+        key = _text([policy.kind, policy.namespace, policy.scored, spec, data])
+        before = seen.setdefault(key, [])
+        # It has to be derived for all controllers for which this one is.
+        first = next(
+            (
+                other
+                for other in before
+                if other.policy is policy or _derived_kinds(other) >= _derived_kinds(one)
+            ),
+            None,
         )
-        first = next((other for other in before if _is_derived_for_all(other, one)), None)
         before.append(one)
         if first is not None and not _is_same_policy(first.policy, one.policy):
             text = f"rule `{one.rule.name}` is a duplicate of {first.label(one.policy)}"
@@ -183,14 +159,19 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
 
 
 def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV221: a rule whose pattern contradicts that of another rule."""
-    seen: dict[_Field, dict[Json, _Placed]] = {}
+    """KV221: a rule whose pattern contradicts that of another rule.
+
+    Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
+    """
+    # By the scope of a rule, a path in its pattern, and what sort of value is there.
+    seen: dict[tuple[str, Path, type], dict[str | bool, _Placed]] = {}
     for one in _rules(policies):
         tree = one.rule.tree
         pattern = tree.validate.pattern if tree.validate else None
         if not pattern or any(sign in _text(pattern.data) for sign in ("(", "{{", "*", "?")):
             continue
-        own = [tree.data.get(name) for name in _SCOPE]
+        parts = ("match", "exclude", "preconditions", "celPreconditions", "context")
+        own = [tree.data.get(name) for name in parts]
         scope = _text([one.policy.kind, one.policy.namespace, one.policy.facts.action, *own])
         values = {
             (scope, leaf.path[len(pattern.path) :], leaf.data.__class__): leaf.data
@@ -225,18 +206,13 @@ def _is_same_policy(one: Policy, other: Policy) -> bool:
     return named and one.document is not other.document
 
 
-def _is_derived_for_all(other: _Placed, one: _Placed) -> bool:
-    """Return whether a rule is derived for all controllers for which another one is."""
-    return other.policy is one.policy or _derived_kinds(other) >= _derived_kinds(one)
-
-
 def _derived_kinds(one: _Placed) -> frozenset[str]:
     found = compute_rules(one.policy)
     derived = any(made.written is one.rule for made in found.derived)
     return found.controllers & POD_CONTROLLERS if derived else frozenset()
 
 
-def _text(data: Json) -> str:
+def _text(data: object) -> str:
     return json.dumps(data, sort_keys=True, default=str)
 
 
@@ -246,6 +222,6 @@ def _plain_leaves(pattern: PatternNode) -> Iterator[PatternLeaf]:
             yield from _plain_leaves(entry.value)
     elif isinstance(pattern, PatternLeaf):
         value = pattern.data
-        is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
-        if value.__class__ is bool or (is_word and value.lower() not in _NO_WORDS):
+        is_word = isinstance(value, str) and re.fullmatch("[A-Za-z]{2,}", value) is not None
+        if value.__class__ is bool or (is_word and value.lower() not in {"true", "false", "null"}):
             yield pattern

@@ -1,25 +1,106 @@
-"""Warnings about a run: policies, values and exceptions that have no effect on what is given."""
+"""What a check is, and the checks of a run: what has no effect on what is given."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from enum import StrEnum
 from functools import partial
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.objects import metadata, text_field
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
-from kyvsim.lint.check import Check, CheckCode, CheckSubject, LintInputs, warning_check
-from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.lint.references import (
     broken_conditions,
-    names_of,
+    known_kinds,
+    unknown_kinds,
+    unknown_resources,
     unused_bindings,
     unused_cel_exceptions,
     unused_exceptions,
     unused_values,
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
-from kyvsim.model.policy import SEVERITIES, Policy, Rule
-from kyvsim.model.source import Location
+from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
+from kyvsim.model.request import PayloadMode
+from kyvsim.model.source import Document, Location
+from kyvsim.model.values import Values
+
+
+class CheckSubject(StrEnum):
+    """What a check looks at, which is the one argument of its function."""
+
+    RULES = "rules"
+    """A policy with match blocks (ClusterPolicy, Policy, CleanupPolicy): `Policy`."""
+    CEL = "cel"
+    """A policy of Kyverno's CEL kinds, with its expressions parsed: `CelPolicy`."""
+    EXPRESSIONS = "expressions"
+    """The same, or one of Kubernetes' admission policies: `CelPolicy`."""
+    DOCUMENTS = "documents"
+    """All documents of Kyverno's kinds together, in `lint` only: `LintInputs`."""
+    FILES = "files"
+    """All policies, exceptions and bindings together, in `lint` only: `LintInputs`."""
+    INPUTS = "inputs"
+    """The same in `lint`, `apply` and `test`, beside the resources of a run: `LintInputs`."""
+    RUN = "run"
+    """The same in `apply` and `test` only: `LintInputs`."""
+
+
+class CheckCode(NamedTuple):
+    """A code that a check reports; docs/diagnostics.md describes all codes."""
+
+    code: str
+    example: str
+    """A part of a policy about which it is reported, from the example on the page of the code."""
+    severities: tuple[Severity, ...] = (Severity.WARNING,)
+    """With which it is reported, without `--strict`."""
+
+
+class Check(NamedTuple):
+    """One check. It reports only what is certain: false warnings hide the true ones."""
+
+    codes: tuple[CheckCode, ...]
+    subject: CheckSubject
+    run: Callable[[Any], Iterable[Diagnostic]]
+
+
+def warning_check(
+    subject: CheckSubject, run: Callable[[Any], Iterable[Diagnostic]], **examples: str
+) -> Check:
+    """Return a check that only warns, with an example for each of its codes."""
+    return Check(tuple(CheckCode(*one) for one in examples.items()), subject, run)
+
+
+class LintInputs(NamedTuple):
+    """What `lint`, or a run of `apply` or `test`, is given."""
+
+    policies: tuple[Policy, ...]
+    resources: tuple[KubernetesObject, ...]
+    """The objects that rules are to look at, or enough of them to have all kinds and names."""
+    derive: Callable[[Policy], Iterable[Rule]]
+    """Returns the rules of a policy with those that autogen derives from them."""
+    others: tuple[KubernetesObject, ...] = ()
+    exceptions: tuple[PolicyException, ...] = ()
+    cel_exceptions: tuple[CelException, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    values: Values | None = None
+    sound: bool = True
+    """Whether all policies loaded; if not, a reference to a rejected one is not a typo."""
+    modes: frozenset[PayloadMode] = frozenset()
+    number: int = 0
+    documents: tuple[Document, ...] = ()
+    """In `lint`: the documents whose kinds Kyverno defines."""
+    kinds: KindTable = NO_KINDS
+    """In `lint`: the kinds that CustomResourceDefinitions define."""
+    now: datetime | None = None
+
+    @property
+    def objects(self) -> tuple[KubernetesObject, ...]:
+        """All that shows which kinds exist."""
+        mapped = self.values.subresources if self.values else ()
+        sent = [{"apiVersion": f"{one.kind.group}/", "kind": one.kind.kind} for one in mapped]
+        return (*self.resources, *self.others, *sent)
+
 
 SEVERITY = "policies.kyverno.io/severity"
 
@@ -36,11 +117,10 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
                 f"`{value}` is not a severity and is left out of reports: use {_listed(SEVERITIES)}"
             )
             path = ("metadata", "annotations", SEVERITY)
-            meant = str(value).strip().lower()
-            fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
-            yield warn(
-                policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None
-            )
+            meant, fix = str(value).strip().lower(), None
+            if meant in SEVERITIES:
+                fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
+            yield warn(policy.document, "KV217", text, path, fix=fix)
         controllers = policy.annotations.get(ANNOTATION)
         is_list = controllers not in {None, "", "none", "all"}
         for name in str(controllers).split(",") if is_list else ():
@@ -52,7 +132,7 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     *first, last = (f"`{name}`" for name in names)
     return f"{', '.join(first)} or {last}"
 
@@ -61,9 +141,12 @@ def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
     """KV071 and KV072: exceptions, KV073: values for absent policies, rules or resources."""
     if given.sound and (given.exceptions or given.values):
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
-        names = names_of(given.policies, every, given.derive)
-        yield from unused_exceptions(given.exceptions, names)
-        yield from unused_values(given.values, names)
+        rules = {
+            one.key: frozenset(rule.name for rule in (*one.rules, *given.derive(one)) if rule.name)
+            for one in given.policies
+        }
+        yield from unused_exceptions(given.exceptions, rules)
+        yield from unused_values(given.values, rules, frozenset(every))
 
 
 IMPOSSIBLE_CALL: Final = 'key: "{{ to_loweer(request.object.metadata.name) }}"'
@@ -148,7 +231,11 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     text = f"no {one} matched any of the {given.number} resources"
     if given.number == 1:
         text = f"no {one} matched the resource"
-    meeting = [rule for policy, rule in rules if _meets(policy, rule, there)]
+    meeting = [
+        rule
+        for policy, rule in rules
+        if policy.facts.judges is None and (rule.facts.kinds is None or rule.facts.kinds & there)
+    ]
     if meeting:
         # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)
@@ -173,11 +260,6 @@ def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
                 f"({option})"
             )
             yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
-
-
-def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
-    matched = rule.facts.kinds
-    return policy.facts.judges is None and (matched is None or bool(matched & kinds))
 
 
 def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:

@@ -46,11 +46,6 @@ class YamlEntry(NamedTuple):
         return len(self.path) == 4 and self.path[:2] == ("spec", "rules") and self.name == "name"
 
 
-def entries(text: str) -> tuple[YamlEntry, ...]:
-    """Return the entries of all documents of a text, in order."""
-    return tuple(_OutlineReader().read(text.split("\n")))
-
-
 def place_at(text: str, line: int, column: int) -> tuple[int, Path]:
     """Return the document at a line and column, and the path to which belongs what is typed there.
 
@@ -155,8 +150,6 @@ class _OutlineReader:
         self._levels.append((column, index))
 
 
-# A document's text and its entries.
-
 _WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _TYPED: Final = re.compile(r"[\w.$-]*")
 _KEY: Final = re.compile(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<value>.*)$')
@@ -227,8 +220,8 @@ class YamlText(NamedTuple):
 
 
 def read_text(text: str) -> YamlText:
-    """Return a text with its entries."""
-    return YamlText(text, entries(text))
+    """Return a text with the entries of all its documents, in order."""
+    return YamlText(text, tuple(_OutlineReader().read(text.split("\n"))))
 
 
 def word_at(text: str, line: int, column: int) -> tuple[str, int]:

@@ -18,8 +18,6 @@ from kyvsim.kubernetes.objects import Path
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
 from kyvsim.schema.node import SchemaNode
 
-# What may be written at a place, after the schemas of Kyverno and of kyvsim's own files.
-
 _CONDITIONS = frozenset({"any", "all", "preconditions", "conditions"})
 
 
@@ -138,7 +136,6 @@ def _choices_of(node: SchemaNode) -> Iterator[Offer]:
 
 
 def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
-    """Yield kinds, or apiVersions, that go with what is written already."""
     version, kind = text.value(cursor.document, "apiVersion"), text.value(cursor.document, "kind")
     for_kinds = cursor.path == ("kind",)
     found: dict[str, str] = {}
@@ -165,8 +162,6 @@ def operator_note(name: str) -> str:
     return f"holds where {condition}" if condition else ""
 
 
-# What expressions may use: JMESPath between braces, and CEL.
-
 VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "request.object": "the object after the request",
@@ -187,17 +182,6 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Variables in `{{ }}` that need no context entry."""
-_MOST: Final = 16
-
-
-def jmespath_offers(text: YamlText, document: int) -> Iterator[Offer]:
-    """Yield names and functions that a template may use."""
-    for name in _names_in(text, document, "context"):
-        yield Offer(name, "entry of the context")
-    for name, note in VARIABLES.items():
-        yield Offer(name, "variable", note)
-    for one in functions().values():
-        yield Offer(one.name, one.signature, one.note, f"{one.name}(")
 
 
 def _names_in(text: YamlText, document: int, section: str) -> tuple[str, ...]:
@@ -216,19 +200,12 @@ def cel_kind(kind: str) -> str:
     return own if own in EXPRESSION_KINDS else "ValidatingAdmissionPolicy"
 
 
-@lru_cache(maxsize=_MOST)
+@lru_cache(maxsize=16)
 def _cel_names(kind: str) -> Mapping[str, Offer]:
     found = {name: Offer(name, kind_) for name, kind_ in variables(kind).items()}
     for name, ways in signatures(kind):
         found.setdefault(name, Offer(name, ways[0], "\n\n".join(f"`{one}`" for one in ways)))
     return MappingProxyType(found)
-
-
-def cel_offers(text: YamlText, document: int) -> Iterator[Offer]:
-    """Yield what an expression in CEL of a document may use."""
-    for name in _names_in(text, document, "variables"):
-        yield Offer(f"variables.{name}", "variable of the policy")
-    yield from _cel_names(cel_kind(text.kind(document))).values()
 
 
 def jmespath_note(word: str) -> str:
@@ -251,9 +228,6 @@ def cel_note(word: str, kind: str) -> str:
     return offer.note or f"`{offer.label}`: {offer.detail}"
 
 
-# Completions.
-
-
 def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
     """Yield what may follow at a position, which counts characters."""
     cursor = text.cursor(line, column)
@@ -273,15 +247,19 @@ def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.Compl
 
 
 def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
+    document = cursor.document
     if in_template(cursor):
-        yield from jmespath_offers(text, cursor.document)
-    elif in_cel(cursor, text.kind(cursor.document)):
-        yield from cel_offers(text, cursor.document)
+        names = _names_in(text, document, "context")
+        yield from (Offer(name, "entry of the context") for name in names)
+        yield from (Offer(name, "variable", note) for name, note in VARIABLES.items())
+        for one in functions().values():
+            yield Offer(one.name, one.signature, one.note, f"{one.name}(")
+    elif in_cel(cursor, text.kind(document)):
+        for name in _names_in(text, document, "variables"):
+            yield Offer(f"variables.{name}", "variable of the policy")
+        yield from _cel_names(cel_kind(text.kind(document))).values()
     elif concerns(text.text) or len(text.text.split("\n")) <= 2:
         yield from offers_at(text, cursor)
-
-
-# Hover texts, as Markdown.
 
 
 def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
@@ -305,7 +283,6 @@ def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
 
 
 def _rule(rules: Iterable[ReportedRule], entry: YamlEntry) -> str:
-    """Return what a rule does, of the one that begins at an entry's line."""
     for one in rules:
         if one.line == entry.line + 1 or one.name == entry.value:
             does = f"**{one.section or 'rule'}** of {one.policy}"

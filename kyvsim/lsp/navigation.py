@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
 from kyvsim.api import Source
 from kyvsim.lsp.document import YamlEntry, YamlText, read_text
-
-# What a file has, as an outline: its documents, with the rules of policies in them.
 
 
 def symbols_of(text: YamlText) -> Iterator[lsp.DocumentSymbol]:
@@ -33,7 +31,6 @@ def symbols_of(text: YamlText) -> Iterator[lsp.DocumentSymbol]:
 
 
 def _named(entries: list[YamlEntry]) -> Iterator[lsp.DocumentSymbol]:
-    """Yield the rules of a policy, or the results of a test."""
     for one in entries:
         is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
         if (one.names_rule or is_result) and one.value:
@@ -43,13 +40,6 @@ def _named(entries: list[YamlEntry]) -> Iterator[lsp.DocumentSymbol]:
 def _at(entry: YamlEntry) -> lsp.Range:
     end = entry.value_column + len(entry.value)
     return lsp.Range(lsp.Position(entry.line, entry.column), lsp.Position(entry.line, end))
-
-
-# Definitions of what tests and exceptions refer to: policies, rules, files.
-
-_OF_FILES: Final = ("cli.kyverno.io/", "kyvsim/", "chainsaw.kyverno.io/")
-_OF_BINDINGS: Final = "AdmissionPolicyBinding"
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 class SourceRange(NamedTuple):
@@ -87,9 +77,10 @@ def named_by(text: YamlText, entry: YamlEntry) -> NamedTarget:
             policy = text.value(entry.document, *entry.path[:at], "policyName")
             return NamedTarget(policy=policy, rule=value)
         return NamedTarget()
-    if kind.endswith(_OF_BINDINGS) and where[-1] == "policyName":
+    if kind.endswith("AdmissionPolicyBinding") and where[-1] == "policyName":
         return NamedTarget(policy=value)
-    return NamedTarget(file=value) if kind.startswith(_OF_FILES) else NamedTarget()
+    names_file = kind.startswith(("kyvsim/", "chainsaw.kyverno.io/"))
+    return NamedTarget(file=value) if names_file else NamedTarget()
 
 
 def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> NamedTarget:
@@ -103,9 +94,7 @@ def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> 
         return NamedTarget(object=value.rpartition("/")[2])
     if where[:1] == ["policies"] and where[-1] == "name":
         above = text.value(entry.document, *entry.path[:2], "name")
-        return (
-            NamedTarget(policy=above, rule=value) if "rules" in where else NamedTarget(policy=value)
-        )
+        return NamedTarget(above, value) if "rules" in where else NamedTarget(value)
     return NamedTarget(file=value)
 
 
@@ -126,7 +115,7 @@ def spots_of(
     """Yield the locations of a referenced name."""
     if named.file:
         place = _beside(around.file, named.file)
-        if named.file.endswith(_SUFFIXES) and around.read(place):
+        if named.file.endswith((".yaml", ".yml", ".json")) and around.read(place):
             yield SourceRange(place, 0, 0, 0)
         return
     target = named.policy or named.object

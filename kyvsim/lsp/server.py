@@ -68,15 +68,9 @@ def _follow(server: LanguageServer, session: EditorSession) -> None:
         session.schedule_check(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
-    async def saved(_: lsp.DidSaveTextDocumentParams) -> None:
-        await session.begin()
-
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def renewed(_: lsp.DidChangeWatchedFilesParams) -> None:
-        await session.begin()
-
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    async def moved(_: lsp.DidChangeWorkspaceFoldersParams) -> None:
+    async def renewed(_: object) -> None:
         await session.begin()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)

@@ -26,11 +26,9 @@ from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
 from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name
 
-# Positions of editors, which may count columns in UTF-16, and ours, which count characters.
-
 
 def for_client(document: TextDocument, own: lsp.Range) -> lsp.Range:
-    """Return a range of a document as its editor counts."""
+    """Return a range of a document as its editor counts, perhaps in UTF-16."""
     return document.position_codec.range_to_client_units(document.lines, own)
 
 
@@ -42,9 +40,6 @@ def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, in
     return found.line, found.character
 
 
-# Diagnostics as editors show them, and how to fix them.
-
-SOURCE = "kyvsim"
 _SEVERITIES = MappingProxyType(
     {
         Severity.ERROR: lsp.DiagnosticSeverity.Error,
@@ -66,7 +61,7 @@ def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
             message=one.message,
             severity=_SEVERITIES[one.severity],
             code=one.code,
-            source=SOURCE,
+            source="kyvsim",
             tags=[lsp.DiagnosticTag.Deprecated] if known[one.code].deprecated else None,
         )
 
@@ -82,9 +77,7 @@ def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Itera
 def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
     """Return what a remark is about: a key, or a value to the end of its line."""
     place = remark.location
-    line = max(0, (place.line if place else 1) - 1)
-    if line >= len(lines):
-        line = max(0, len(lines) - 1)
+    line = max(0, min((place.line if place else 1) - 1, len(lines) - 1))
     column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
     rest = lines[line].removesuffix("\r")
     found = _KEY.match(rest, column) or _REST.match(rest, column)
@@ -92,8 +85,6 @@ def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
     start = lsp.Position(line, column)
     return lsp.Range(start, lsp.Position(line, max(end, column)))
 
-
-# The state of an editor: its documents and their diagnostics.
 
 _PAUSE: Final = 0.15
 """Seconds without a key before a text is looked at."""
@@ -198,23 +189,23 @@ class EditorSession:
 
     def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
         """Check a document after a pause in typing."""
+        self._cancel_check(uri)
+        self._waiting[uri] = asyncio.ensure_future(self._check(uri, pause))
+
+    def _cancel_check(self, uri: str) -> None:
         waiting = self._waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
-        self._waiting[uri] = asyncio.ensure_future(self._check(uri, pause))
 
     async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
-        document = self.document(uri)
-        version, own = document.version, self.source(uri)
+        version, own = self.document(uri).version, self.source(uri)
         others = [one for one in self.sources().values() if not _are_same(one, own)]
         remarks = await asyncio.to_thread(
             self.guarded, lambda: remarks_on(own, others, self._rules), ()
         )
-        if self.is_open(uri) and self.document(uri).version == version:
-            self._publish(uri, remarks)
-
-    def _publish(self, uri: str, remarks: tuple[Diagnostic, ...]) -> None:
+        if not self.is_open(uri) or self.document(uri).version != version:
+            return
         document = self.document(uri)
         published = [*shown(remarks, document.source)]
         for one in published:
@@ -226,9 +217,7 @@ class EditorSession:
 
     def close(self, uri: str) -> None:
         """Forget a document, and what was wrong with it."""
-        waiting = self._waiting.pop(uri, None)
-        if waiting is not None:
-            waiting.cancel()
+        self._cancel_check(uri)
         self.found.pop(uri, None)
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
@@ -246,11 +235,8 @@ def _are_same(first: Source, second: Source) -> bool:
     return os.path.realpath(first.name) == os.path.realpath(second.name)
 
 
-# Fixes as actions of an editor: those of `lint --fix`.
-
-
 def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """Yield an action for each diagnostic in a range that surely can be fixed."""
+    """Yield an action for each diagnostic in a range that surely can be fixed, by `lint --fix`."""
     found = session.found.get(uri)
     if found is None:
         return
@@ -260,9 +246,9 @@ def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterat
         is_within = start <= requested.end.line and requested.start.line <= end
         if remark.fix is None or not (is_within and can_be_fixed(remark, session.source(uri))):
             continue
-        edits = [_edit(one) for one in remark.fix.edits]
-        for one in edits:
-            one.range = for_client(document, one.range)
+        edits = [
+            lsp.TextEdit(for_client(document, _range(one)), one.text) for one in remark.fix.edits
+        ]
         yield lsp.CodeAction(
             title=remark.fix.title,
             kind=lsp.CodeActionKind.QuickFix,
@@ -278,7 +264,6 @@ def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterat
         )
 
 
-def _edit(one: Edit) -> lsp.TextEdit:
+def _range(one: Edit) -> lsp.Range:
     start = lsp.Position(one.line - 1, one.column - 1)
-    end = lsp.Position(one.end_line - 1, one.end_column - 1)
-    return lsp.TextEdit(lsp.Range(start, end), one.text)
+    return lsp.Range(start, lsp.Position(one.end_line - 1, one.end_column - 1))

@@ -7,25 +7,19 @@ kept between two questions.
 
 import json
 from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kyvsim.api.inline_inputs import Typed
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.playground.evaluator import (
-    VIEWS,
-    Evaluator,
-    NoAnswerError,
-    PageQuery,
-    PlaygroundExample,
-    playground,
-)
+from kyvsim.playground.evaluator import VIEWS, Evaluator, NoAnswerError, PageQuery
+from kyvsim.report.page import page
 
 MOST: Final = 1 << 20  # bytes of a request
 
@@ -89,7 +83,7 @@ def _for_own_pages(served: ASGIApp, hosts: frozenset[str]) -> ASGIApp:
         elif origin is not None and origin.lower() not in origins:
             answering = _refused(403, f"not served for pages of {origin}")
 
-        async def sending(message: Any) -> None:
+        async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS]
                 message["headers"] = [*message.get("headers", ()), *own]
@@ -104,18 +98,26 @@ def _refused(status: int, text: str) -> Response:
     return _json({"error": text}, status)
 
 
-def _json(content: Any, status: int = 200) -> Response:
+def _json(content: dict[str, str], status: int = 200) -> Response:
     """Return an answer in ASCII: what was typed may have characters without a UTF-8 form."""
     return Response(json.dumps(content), status, media_type="application/json")
 
 
 def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> ASGIApp:
     """Return what answers questions at a port of this machine."""
-    page = playground(_EDITORS, [_example(*one) for one in _EXAMPLES])
+    content = page(
+        "playground.html",
+        style=("timeline.css", "playground.css"),
+        script=("playground.js",),
+        connects=True,
+        editors=_EDITORS,
+        examples=[{"title": title, "texts": _texts_of(name)} for name, title in _EXAMPLES],
+    )
+    shown_page = "".join(content)
     one_at_a_time = anyio.Lock()
 
     async def show(_: Request) -> Response:
-        return HTMLResponse(page)
+        return HTMLResponse(shown_page)
 
     async def evaluate(request: Request) -> Response:
         try:
@@ -152,10 +154,9 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
     return _for_own_pages(served, hosts)
 
 
-def _example(name: str, title: str) -> PlaygroundExample:
-    folder = files("kyvsim.playground") / "examples" / name
-    found = {one.name.removesuffix(".yaml"): one.read_text("utf-8") for one in folder.iterdir()}
-    return PlaygroundExample(title, found)
+def _texts_of(example: str) -> dict[str, str]:
+    folder = files("kyvsim.playground") / "examples" / example
+    return {one.name.removesuffix(".yaml"): one.read_text("utf-8") for one in folder.iterdir()}
 
 
 async def _body(request: Request, seconds: float) -> bytes:

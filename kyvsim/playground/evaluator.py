@@ -8,8 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import MappingProxyType
@@ -18,28 +17,15 @@ from typing import Any, Final, NamedTuple
 from kyvsim.api.apply import render_run
 from kyvsim.api.explain import explained_run
 from kyvsim.api.inline_inputs import Typed, explain_typed, simulate_typed
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.ports import fault_text
-from kyvsim.model.simulation import Simulation
 from kyvsim.report.explain import object_part
-from kyvsim.report.page import ending_of, fragment, page
-from kyvsim.report.run import Lists, Run
+from kyvsim.report.page import ending_of, fragment
+from kyvsim.report.run import Lists
 from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.timeline_formats import columns
 from kyvsim.report.timeline_formats import values_of as timeline_values
 from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
-
-# The page in which policies are tried, and what it shows of them: parts of the other pages.
-
-
-class PlaygroundExample(NamedTuple):
-    """Texts to begin with."""
-
-    title: str
-    texts: dict[str, str]
-    """By the names of the page's editors."""
 
 
 class PageUpdate(NamedTuple):
@@ -50,43 +36,26 @@ class PageUpdate(NamedTuple):
     """What it needs besides the page's own style."""
 
 
-_LOOK = RenderOptions(detailed=True)
+def _verdicts(typed: Typed) -> PageUpdate:
+    run, options = explained_run(explain_typed(typed)), RenderOptions(detailed=True)
 
+    def tail(lists: Lists) -> Iterator[str]:
+        yield fragment("playground_verdicts.html", **values_of(run, options, lists))
 
-def playground(editors: Sequence[tuple[str, str]], examples: Iterable[PlaygroundExample]) -> str:
-    """Return the page; `editors` are names of texts with what they are for."""
-    return "".join(
-        page(
-            "playground.html",
-            style=("timeline.css", "playground.css"),
-            script=("playground.js",),
-            connects=True,
-            editors=editors,
-            examples=tuple(examples),
-        )
-    )
-
-
-def verdicts(run: Run) -> PageUpdate:
-    """Return what policies found, changed and generated, and why."""
-    parts = streaming_page(run, _LOOK, lambda lists: _verdicts(run, lists))
+    parts = streaming_page(run, options, tail)
     return PageUpdate("".join(piece for _, piece in render_run(run, (parts,))))
 
 
-def _verdicts(run: Run, lists: Lists) -> Iterator[str]:
-    yield fragment("playground_verdicts.html", **values_of(run, _LOOK, lists))
+def _reasons(typed: Typed) -> PageUpdate:
+    found = explain_typed(typed)
+    objects = tuple(object_part(one) for one in found.objects)
+    diagnostics = found.run.all_diagnostics()
+    return PageUpdate(fragment("playground_reasons.html", objects=objects, diagnostics=diagnostics))
 
 
-def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> PageUpdate:
-    """Return each step of each rule, on each object."""
-    found = tuple(object_part(one) for one in objects)
-    return PageUpdate(
-        fragment("playground_reasons.html", objects=found, diagnostics=run.all_diagnostics())
-    )
-
-
-def timeline(simulation: Simulation | None, diagnostics: Sequence[Diagnostic]) -> PageUpdate:
-    """Return what happens on a simulated cluster; None where nothing could be played."""
+def _timeline(typed: Typed) -> PageUpdate:
+    found = simulate_typed(typed)
+    simulation, diagnostics = found.simulation, found.diagnostics
     ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(diagnostics))))
     values: dict[str, Any] = {"simulation": None}
     style = ""
@@ -95,6 +64,10 @@ def timeline(simulation: Simulation | None, diagnostics: Sequence[Diagnostic]) -
         style = columns(len(values["lanes"].names))
     html = fragment("playground_timeline.html", diagnostics=diagnostics, ending=ending, **values)
     return PageUpdate(html, style)
+
+
+VIEWS: Final = MappingProxyType({"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline})
+"""The tabs of the page, and what shows them."""
 
 
 # A sandbox: the process opens no files, connections or other processes.
@@ -111,7 +84,6 @@ _CHANGING: Final = frozenset(
     {"os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
     | {"os.symlink", "os.truncate", "os.utime"}
 )
-_LISTING: Final = frozenset({"os.listdir", "os.scandir", "os.walk", "glob.glob"})
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -130,13 +102,13 @@ def confine() -> None:
     folders = [os.path.realpath(one) for one in sys.path if os.path.realpath(one) != beside]
     readable = (*folders, package)
 
-    def watch(event: str, arguments: Sequence[Any]) -> None:
+    def watch(event: str, arguments: Sequence[object]) -> None:
         if event == "open":
             mode, flags = arguments[1], arguments[2]
             by_mode = isinstance(mode, str) and bool(set(mode) & set("wax+"))
             writes = by_mode or (isinstance(flags, int) and bool(flags & _WRITING))
             allowed = not writes and _is_within(arguments[0], readable)
-        elif event in _LISTING:
+        elif event in {"os.listdir", "os.scandir", "os.walk", "glob.glob"}:
             allowed = _is_within(arguments[0], (*readable, beside), also_itself=True)
         else:
             allowed = not event.startswith(_NEVER) and event not in _CHANGING
@@ -157,34 +129,11 @@ def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = Fals
     return inside or (also_itself and real in folders)
 
 
-# What the page is answered: texts that are typed → parts of a page.
-
-
 class PageQuery(NamedTuple):
     """A query of the page."""
 
     typed: Typed
     view: str
-
-
-def _reasons(typed: Typed) -> PageUpdate:
-    found = explain_typed(typed)
-    return reasons(found.run, found.objects)
-
-
-def _timeline(typed: Typed) -> PageUpdate:
-    found = simulate_typed(typed)
-    return timeline(found.simulation, found.diagnostics)
-
-
-VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
-    {
-        "verdicts": lambda typed: verdicts(explained_run(explain_typed(typed))),
-        "reasons": _reasons,
-        "timeline": _timeline,
-    }
-)
-"""The tabs of the page, and what shows them."""
 
 
 try:
@@ -246,16 +195,6 @@ class Evaluator:
         _end(self._worker)
         self._is_ready = False
         self._worker = _begun()
-
-
-@contextmanager
-def evaluator(seconds: float = SECONDS) -> Iterator[Evaluator]:
-    """Give what answers; its process does not outlive this."""
-    made = Evaluator(seconds)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def _begun() -> _Worker:

@@ -3,13 +3,14 @@
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any, ClassVar, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kyvsim.playground.application import ConnectionLimits, application
-from kyvsim.playground.evaluator import Evaluator, evaluator
+from kyvsim.playground.evaluator import Evaluator
 
 HOST: Final = "127.0.0.1"
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -24,7 +25,7 @@ def serve(port: int, began: Callable[[str], None]) -> None:
 
     Where `port` is 0 the system chooses one. `began` is given the address of the page.
     """
-    with listening(port) as listener, evaluator() as query:
+    with listening(port) as listener, closing(Evaluator()) as query:
         made = server(listener, query)
         began(f"http://{HOST}:{listener.getsockname()[1]}/")
         made.run(sockets=[listener])

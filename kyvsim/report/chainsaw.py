@@ -4,12 +4,20 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import (
+from kyvsim.report.finding_formats import (
+    attributes,
+    case_element,
+    error_case,
+    escaped,
+    suite_counts,
+    suite_element,
+)
+from kyvsim.report.object_text import json_document
+from kyvsim.report.run import (
     ending_json,
     ending_line,
     error_fact,
@@ -18,8 +26,6 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.finding_formats import attributes, case_element, escaped
-from kyvsim.report.object_text import json_document
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
 
@@ -118,7 +124,7 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, a test on each line."""
     results = []
     for outcome in shown(report, options):
-        entry: dict[str, Json] = {
+        entry: dict[str, object] = {
             "test": outcome.test,
             "file": outcome.file,
             "result": outcome.result,
@@ -144,36 +150,24 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
     errors = [str(entry) for entry in report.diagnostics if entry.severity is Severity.ERROR]
-    tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)
     if not errors and ending.verdict is RunVerdict.INCOMPLETE:
         # Programs take a document with only skipped cases for a success.
         errors = [ending_line(ending)]
-    counts = attributes(
-        {
-            "tests": str(tally.total + len(errors)),
-            "failures": str(tally.failed),
-            "errors": str(len(errors)),
-            "skipped": str(tally.unsupported),
-        }
-    )
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f'<testsuites{counts}>\n  <testsuite name="chainsaw"{counts}>\n'
-    for text in errors:
-        names = {"classname": "chainsaw", "name": "inputs"}
-        yield case_element(names, f"<error{attributes({'message': text})}/>")
+    cases = [error_case("chainsaw", text) for text in errors]
     for outcome in report.outcomes:
-        yield _case(outcome)
-    yield "  </testsuite>\n</testsuites>\n"
-
-
-def _case(outcome: ChainsawOutcome) -> str:
-    seconds = f"{outcome.duration_ms / 1000:.3f}"
-    names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
-    if outcome.result == "pass":
-        return case_element(names)
-    reason = attributes({"message": outcome.reason})
-    if outcome.result == "unsupported":
-        return case_element(names, f"<skipped{reason}/>")
-    place = escaped(str(outcome.location or ""))
-    return case_element(names, f"<failure{reason}>{place}</failure>")
+        seconds = f"{outcome.duration_ms / 1000:.3f}"
+        names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
+        reason = attributes({"message": outcome.reason})
+        place = escaped(str(outcome.location or ""))
+        if outcome.result == "pass":
+            cases.append(("pass", case_element(names)))
+        elif outcome.result == "unsupported":
+            cases.append(("skip", case_element(names, f"<skipped{reason}/>")))
+        else:
+            failure = f"<failure{reason}>{place}</failure>"
+            cases.append(("fail", case_element(names, failure)))
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{attributes(suite_counts(cases))}>\n"
+    yield from suite_element("chainsaw", cases)
+    yield "</testsuites>\n"

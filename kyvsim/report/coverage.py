@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, path_text
+from kyvsim.kubernetes.objects import path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_document
@@ -30,7 +30,6 @@ def percent_text(ratio: Ratio) -> str:
 
 
 def _unreached(point: Point, missing: list[str]) -> str:
-    """Return what never happened at a point, and where that is."""
     kind, names = point.kind, " or ".join(missing)
     whole = f"rule `{point.rule}`" if point.rule else f"policy `{point.policy}`"
     if kind is PointKind.EXCEPTION:
@@ -69,12 +68,12 @@ def render_json(coverage: Coverage) -> Iterator[str]:
     yield from json_document({"files": files, "summary": ratio_json(coverage.ratio)})
 
 
-def ratio_json(ratio: Ratio) -> dict[str, Json]:
+def ratio_json(ratio: Ratio) -> dict[str, object]:
     """Return how much was reached."""
     return {"reached": ratio.reached, "total": ratio.total, "percent": ratio.percent}
 
 
-def point_json(point: Point) -> Json:
+def point_json(point: Point) -> dict[str, object]:
     """Return a point with how often each outcome came up."""
     return {
         "kind": point.kind.value,
@@ -87,14 +86,11 @@ def point_json(point: Point) -> Json:
     }
 
 
-# What tests reached in policies as an lcov tracefile, for viewers of coverage.
-#
-# Rules are its functions, points its branches, and their lines its lines. Source of the form:
-# geninfo(1), "FILES".
-
-
 def render_lcov(coverage: Coverage) -> Iterator[str]:
-    """Yield the records of each file."""
+    """Yield the records of each file as an lcov tracefile, for viewers of coverage.
+
+    Rules are its functions, points its branches. Source of the form: geninfo(1), "FILES".
+    """
     for file in coverage.files:
         yield f"TN:\nSF:{file.file}\n"
         rules = [point for point in file.points if point.kind is PointKind.RULE]

@@ -23,19 +23,8 @@ from kyvsim.report.style import TextLayout, wrapped
 
 
 _GROUPS: Final = (
-    "files",
-    "shape",
-    "resources",
-    "values",
-    "tests",
-    "scenarios",
-    "chainsaw",
-    "runs",
-    "fleets",
-    "further_files",
-    "cel",
-    "refusals",
-    "advice",
+    *("files", "shape", "resources", "values", "tests", "scenarios", "chainsaw", "runs"),
+    *("fleets", "further_files", "cel", "refusals", "advice"),
 )
 LINTED: Final = "lint example.yaml"
 """The command of an example that names none."""
@@ -93,6 +82,7 @@ def every_code() -> tuple[DiagnosticCode, ...]:
         fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
         for code, title, marks, body in fields:
             traits = (marks or "").split(", ")
+            severities = tuple(severity for severity in Severity if severity in traits)
             blocks = {word: CodeExample(*parts) for word, *parts in _BLOCK.findall(body)}
             bad, good = blocks.get("bad"), blocks.get("good")
             bad = bad and bad._replace(command=bad.command or LINTED)
@@ -100,8 +90,7 @@ def every_code() -> tuple[DiagnosticCode, ...]:
                 code=code,
                 title=title,
                 group=head.removeprefix("# ").strip(),
-                severities=tuple(severity for severity in Severity if severity in traits)
-                or (Severity.ERROR,),
+                severities=severities or (Severity.ERROR,),
                 why=_BLOCK.sub("", body).strip(),
                 bad=bad,
                 good=bad and good and good._replace(command=good.command or bad.command),
@@ -126,9 +115,6 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
     yield from zip(named[::2], named[1::2], strict=True)
 
 
-_INDENT = "    "
-
-
 def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[str]:
     """Yield code and title of each, below the names of their groups."""
     group = ""
@@ -151,7 +137,7 @@ def code_lines(code: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
         yield from _paragraph(" ".join(text.split()), layout)
     for style, title, text in blocks_of(code):
         yield f"\n{layout.paint(style, title)}\n\n"
-        yield from (f"{_INDENT}{line}\n" if line else "\n" for line in text.splitlines())
+        yield from (f"    {line}\n" if line else "\n" for line in text.splitlines())
 
 
 def blocks_of(code: DiagnosticCode) -> Iterator[tuple[str, str, str]]:

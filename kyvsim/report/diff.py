@@ -5,7 +5,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
+from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
 from kyvsim.kubernetes.quantities import deep_equal
 from kyvsim.model.comparison import (
     Author,
@@ -29,17 +29,13 @@ from kyvsim.model.result import (
     RunEnding,
     RunVerdict,
 )
-from kyvsim.report.diagnostics import diagnostic_json, place_json, resource_place, rule_place
-from kyvsim.report.ending import (
-    ending_json,
-    ending_line,
-    error_fact,
-    info_fact,
-    left_out_fact,
-    verdict_fact,
-    warning_fact,
+from kyvsim.report.diagnostics import (
+    Explain,
+    diagnostic_json,
+    place_json,
+    resource_place,
+    rule_place,
 )
-from kyvsim.report.explanations import Explain
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
     hunks,
@@ -63,9 +59,17 @@ from kyvsim.report.results import (
     rule_title,
     title,
 )
-from kyvsim.report.run import Run
+from kyvsim.report.run import (
+    Run,
+    ending_json,
+    ending_line,
+    error_fact,
+    info_fact,
+    left_out_fact,
+    verdict_fact,
+    warning_fact,
+)
 from kyvsim.report.style import (
-    Paint,
     RenderOptions,
     counted,
     indented,
@@ -76,10 +80,6 @@ from kyvsim.report.style import (
     table_line,
 )
 from kyvsim.report.text_blocks import guttered, resource_heading
-
-_RowKey: TypeAlias = tuple[str, str, str]
-"""Policy, rule and phase: by these two sets are put beside each other."""
-
 
 _Rule: TypeAlias = tuple[str, Path]
 """The key of a policy and the path of a rule; derived rules have the path of the written one."""
@@ -100,7 +100,7 @@ class DifferenceCounts:
         self.by_exception: dict[tuple[str, str, str], int] = {}
         """Results of the old set by each exception that counts there and not in the new set, by old
         and new status."""
-        self.objects: dict[ObjectEffect, int] = dict.fromkeys(ObjectEffect, 0)
+        self.objects = dict.fromkeys(ObjectEffect, 0)
         self.with_results: tuple[set[_Rule], set[_Rule]] = (set(), set())
         """Rules of the old and the new set with results."""
         self.unmatched: list[ObjectKey] = []
@@ -143,13 +143,16 @@ def compile_differences(
     rows_of = compile_rows(audit_warn=False)
     by_key = tuple({policy.key: policy for policy in policy_set} for policy_set in policies)
 
-    def rows(response: EngineResponse, with_results: set[_Rule]) -> dict[_RowKey, list[Row]]:
-        by_key_of_row: dict[_RowKey, list[Row]] = {}
+    def rows(
+        response: EngineResponse, with_results: set[_Rule]
+    ) -> dict[tuple[str, str, str], list[Row]]:
+        """Return the rows by policy, rule and phase."""
+        by_rule: dict[tuple[str, str, str], list[Row]] = {}
         for row in rows_of(response):
             with_results.add((row.policy.key, row.result.rule.path))
             key = row.policy.key, row.result.rule.name, row.result.phase.value
-            by_key_of_row.setdefault(key, []).append(row)
-        return by_key_of_row
+            by_rule.setdefault(key, []).append(row)
+        return by_rule
 
     def difference(old: EngineResponse, new: EngineResponse) -> ResourceDifference:
         before, after = rows(old, counts.with_results[0]), rows(new, counts.with_results[1])
@@ -185,12 +188,7 @@ def _result(row: Row | None) -> ComparedResult | None:
         return None
     result = row.result
     return ComparedResult(
-        result=row.status,
-        message=result.message,
-        note=result.note,
-        path=result.path,
-        rule_place=rule_place(row),
-        failed_place=None,
+        row.status, result.message, result.note, result.path, rule_place(row), None
     )
 
 
@@ -208,15 +206,12 @@ def _missing(
 
 
 def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
-    """Yield different objects: the resource, and what was generated or patched for it."""
     before, after = mutations(old), mutations(new)
     if (before or after) and not _is_same(old.object, new.object):
         sides = (_mutated(old, before), _mutated(new, after))
         yield ObjectDifference(ObjectEffect.MUTATED, object_key(new.trigger), *sides)
-    for effect, made in (
-        (ObjectEffect.GENERATED, generated),
-        (ObjectEffect.PATCHED, patched_targets),
-    ):
+    effects = ((ObjectEffect.GENERATED, generated), (ObjectEffect.PATCHED, patched_targets))
+    for effect, made in effects:
         olds, news = _by_key(made(old)), _by_key(made(new))
         for key in dict.fromkeys((*olds, *news)):
             for old_change, other in zip_longest(olds.get(key, ()), news.get(key, ())):
@@ -230,7 +225,6 @@ def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[Ob
 
 
 def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> ComparedObject:
-    """Return a resource with the rules that passed of policies that changed it."""
     authors = (
         Author(answer.policy.key, result.rule.name, answer.policy.document.locate(result.rule.path))
         for answer in answers
@@ -250,14 +244,13 @@ def _by_key(changes: Iterable[ChangedObject]) -> dict[ObjectKey, list[ChangedObj
 def _outcome(change: ChangedObject | None) -> ComparedObject | None:
     if change is None:
         return None
-    rules = (written for written in change.policy.rules if written.name == change.rule)
-    rule = next(rules, None)
-    place = change.policy.document.locate(rule.path if rule else ())
+    paths = (rule.path for rule in change.policy.rules if rule.name == change.rule)
+    place = change.policy.document.locate(next(paths, ()))
     author = Author(change.policy.key, change.rule, place)
     return ComparedObject(change.object, (author,), change.settings)
 
 
-def _is_same(left: Json, other: Json) -> bool:
+def _is_same(left: object, other: object) -> bool:
     """Return whether two objects are the same as Kubernetes has them: 1 is 1.0, and not true."""
     return left is other or deep_equal(whole_numbers(left), whole_numbers(other))
 
@@ -293,19 +286,15 @@ class RunComparison(NamedTuple):
 
     def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
         """Yield exceptions of the old set only, with counts of changed results, at the end."""
-        for exception in dict.fromkeys(self.old.exceptions):
+        for exception in dict.fromkeys(self.old.exceptions if self.applied else ()):
             if exception not in self.new.exceptions:
-                yield (
-                    exception,
-                    {
-                        (old, new): number
-                        for (key, old, new), number in self.counts.by_exception.items()
-                        if key == exception
-                    },
-                )
+                counts = self.counts.by_exception.items()
+                yield exception, {key[1:]: n for key, n in counts if key[0] == exception}
 
     def uncompared(self) -> Iterator[UncomparedRule]:
         """Yield the rules without a result in both sets, when all responses are read."""
+        if not self.applied:
+            return
         rules: dict[tuple[str, str], list[UncomparedRule]] = {}
         for index, run in enumerate((self.old, self.new)):
             for policy in run.policies:
@@ -315,11 +304,11 @@ class RunComparison(NamedTuple):
                     both = UncomparedRule(policy.key, rule.name, None, None)
                     own = both._replace(old=place) if index == 0 else both._replace(new=place)
                     rules.setdefault((policy.key, rule.name), []).append(own)
-        for sides_of_rule in rules.values():
-            if all(sides.old or sides.new for sides in sides_of_rule):
-                old = next((sides.old for sides in sides_of_rule if sides.old), None)
-                new = next((sides.new for sides in sides_of_rule if sides.new), None)
-                yield sides_of_rule[0]._replace(old=old, new=new)
+        for both_sides in rules.values():
+            if all(side.old or side.new for side in both_sides):
+                old = next((side.old for side in both_sides if side.old), None)
+                new = next((side.new for side in both_sides if side.new), None)
+                yield both_sides[0]._replace(old=old, new=new)
 
 
 def figures(comparison: RunComparison) -> dict[str, int]:
@@ -366,7 +355,7 @@ def comparison_ending(comparison: RunComparison) -> RunEnding:
     elif comparison.applied:
         text = "no rule of either set matched"
         facts.append(Fact("nothingCompared", 1, text, RunVerdict.NOTHING))
-    uncompared = sum(1 for _ in comparison.uncompared()) if comparison.applied else 0
+    uncompared = sum(1 for _ in comparison.uncompared())
     text = f"{counted(uncompared, 'rule')} not compared"
     facts.append(info_fact("uncomparedRules", uncompared, text))
     unmatched = f" ({len(counts.unmatched)} unmatched)" if counts.unmatched else ""
@@ -397,13 +386,6 @@ _MISSING = MappingProxyType(
         NoResultReason.RULE: "has no such rule",
         NoResultReason.MATCH: "does not match",
         None: "",
-    }
-)
-_WORDS = MappingProxyType(
-    {
-        ObjectEffect.MUTATED: "mutated",
-        ObjectEffect.GENERATED: "generated",
-        ObjectEffect.PATCHED: "patched",
     }
 )
 
@@ -461,7 +443,7 @@ def object_title(difference: ObjectDifference) -> str:
     both = (("old", difference.old), ("new", difference.new))
     sides = [name for name, side in both if side and side.authors]
     how = f"only by {sides[0]}" if len(sides) == 1 else "differently"
-    return safe_line(f"{_WORDS[difference.effect]}{named} {how}")
+    return safe_line(f"{difference.effect.name.lower()}{named} {how}")
 
 
 def author_lines(difference: ObjectDifference) -> Iterator[str]:
@@ -480,20 +462,18 @@ def author_lines(difference: ObjectDifference) -> Iterator[str]:
 
 def exception_lines(comparison: RunComparison) -> Iterator[str]:
     """Yield a line for each exception that only the old set has."""
-    for exception, changes in comparison.without() if comparison.applied else ():
+    for exception, changes in comparison.without():
         shown = ", ".join(f"{number} {arrow(statuses)}" for statuses, number in changes.items())
         yield safe_line(f"{exception}: {shown or 'no result changed'}")
 
 
 def uncompared_lines(comparison: RunComparison) -> Iterator[str]:
     """Yield what neither set evaluated, a line for each rule and one for all resources."""
-    if not comparison.applied:
-        return
     for rule in comparison.uncompared():
         places = (("old", rule.old), ("new", rule.new))
         shown = ", ".join(f"{word} {place}" for word, place in places if place)
         yield f"{rule_name(rule.policy, rule.rule)} ({safe_line(shown)})"
-    if comparison.counts.unmatched:
+    if comparison.counts.unmatched and comparison.applied:
         yield safe_line(f"resources: {listed(map(key_title, comparison.counts.unmatched))}")
 
 
@@ -517,12 +497,12 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
         for verdict in verdicts:
             change = paint(_STYLES[verdict.direction], arrow(verdict.results))
             yield f"  {change}  {rule_name(verdict.policy, verdict.rule)}\n"
-            for text in verdict_lines(verdict):
-                yield f"{_INDENT}{indented(text, _INDENT)}\n"
+            for line in verdict_lines(verdict):
+                yield f"{_INDENT}{indented(line, _INDENT)}\n"
         for obj in resource.objects:
             yield f"  {paint('title', object_title(obj))}\n"
-            for text in author_lines(obj):
-                yield f"{_INDENT}{indented(text, _INDENT)}\n"
+            for line in author_lines(obj):
+                yield f"{_INDENT}{indented(line, _INDENT)}\n"
             old, new = obj.old, obj.new
             if old and new:
                 lines = [*hunks(marked_yaml(old.object, new.object))]
@@ -531,27 +511,23 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
                 lines += [("+", line) for line in (yaml_lines(new.object) if new else ())]
             yield from guttered(lines, paint)
         yield "\n"
-    yield from _by_rule(comparison, paint)
-    yield from _list(WITHOUT, exception_lines(comparison), paint)
-    yield from _list(NOT_COMPARED, uncompared_lines(comparison), paint)
-    yield f"{counts_line(comparison)}\n"
-
-
-def _by_rule(comparison: RunComparison, paint: Paint) -> Iterator[str]:
-    """Yield how often each rule has a different result."""
     by_rule = comparison.counts.by_rule
-    if not by_rule:
-        return
-    yield f"{paint('title', 'By rule')}\n"
-    width = max(len(arrow((old, new))) for _, _, old, new in by_rule)
-    for (policy, rule, old, new), number in by_rule.items():
-        yield f"  {number:>5}  {arrow((old, new)):<{width}}  {rule_name(policy, rule)}\n"
-    yield "\n"
-
-
-def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
-    lines = "".join(f"  {item}\n" for item in items)
-    yield f"{paint('title', head)}\n{lines}\n" if lines else ""
+    width = max((len(arrow((old, new))) for _, _, old, new in by_rule), default=0)
+    lists = (
+        (
+            "By rule",
+            (
+                f"{number:>5}  {arrow((old, new)):<{width}}  {rule_name(policy, rule)}"
+                for (policy, rule, old, new), number in by_rule.items()
+            ),
+        ),
+        (WITHOUT, exception_lines(comparison)),
+        (NOT_COMPARED, uncompared_lines(comparison)),
+    )
+    for head, items in lists:
+        text = "".join(f"  {item}\n" for item in items)
+        yield f"{paint('title', head)}\n{text}\n" if text else ""
+    yield f"{counts_line(comparison)}\n"
 
 
 def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
@@ -569,7 +545,7 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
                     for (old, new), number in changes.items()
                 ],
             }
-            for exception, changes in (comparison.without() if comparison.applied else ())
+            for exception, changes in comparison.without()
         ],
         "notCompared": {
             "rules": [
@@ -579,7 +555,7 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
                     "old": place_json(rule.old),
                     "new": place_json(rule.new),
                 }
-                for rule in (comparison.uncompared() if comparison.applied else ())
+                for rule in comparison.uncompared()
             ],
             "resources": [identity_of(key) for key in comparison.counts.unmatched],
         },
@@ -595,8 +571,8 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
     yield "}\n"
 
 
-def _resource_json(resource: ResourceDifference) -> Json:
-    shown: dict[str, Json] = {
+def _resource_json(resource: ResourceDifference) -> dict[str, object]:
+    shown: dict[str, object] = {
         "resource": identity(resource.resource),
         "location": place_json(resource.place),
         "verdicts": [
@@ -625,10 +601,8 @@ def _resource_json(resource: ResourceDifference) -> Json:
     return shown
 
 
-def _result_json(side: ComparedResult | None) -> Json:
-    if side is None:
-        return None
-    return {
+def _result_json(side: ComparedResult | None) -> dict[str, object] | None:
+    return side and {
         "result": side.result,
         "message": side.message,
         "note": side.note,
@@ -638,10 +612,8 @@ def _result_json(side: ComparedResult | None) -> Json:
     }
 
 
-def _outcome_json(side: ComparedObject | None) -> Json:
-    if side is None:
-        return None
-    return {
+def _outcome_json(side: ComparedObject | None) -> dict[str, object] | None:
+    return side and {
         "by": [
             {"policy": author.policy, "rule": author.rule, "ruleLocation": place_json(author.place)}
             for author in side.authors
@@ -651,16 +623,13 @@ def _outcome_json(side: ComparedObject | None) -> Json:
     }
 
 
-_COLUMNS = ("change", "object", "rule", "details")
-
-
 def render_markdown(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield a table of what differs, then numbers by rule, and what was not compared."""
     yield f"**{markdown_text(heading(comparison))}**\n\n"
     rows = _markdown_rows(comparison, detailed=options.detailed)
     first = next(rows, "")
     if first:
-        yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
+        yield table_line(("change", "object", "rule", "details")) + table_line(("---",) * 4)
         yield first
         yield from rows
         yield "\n"
@@ -668,11 +637,15 @@ def render_markdown(comparison: RunComparison, options: RenderOptions) -> Iterat
         f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
         for (policy, rule, old, new), number in comparison.counts.by_rule.items()
     )
-    yield from _markdown_list("By rule", by_rule)
-    yield from _markdown_list(WITHOUT, exception_lines(comparison))
-    yield from _markdown_list(NOT_COMPARED, uncompared_lines(comparison))
     diagnostics = (*comparison.all_diagnostics(), *comparison.final_diagnostics())
-    yield from _markdown_list("Input", map(str, diagnostics))
+    for head, items in (
+        ("By rule", by_rule),
+        (WITHOUT, exception_lines(comparison)),
+        (NOT_COMPARED, uncompared_lines(comparison)),
+        ("Input", map(str, diagnostics)),
+    ):
+        lines = "".join(f"- {markdown_text(item)}\n" for item in items)
+        yield f"{head}:\n\n{lines}\n" if lines else ""
     ending = ending_line(comparison_ending(comparison))
     yield f"{counts_line(comparison)}\n\n{markdown_text(ending)}\n"
 
@@ -689,8 +662,3 @@ def _markdown_rows(comparison: RunComparison, *, detailed: bool) -> Iterator[str
         for obj in resource.objects:
             authors = "<br>".join(map(markdown_text, author_lines(obj)))
             yield table_line((markdown_text(object_title(obj)), name, "", authors))
-
-
-def _markdown_list(head: str, items: Iterable[str]) -> Iterator[str]:
-    lines = "".join(f"- {markdown_text(item)}\n" for item in items)
-    yield f"{head}:\n\n{lines}\n" if lines else ""

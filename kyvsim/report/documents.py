@@ -4,22 +4,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
-from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
-from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
-from kyvsim.report.explanations import Explain
-from kyvsim.report.finding import compile_field_places, finding_of
-from kyvsim.report.object_text import json_entries, to_json, to_yaml
-from kyvsim.report.related_objects import (
-    Collisions,
-    PendingReference,
-    PlannedDeletions,
-    ReferenceIndex,
-    pending_references,
-    schedule_entry,
+from kyvsim.report.diagnostics import (
+    Explain,
+    diagnostic_json,
+    location_json,
+    resource_place,
+    rule_place,
 )
+from kyvsim.report.finding import finding_of
+from kyvsim.report.object_text import json_entries, to_json, to_yaml
 from kyvsim.report.results import (
     QUIET,
     Row,
@@ -33,9 +28,27 @@ from kyvsim.report.results import (
     severity_of,
     silent_rows,
 )
-from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.run import (
+    Lists,
+    NotStreamable,
+    Run,
+    StreamingDocument,
+    counts_line,
+    ending_json,
+    figures,
+    run_ending,
+)
 from kyvsim.report.style import RenderOptions, painter
-from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
+from kyvsim.report.text_blocks import (
+    PendingReference,
+    ReferenceIndex,
+    RelatedObjects,
+    pending_references,
+    repeat_entries,
+    resource_block,
+    schedule_entry,
+    verdict_block,
+)
 
 # The run as one JSON document, for programs.
 #
@@ -52,7 +65,7 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     """Return the document; lists that follow its results are stored until these are written."""
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    references, collisions, deletions = ReferenceIndex(), Collisions(), PlannedDeletions()
+    found = RelatedObjects(run)
     needs: list[PendingReference] = []
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
@@ -60,10 +73,8 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
         own = pending_references(response)
         if run.is_part and own:
             raise NotStreamable
-        if not run.is_part:
-            for book in (references, collisions, deletions):
-                book.add(response)
-            needs.extend(own)
+        found.add(response)
+        needs.extend(own)
         rows = list(rows_of(response))
         texts = [row_text(result_row, response) for result_row in rows]
         lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
@@ -72,19 +83,30 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
             lists[key].append(to_json(entry))
         return ",\n  ".join(("", *texts))
 
-    def tail(every: Lists) -> Iterator[str]:
-        related = _related(run, needs, references, collisions, deletions)
-        return _tail(run, every, related)
-
     return StreamingDocument(
-        head=lambda: ('{"results": [',), row=row, tail=tail, lists=lists, skipped=1
+        head=lambda: ('{"results": [',),
+        row=row,
+        tail=lambda every: _tail(run, every, needs, found),
+        lists=lists,
+        skipped=1,
     )
 
 
-def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> Iterator[str]:
+def _tail(
+    run: Run, every: Lists, needs: Iterable[PendingReference], found: RelatedObjects
+) -> Iterator[str]:
+    """Yield what follows the results; most lists are there only if they have entries."""
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
-    for name, entries in related:
-        objects[name] = map(to_json, entries)
+    objects["references"] = [to_json(_need(need, found.references)) for need in needs]
+    if run.schedules:
+        is_dated = run.now is not None
+        objects["deleted"] = map(to_json, found.deletions.entries(run.schedules))
+        objects["schedules"] = [
+            to_json(schedule_entry(one, dated=is_dated)) for one in run.schedules
+        ]
+    collisions = [*map(to_json, found.collisions.entries())]
+    if collisions:
+        objects["collisions"] = collisions
     for name in _ASIDES:
         if every.get(name) or (name == "notIdempotent" and run.checks_idempotence):
             objects[name] = every.get(name, ())
@@ -100,27 +122,7 @@ def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> 
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def _related(
-    run: Run,
-    needs: Iterable[PendingReference],
-    references: ReferenceIndex,
-    collisions: Collisions,
-    deletions: PlannedDeletions,
-) -> Iterator[tuple[str, list[Json]]]:
-    """Yield lists about several objects; all except references only if they have entries."""
-    yield "references", [_need(need, references) for need in needs]
-    if run.schedules:
-        yield "deleted", list(deletions.entries(run.schedules))
-        yield (
-            "schedules",
-            [schedule_entry(schedule, dated=run.now is not None) for schedule in run.schedules],
-        )
-    entries = list(collisions.entries())
-    if entries:
-        yield "collisions", entries
-
-
-def _need(need: PendingReference, references: ReferenceIndex) -> Json:
+def _need(need: PendingReference, references: ReferenceIndex) -> dict[str, object]:
     kind, namespace, name = need.reference.target
     return {
         "resource": identity(need.resource),
@@ -132,8 +134,7 @@ def _need(need: PendingReference, references: ReferenceIndex) -> Json:
     }
 
 
-def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
-    """Yield the parts of objects that rules could not evaluate, with their results."""
+def _unchecked(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
     for row in rows:
         if row.result.unchecked:
             yield {
@@ -149,9 +150,11 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
     """Return a function that renders a row; the parts that rows share are cached."""
     heads: dict[tuple[Policy, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
-    last: list[Json] = [None, None, "", ""]
+    last: tuple[object, EngineResponse | None] = None, None
+    resource = place = ""
 
     def text(row: Row, response: EngineResponse) -> str:
+        nonlocal last, resource, place
         result = row.result
         key = (row.policy, result.rule.name, result.phase)
         head = heads.get(key)
@@ -169,19 +172,19 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
         outcome = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
         state = f', "baseline": "{result.baseline}"' if result.baseline else ""
         if last[0] is not row.resource or last[1] is not response:
-            where = json.dumps(location_json(resource_place(response)))
-            last[:] = row.resource, response, json.dumps(identity(row.resource)), where
-        where = last[3]
+            last = row.resource, response
+            resource = json.dumps(identity(row.resource))
+            place = json.dumps(location_json(resource_place(response)))
+        where = place
         if row.status not in QUIET:
             where = json.dumps(location_json(finding_of(row, response, explain).location))
         path = f'"path": {quote(result.path)}'
-        return f'{head}{last[2]}, "location": {where}, {outcome}, {path}{state}}}'
+        return f'{head}{resource}, "location": {where}, {outcome}, {path}{state}}}'
 
     return text
 
 
-def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
-    """Yield what a response changed or created, each under the key of its list."""
+def _objects(response: EngineResponse) -> Iterator[tuple[str, dict[str, object]]]:
     trigger = identity(response.trigger)
     for answer in mutations(response):
         about = {"policy": answer.policy.key, "rules": passed_rules(answer), "resource": trigger}
@@ -220,7 +223,7 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     """
     paint = painter(colours=options.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
-    block = verdict_block(paint, compile_field_places(run, options))
+    block = verdict_block(run, options, paint)
 
     def row(response: EngineResponse) -> str:
         shown = "" if options.in_file else block(response, rows_of(response))

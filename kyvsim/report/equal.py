@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import (
     Account,
     Answer,
@@ -22,10 +21,10 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted, safe_line, truncated
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
@@ -38,13 +37,10 @@ _CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 def headline(evidence: Evidence) -> str:
     """Return the answer with the number of cases."""
     answer = evidence.answer.value
-    if evidence.answer is Answer.EQUAL and any(
-        example.limit in _UNSEEN for example in evidence.limited
-    ):
+    limits = {example.limit for example in evidence.limited}
+    if evidence.answer is Answer.EQUAL and not limits.isdisjoint(_UNSEEN):
         answer = "equal for objects that an API server accepts"
-    if evidence.answer is Answer.EQUAL and any(
-        example.limit in _NAMED for example in evidence.limited
-    ):
+    if evidence.answer is Answer.EQUAL and not limits.isdisjoint(_NAMED):
         answer += ", if the conditions of the conversion hold"
     if evidence.identical:
         return f"{answer}: old and new are identical"
@@ -115,59 +111,33 @@ def without_effect(account: Account, example: Counterexample) -> str:
     return ""
 
 
-class ShownExample(NamedTuple):
-    """A case in which both differ."""
-
-    title: str
-    style: str
-    """`bad`, or `warn` if it does not count."""
-    why: str
-    """Why it does not count."""
-    objects: tuple[tuple[str, str], ...]
-    """Names, "" for the object itself, and YAML."""
-    accounts: tuple[tuple[str, Account, tuple[CaseResult, ...], tuple[Marked, ...], str], ...]
-    """For `old` and `new`: the account, its results, and what it changes or leaves undone."""
-
-
-class ShownEvidence(NamedTuple):
-    """Evidence as `evidence.html` shows it."""
-
-    headline: str
-    style: str
-    sides: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """Names, what was reached, and what never came up."""
-    reasons: tuple[str, ...]
-    untried: tuple[str, ...]
-    examples: tuple[ShownExample, ...]
-
-
-def shown_evidence(evidence: Evidence) -> ShownEvidence:
-    """Return evidence as a template shows it."""
-    limits = tuple(reported_limits(evidence))
+def shown_evidence(evidence: Evidence) -> dict[str, object]:
+    """Return evidence as the template `evidence.html` shows it."""
     sides = (("old", evidence.old), ("new", evidence.new))
-    return ShownEvidence(
-        headline=headline(evidence),
-        style={Answer.EQUAL: "good", Answer.COUNTEREXAMPLE: "bad"}.get(evidence.answer, "warn"),
-        sides=tuple(
-            (name, reached(side), tuple(map(unreached, side.unreached))) for name, side in sides
-        ),
-        reasons=evidence.reasons,
-        untried=evidence.untried,
-        examples=(*map(_example, evidence.counterexamples), *map(_example, limits)),
-    )
+    examples = (*evidence.counterexamples, *reported_limits(evidence))
+    return {
+        "headline": headline(evidence),
+        "style": {Answer.EQUAL: "good", Answer.COUNTEREXAMPLE: "bad"}.get(evidence.answer, "warn"),
+        "sides": [(name, reached(side), [*map(unreached, side.unreached)]) for name, side in sides],
+        "reasons": evidence.reasons,
+        "untried": evidence.untried,
+        "examples": [*map(_example, examples)],
+    }
 
 
-def _example(example: Counterexample) -> ShownExample:
-    return ShownExample(
-        title=example_title(example),
-        style="bad" if example.limit is None else "warn",
-        why=example.limit.value if example.limit else "",
-        objects=tuple((name, "\n".join(lines)) for name, lines in example_objects(example)),
-        accounts=tuple(
+def _example(example: Counterexample) -> dict[str, object]:
+    return {
+        "title": example_title(example),
+        "style": "bad" if example.limit is None else "warn",
+        # Why it does not count.
+        "why": example.limit.value if example.limit else "",
+        "objects": [(name, "\n".join(lines)) for name, lines in example_objects(example)],
+        # The account of each side, its results, and what it changes or leaves undone.
+        "accounts": [
             (side, one, deciding_results(one), effects(one, example), without_effect(one, example))
             for side, one in (("old", example.old), ("new", example.new))
-        ),
-    )
+        ],
+    }
 
 
 class Equality(NamedTuple):
@@ -183,12 +153,12 @@ class Equality(NamedTuple):
         evidence = self.evidence
         if evidence:
             shown, equal = len(evidence.counterexamples), evidence.answer is Answer.EQUAL
-            uncovered = evidence.answer is Answer.NOT_COVERED
             text = "equal" if equal else ""
             text = "equal (identical policies)" if evidence.identical else text
+            uncovered = int(evidence.answer is Answer.NOT_COVERED)
             facts += [
                 verdict_fact("counterexamples", shown, counted(shown, "counterexample")),
-                verdict_fact("notCovered", int(uncovered), "not covered"),
+                verdict_fact("notCovered", uncovered, "not covered"),
                 Fact("equal", int(equal), text),
                 info_fact("cases", evidence.cases, counted(evidence.cases, "case")),
                 info_fact("denied", evidence.denied, f"{evidence.denied} denied"),
@@ -197,7 +167,6 @@ class Equality(NamedTuple):
 
 
 _MOST_POINTS = 8
-_LONGEST = 240
 
 
 def render_text(equality: Equality) -> Iterator[str]:
@@ -219,24 +188,23 @@ def render_text(equality: Equality) -> Iterator[str]:
     total = len(evidence.counterexamples)
     for number, example in enumerate(evidence.counterexamples, 1):
         yield f"\ncounterexample {number} of {total}: {example_title(example)}\n"
-        yield from (f"{line}\n" for line in _example_lines(example))
+        yield from _example_lines(example)
     for example in reported_limits(evidence):
         yield f"\nnot counted: {example_title(example)}\n"
         yield f"  {example.limit.value if example.limit else ''}\n"
-        yield from (f"{line}\n" for line in _example_lines(example))
+        yield from _example_lines(example)
 
 
 def _example_lines(example: Counterexample) -> Iterator[str]:
     for name, lines in example_objects(example):
         if name:
-            yield f"  {name}:"
-        yield from (f"    {safe_line(line)}" for line in lines)
-    yield from _account_lines("old", example.old, example)
-    yield from _account_lines("new", example.new, example)
+            yield f"  {name}:\n"
+        yield from (f"    {safe_line(line)}\n" for line in lines)
+    for side, account in (("old", example.old), ("new", example.new)):
+        yield from (f"{line}\n" for line in _account_lines(side, account, example))
 
 
 def _account_lines(name: str, account: Account, example: Counterexample) -> Iterator[str]:
-    """Yield what one side did: its verdicts, and what decided."""
     shown = deciding_results(account)
     for result in shown:
         rule = rule_title(result.policy, result.rule)
@@ -254,7 +222,7 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
     if account.decided:
         # Shortened to one line: the place shows where all of it is.
         because = " ".join(map(safe_line, account.decided.split()))
-        yield f"       because {truncated(because, _LONGEST)}"
+        yield f"       because {truncated(because, 240)}"
     if account.place is not None:
         yield f"       {safe_line(str(account.place))}"
 
@@ -269,7 +237,7 @@ def render_json(equality: Equality) -> Iterator[str]:
     yield f"{to_json(shown)}\n"
 
 
-def evidence_json(evidence: Evidence) -> Json:
+def evidence_json(evidence: Evidence) -> dict[str, object]:
     """Return evidence as data."""
     return {
         "answer": evidence.answer.value,
@@ -293,7 +261,7 @@ def evidence_json(evidence: Evidence) -> Json:
     }
 
 
-def example_json(example: Counterexample) -> Json:
+def example_json(example: Counterexample) -> dict[str, object]:
     """Return a case in which two sets of policies differ, with both accounts of it."""
     return {
         "difference": example.difference.value,
@@ -310,7 +278,7 @@ def example_json(example: Counterexample) -> Json:
     }
 
 
-def _account_json(account: Account) -> Json:
+def _account_json(account: Account) -> dict[str, object]:
     return {
         "results": [result._asdict() for result in account.said],
         "object": account.object,
@@ -336,7 +304,7 @@ def stream(examples: Examples) -> Iterator[str]:
     """Yield a document for each object; comments have its rules, and the missing examples."""
     for number, example in enumerate(examples.found):
         yield "---\n" if number else ""
-        yield from (f"# {safe_line(action_text(shown))}\n" for shown in example.shows)
+        yield from (f"# {safe_line(_action_text(shown))}\n" for shown in example.shows)
         yield to_yaml(example.object)
     yield from (f"# {safe_line(missing_example_text(example))}\n" for example in examples.missing)
 
@@ -348,15 +316,13 @@ def targets_stream(examples: Examples) -> Iterator[str]:
         yield f"# existing object for rules that mutate existing objects\n{to_yaml(obj)}"
 
 
-def action_text(action: RuleAction) -> str:
-    """Return what a rule does, in words, and where it is."""
-    name = rule_title(action.policy, action.rule)
-    return f"{action.outcome}: {name} ({action.location})"
+def _action_text(action: RuleAction) -> str:
+    return f"{action.outcome}: {rule_title(action.policy, action.rule)} ({action.location})"
 
 
 def missing_example_text(example: MissingExample) -> str:
     """Return an outcome without an example, in words, where its rule is, and the reason."""
-    return f"no example found: {action_text(example.doing)}: {example.reason}"
+    return f"no example found: {_action_text(example.doing)}: {example.reason}"
 
 
 def examples_ending(examples: Examples) -> RunEnding:

@@ -1,37 +1,153 @@
-"""Results of `explain` as text, JSON and HTML."""
+"""Results of `explain` as text, JSON and HTML, and rules as all explanations show them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from textwrap import wrap
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind
-from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import place_json, resource_place
-from kyvsim.report.explained_rules import (
-    SHOWN_WORDS,
-    ExplainedRule,
-    StepPage,
-    answer_word,
-    decision,
-    effect_lines,
-    explained_rule,
-    rule_name,
-    verdict_word,
+from kyvsim.model.explanation import (
+    Answer,
+    ObjectExplanation,
+    RuleExplanation,
+    Step,
+    StepKind,
+    deciding,
+    places,
 )
-from kyvsim.report.explanations import sentence
-from kyvsim.report.object_text import json_entries, whole_numbers
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import place_json, resource_place, sentence
+from kyvsim.report.object_text import (
+    Marked,
+    hunks,
+    json_entries,
+    marked_yaml,
+    whole_numbers,
+    yaml_lines,
+)
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
-_LEAST = 50
-_PLACE = 8
-"""The width of the columns with line and column in policy and manifest."""
+_COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
+"""Steps that show the values that the step around them evaluated."""
+SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
+    {"silent": "no result", "unconcerned": "no match", StepKind.UNASKED.value: "not run"}
+)
+"""What texts and pages show in place of words of the JSON document."""
+
+
+class StepPage(NamedTuple):
+    """What explanations are written on, where a format leaves a choice."""
+
+    colours: bool = False
+    width: int = 80
+
+
+class DecisionText(NamedTuple):
+    """What decided how a rule ended, and where it is."""
+
+    text: str
+    place: Location | None
+    seen_at: Location | None
+
+
+def answer_word(answer: Answer | None) -> str:
+    """Return `yes`, `no`, the word of a status, or ""."""
+    if isinstance(answer, RuleStatus):
+        return answer.value
+    return "" if answer is None else "yes" if answer else "no"
+
+
+def verdict_word(rule: RuleExplanation) -> str:
+    """Return how a rule ended: the worst of its results, or why there is none."""
+    order = (RuleStatus.ERROR, RuleStatus.FAIL, RuleStatus.WARN, RuleStatus.PASS, RuleStatus.SKIP)
+    statuses = {result.status for result in rule.results}
+    none = "silent" if rule.applied else "unconcerned"
+    return next((status.value for status in order if status in statuses), none)
+
+
+def rule_name(rule: RuleExplanation) -> str:
+    """Return a rule's name behind that of its policy, with its variant."""
+    return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
+
+
+def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionText:
+    """Return what decided how a rule ended, with the nearest places that are known."""
+    path = deciding(rule.steps)
+    object_place = resource_place(explanation.response)
+    if not path:
+        return DecisionText("no step was evaluated", rule.place, object_place)
+    last = path[-1]
+    names = [step.name for step in path if step.name and step.kind is not StepKind.BODY]
+    named = last._replace(name=" / ".join(names)) if names else last
+    place, seen_at = places(path)
+    inner = (step for step in last.steps if step.kind in _COMPARED and step.answer is None)
+    text = "; ".join((sentence(named), *map(sentence, inner)))
+    return DecisionText(text, place or rule.place, seen_at or object_place)
+
+
+def effect_lines(step: Step) -> Iterator[Marked]:
+    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
+        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
+            yield (" ", "...") if mark == "@" else (mark, line)
+    if step.kind is StepKind.GENERATED and step.found is not None:
+        yield from (("+", line) for line in yaml_lines(step.found.data))
+
+
+_STYLES: Final = MappingProxyType({"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"})
+
+
+class ExplainedRule(NamedTuple):
+    """A rule with how it came to its verdict."""
+
+    rule: RuleExplanation
+    name: str
+    word: str
+    style: str
+    messages: tuple[str, ...]
+    decided: DecisionText
+    steps: list[dict[str, object]]
+    before: list[dict[str, object]]
+
+
+def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> ExplainedRule:
+    """Return a rule of an object as pages show it."""
+    word = verdict_word(rule)
+    path = deciding(rule.steps)
+    texts = ((result.message or result.own, result.note) for result in rule.results)
+    return ExplainedRule(
+        rule=rule,
+        name=rule_name(rule),
+        word=SHOWN_WORDS.get(word, word),
+        style=_STYLES.get(word, ""),
+        messages=tuple(filter(None, chain.from_iterable(texts))),
+        decided=decision(rule, explanation),
+        steps=[_node(step, path) for step in rule.steps],
+        before=[_node(step, ()) for step in rule.before],
+    )
+
+
+def _node(step: Step, path: tuple[Step, ...]) -> dict[str, object]:
+    """Return a step for templates; it `leads` if it is on the path to the step that decided."""
+    leads = bool(path) and path[0] is step
+    rest = path[1:] if leads else ()
+    return {
+        "word": answer_word(step.answer),
+        "text": sentence(step),
+        "place": step.place,
+        "seen_at": step.seen_at,
+        "effect": [*effect_lines(step)],
+        "leads": leads,
+        "decides": leads and not rest,
+        "steps": [_node(inner, rest) for inner in step.steps],
+    }
+
+
 _WORD = 6
-_NARROWEST = 24
 STYLES: Mapping[str, str] = MappingProxyType(
     {
         "yes": "pass",
@@ -45,19 +161,10 @@ STYLES: Mapping[str, str] = MappingProxyType(
 """Looks of words for verdicts and answers that are not their own."""
 
 
-class _TreeStyle(NamedTuple):
-    """How steps are shown, and the files whose places are in the columns."""
-
-    paint: Paint
-    width: int
-    policy: str
-    manifest: str
-
-
 def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterator[str]:
     """Yield the explanations of objects a piece at a time."""
     paint = painter(colours=page.colours)
-    width = max(page.width, _LEAST)
+    width = max(page.width, 50)
     for explanation in objects:
         document = explanation.response.document
         place = f"  {document.locate(())}" if document else ""
@@ -80,7 +187,6 @@ def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterato
 def _rule(
     rule: RuleExplanation, explanation: ObjectExplanation, paint: Paint, width: int
 ) -> Iterator[str]:
-    """Yield a rule: its verdict, what decided it, and the tree of its steps."""
     word = verdict_word(rule)
     word = SHOWN_WORDS.get(word, word)
     upper, place = word.upper(), safe_line(str(rule.place))
@@ -89,12 +195,10 @@ def _rule(
     gap = "  " if len(line) + 2 + len(str(rule.place)) <= width else "\n         "
     yield f"\n{shown}{gap}{paint('dim', place)}\n"
     for result in rule.results:
-        if result.message or result.own:
-            yield from wrapped(result.message or result.own, " " * 9, width)
-        if result.note:
-            yield from wrapped(result.note, " " * 9, width)
+        for text in filter(None, (result.message or result.own, result.note)):
+            yield from wrapped(text, " " * 9, width)
     document = explanation.response.document
-    options = _TreeStyle(paint, width, rule.place.file, document.file if document else "")
+    files = rule.place.file, document.file if document else ""
     decided = decision(rule, explanation)
     yield from wrapped(decided.text, " " * 9, width, "because  ")
     for label, at in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
@@ -104,16 +208,21 @@ def _rule(
         if steps:
             yield f"\n    {paint('dim', head)}\n"
         for step in steps:
-            yield from _step(step, 0, options)
+            yield from _step(step, 0, files, paint, width)
 
 
-def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
-    paint, width, policy, manifest = options
-    columns = (_position(step.place, policy), _position(step.seen_at, manifest))
-    gutter = "".join(column.ljust(_PLACE) for column in columns)
+def _step(
+    step: Step, depth: int, files: tuple[str, str], paint: Paint, width: int
+) -> Iterator[str]:
+    """Yield a step and those below it; columns have line and column in policy and manifest."""
+    columns = [
+        f"{place.line}:{place.column}" if place and place.file == file and place.line else ""
+        for place, file in zip((step.place, step.seen_at), files, strict=True)
+    ]
+    gutter = "".join(column.ljust(8) for column in columns)
     word = answer_word(step.answer)
     text = sentence(step)
-    if step.place is not None and step.place.file != policy:
+    if step.place is not None and step.place.file != files[0]:
         text = f"{text} [{step.place}]"
     start = f"    {gutter}{word:<{_WORD}}{'  ' * depth}"
     lines = _lines(text, width - len(start), rest="  ") or [""]
@@ -126,14 +235,7 @@ def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
         shown, look_of = f"{mark} {safe_line(line)}", MARK_STYLES.get(mark)
         yield f"{' ' * len(start)}  {paint(look_of, shown) if look_of else shown}\n"
     for inner in step.steps:
-        yield from _step(inner, depth + 1, options)
-
-
-def _position(place: Location | None, file: str) -> str:
-    """Return line and column, where a place is in the file that the heading names."""
-    if place is None or place.file != file or not place.line:
-        return ""
-    return f"{place.line}:{place.column}"
+        yield from _step(inner, depth + 1, files, paint, width)
 
 
 def wrapped(text: str, indent: str, width: int, label: str = "") -> Iterator[str]:
@@ -149,7 +251,7 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
         for line in text.splitlines()
         for part in wrap(
             safe_line(line),
-            max(width, _NARROWEST),
+            max(width, 24),
             subsequent_indent=rest,
             break_long_words=False,
             break_on_hyphens=False,
@@ -157,14 +259,8 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
     ]
 
 
-# Explanations as one JSON document, for programs.
-#
-# `objects` has for each object its `rules`; each rule its `verdict`, its `results`, what `decided`
-# it, and the tree of its `steps`. Values that are found or wanted are there whole.
-
-
 def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
-    """Yield the document an object at a time."""
+    """Yield the document an object at a time; values that are found or wanted are there whole."""
     shown = (
         {
             **identity(explanation.response.trigger),
@@ -178,7 +274,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     yield "]}\n"
 
 
-def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> Json:
+def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
     """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
     decided = decision(rule, explanation)
     return {
@@ -208,7 +304,7 @@ def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> Json:
     }
 
 
-def _step_json(step: Step) -> Json:
+def _step_json(step: Step) -> dict[str, object]:
     """Return a step; what it does not have is left out."""
     shown = {
         "kind": step.kind.value,
@@ -229,27 +325,17 @@ def _step_json(step: Step) -> Json:
     }
 
 
-class ObjectPart(NamedTuple):
-    """An object as a page shows it."""
-
-    title: str
-    place: Location | None
-    applied: tuple[ExplainedRule, ...]
-    others: tuple[ExplainedRule, ...]
-    """Rules that do not match."""
-
-
 def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the page in pieces."""
     return page("explain.html", objects=map(object_part, objects))
 
 
-def object_part(explanation: ObjectExplanation) -> ObjectPart:
-    """Return the part of a page about an object."""
+def object_part(explanation: ObjectExplanation) -> dict[str, object]:
+    """Return the part of a page about an object, with rules that apply and others."""
     rules = [explained_rule(rule, explanation) for rule in explanation.rules]
-    return ObjectPart(
-        title=title(explanation.response.trigger),
-        place=resource_place(explanation.response),
-        applied=tuple(rule for rule in rules if rule.rule.applied),
-        others=tuple(rule for rule in rules if not rule.rule.applied),
-    )
+    return {
+        "title": title(explanation.response.trigger),
+        "place": resource_place(explanation.response),
+        "applied": [rule for rule in rules if rule.rule.applied],
+        "others": [rule for rule in rules if not rule.rule.applied],
+    }

@@ -12,24 +12,30 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
-from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
-from kyvsim.report.explanations import Explain, explained_place, failure_reasons
+from kyvsim.report.diagnostics import (
+    Explain,
+    excerpt_of,
+    explained_place,
+    failed_place,
+    failure_reasons,
+    resource_place,
+    rule_place,
+)
 from kyvsim.report.results import (
     Row,
-    category_of,
     compile_rows,
     identity,
-    rule_title,
-    severity_of,
+    row_title,
     silent_rows,
     title,
 )
 from kyvsim.report.run import Run
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
-_WEIGHTS = MappingProxyType(
+WEIGHTS = MappingProxyType(
     {"fail": Severity.ERROR, "error": Severity.ERROR, "warn": Severity.WARNING}
 )
+"""The severities of statuses in reports; others are `info`."""
 
 
 class Finding(NamedTuple):
@@ -46,46 +52,6 @@ class Finding(NamedTuple):
     """The field that failed, or else the object; None without a manifest."""
     reasons: tuple[ReportedReason, ...] = ()
     """Why it failed, where that was requested: the first of them is at `location`."""
-
-    @property
-    def policy(self) -> str:
-        """The name of the policy, behind its namespace if it has one."""
-        return self.row.policy.key
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule in Kyverno's reports, such as `autogen-memory-limit`."""
-        return self.row.result.rule.name
-
-    @property
-    def result(self) -> str:
-        """The status: pass, fail, warn, error, skip, or none for a rule without a result."""
-        return self.row.status
-
-    @property
-    def message(self) -> str:
-        """Kyverno's message."""
-        return self.row.result.message
-
-    @property
-    def note(self) -> str:
-        """What kyvsim adds to it, or ""."""
-        return self.row.result.note
-
-    @property
-    def path(self) -> str:
-        """Where in the object a pattern failed, in Kyverno's notation, or ""."""
-        return self.row.result.path
-
-    @property
-    def severity(self) -> str:
-        """The severity that the policy gives itself, or ""."""
-        return severity_of(self.row.policy)
-
-    @property
-    def category(self) -> str:
-        """The category that the policy gives itself, or ""."""
-        return category_of(self.row.policy)
 
     @property
     def rule_location(self) -> Location:
@@ -114,12 +80,7 @@ class Finding(NamedTuple):
     @property
     def weight(self) -> Severity:
         """Its severity in reports: `info` for known failures, and for what did not fail."""
-        return Severity.INFO if self.is_known else self.level_without_baseline
-
-    @property
-    def level_without_baseline(self) -> Severity:
-        """`weight` without a baseline."""
-        return _WEIGHTS.get(self.row.status, Severity.INFO)
+        return Severity.INFO if self.is_known else WEIGHTS.get(self.row.status, Severity.INFO)
 
     @property
     def shown_title(self) -> str:
@@ -129,23 +90,23 @@ class Finding(NamedTuple):
     @property
     def shown_name(self) -> str:
         """`policy / rule`, or the policy alone where its rule has no name."""
-        return safe_line(rule_title(self.policy, self.rule))
+        return safe_line(row_title(self.row))
 
     @property
     def shown_check(self) -> str:
         """`policy/rule`, without blanks, as an identifier for programs."""
-        return safe_line("/".join(filter(None, (self.policy, self.rule))))
+        return safe_line("/".join(filter(None, (self.row.policy.key, self.row.result.rule.name))))
 
     @property
     def shown_text(self) -> str:
         """The message, or why a rule was skipped without one, and the note on its own line."""
-        message = self.message or self.row.result.own
-        return safe_text("\n".join(filter(None, (message, self.note))))
+        result = self.row.result
+        return safe_text("\n".join(filter(None, (result.message or result.own, result.note))))
 
     @property
     def shown_summary(self) -> str:
         """The same behind the object that it is about."""
-        return f"{self.shown_title}: {self.shown_text or self.result}"
+        return f"{self.shown_title}: {self.shown_text or self.row.status}"
 
 
 def finding_of(
@@ -158,7 +119,7 @@ def finding_of(
     """
     document = response.document
     at = failed_place(document, row.result.path) if row.result.path else None
-    if row.status not in _WEIGHTS or (at is not None and not with_reasons):
+    if row.status not in WEIGHTS or (at is not None and not with_reasons):
         return Finding(row, document, at or resource_place(response))
 
     if not with_reasons:
@@ -167,20 +128,6 @@ def finding_of(
     reasons = failure_reasons(row, response, explain)
     seen_at = next((reason.seen_at for reason in reasons if reason.seen_at), None)
     return Finding(row, document, at or seen_at or resource_place(response), reasons)
-
-
-def compile_field_places(
-    run: Run, options: RenderOptions
-) -> Callable[[Row, EngineResponse], Location | None]:
-    """Return a function that returns the failed field, with `options.detailed`, or None."""
-
-    def field_place(row: Row, response: EngineResponse) -> Location | None:
-        if not options.detailed:
-            return None
-        place = finding_of(row, response, run.explain).location
-        return place if place != resource_place(response) else None
-
-    return field_place
 
 
 def compile_findings(
@@ -209,9 +156,10 @@ def compile_fingerprints() -> Callable[[Finding], str]:
     numbers: Counter[bytes] = Counter()
 
     def fingerprint(finding: Finding) -> str:
-        parts = [finding.row.policy.kind, finding.policy, finding.rule, finding.path]
+        policy, result, _, resource = finding.row
+        parts = [policy.kind, policy.key, result.rule.name, result.path]
         file = finding.document.locate(()).file if finding.document else ""
-        parts += [file, *identity(finding.row.resource).values()]
+        parts += [file, *identity(resource).values()]
         own = sha256(json.dumps(parts).encode()).digest()[:16]
         numbers[own] += 1
         if numbers[own] > 1:

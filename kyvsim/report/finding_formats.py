@@ -4,23 +4,21 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
 from kyvsim import __version__
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
-from kyvsim.report.ending import counts_line, run_ending
-from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
+from kyvsim.report.finding import WEIGHTS, Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
-from kyvsim.report.results import documentation_of, title
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.results import category_of, documentation_of, severity_of, title
+from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, run_ending
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -46,6 +44,27 @@ def case_element(names: Mapping[str, str], *content: str) -> str:
     return f"{start}>\n{inner}    </testcase>\n" if inner else f"{start}/>\n"
 
 
+def error_case(classname: str, message: str) -> tuple[str, str]:
+    """Return a case for an error of some input, as a suite has it."""
+    names = {"classname": classname, "name": "inputs"}
+    return "error", case_element(names, f"<error{attributes({'message': message})}/>")
+
+
+def suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the attributes that count cases, each a status and a text."""
+    counts = Counter(status for status, _ in cases)
+    words = {"failures": "fail", "errors": "error", "skipped": "skip"}
+    numbers = {word: str(counts[status]) for word, status in words.items()}
+    return {"tests": str(counts.total()), **numbers}
+
+
+def suite_element(name: str, cases: Sequence[tuple[str, str]], head: str = "") -> Iterator[str]:
+    """Yield a `testsuite` with its counts; `head` comes before the cases."""
+    yield f"  <testsuite{attributes({'name': name, **suite_counts(cases)})}>\n{head}"
+    yield from (text for _, text in cases)
+    yield "  </testsuite>\n"
+
+
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document a suite at a time; errors of inputs are a suite of their own.
 
@@ -56,7 +75,7 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def row(response: EngineResponse) -> str:
         cases = [_case(finding) for finding in rows_of(response)]
-        return "".join(_suite(title(response.trigger), cases)) if cases else ""
+        return "".join(suite_element(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
         names = {"name": "inputs", "classname": "kyvsim"}
@@ -66,43 +85,32 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
                 error = attributes({"message": safe_text(str(diagnostic)), "type": "input"})
                 cases.append(("error", case_element(names, f"<error{error}/>")))
         if cases:
-            yield from _suite("inputs", cases)
+            yield from suite_element("inputs", cases)
         yield "</testsuites>\n"
 
     opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
     return StreamingDocument(head=lambda: (opening,), row=row, tail=tail)
 
 
-def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
-    counts = Counter(status for status, _ in cases)
-    about = {"name": name, "tests": str(len(cases))}
-    for word, status in (("failures", "fail"), ("errors", "error"), ("skipped", "skip")):
-        about[word] = str(counts[status])
-    yield f"  <testsuite{attributes(about)}>\n"
-    yield from (text for _, text in cases)
-    yield "  </testsuite>\n"
-
-
 def _case(finding: Finding) -> tuple[str, str]:
     """Return the status of a case, and its element; known failures passed, with a note."""
-    outcome = "pass" if finding.is_known else finding.result
+    policy, result, status, _ = finding.row
+    outcome = "pass" if finding.is_known else status
     shown_text = finding.shown_text
     if outcome in {"fail", "error"}:
         element = "failure" if outcome == "fail" else "error"
-        about = attributes({"message": shown_text, "type": finding.result})
+        about = attributes({"message": shown_text, "type": status})
         text = escaped(f"{shown_text}\nat {finding.place}\nrule: {finding.rule_location}")
         content = [f"<{element}{about}>{text}</{element}>"]
     elif outcome == "skip":
         content = [f"<skipped{attributes({'message': shown_text})}/>"]
-    elif finding.result == "pass" and not finding.note:
+    elif status == "pass" and not result.note:
         content = []
     else:
-        content = [f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"]
-    names = {"name": finding.rule or finding.row.policy.name, "classname": finding.policy}
+        content = [f"<system-out>{escaped(f'{status}: {shown_text}')}</system-out>"]
+    names = {"name": result.rule.name or policy.name, "classname": policy.key}
     return outcome, case_element(names, *content)
 
-
-# Workflow commands: lines that GitHub reads in a log and shows beside the lines of a change.
 
 _COMMANDS: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -119,7 +127,10 @@ def annotation(
     *,
     end: Location | None = None,
 ) -> str:
-    """Return the command, one line, for a text with a title at a place, up to `end` (exclusive)."""
+    """Return a workflow command, which GitHub reads in a log and shows beside a line of a change.
+
+    It has a text with a title at a place, up to `end` (exclusive).
+    """
     place = place and place.in_repository()
     pairs: list[tuple[str, str]] = [("title", title)]
     if place and place.line:
@@ -163,48 +174,49 @@ def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str
     yield from map(annotation_of, findings.diagnostics)
 
 
-# Issues of a code quality report of GitLab: one of anything, and those of diagnostics.
-#
-# Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
-
 _GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 )
-SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
-"""The severities of the format, lowest first."""
 
 
-def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
-    """Return an issue with a check and a text; it is at the first line if the line is unknown."""
-    check, text = shown
+def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str) -> str:
+    """Return an issue of a code quality report of GitLab.
+
+    It is at the first line if the line is unknown. Source:
+    https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+    """
     place = place.in_repository()
-    return {
-        "description": safe_text(text),
-        "check_name": safe_text(check),
-        "fingerprint": fingerprint,
-        "severity": weight,
-        "location": {
-            "path": place.file.replace("\\", "/").removeprefix("./"),
-            "lines": {"begin": max(place.line, 1)},
-        },
-    }
+    return json.dumps(
+        {
+            "description": safe_text(text),
+            "check_name": safe_text(check),
+            "fingerprint": fingerprint,
+            "severity": weight,
+            "location": {
+                "path": place.file.replace("\\", "/").removeprefix("./"),
+                "lines": {"begin": max(place.line, 1)},
+            },
+        }
+    )
 
 
-def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
-    """Yield an issue for each diagnostic.
+def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return an issue for each diagnostic.
 
     Its fingerprint is made of code, file and message, so that it stays when lines move; equal
     ones are numbered.
     """
     numbers: Counter[str] = Counter()
+    issues = []
     for entry in diagnostics:
         place = entry.location or Location("")
         key = json.dumps([entry.code, place.file, entry.message])
         numbers[key] += 1
         parts = f"{key} {numbers[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        shown = (entry.code, entry.message)
-        yield issue(shown, _GITLAB_SEVERITIES[entry.severity], place, fingerprint)
+        weight = _GITLAB_SEVERITIES[entry.severity]
+        issues.append(_issue(entry.code, entry.message, weight, place, fingerprint))
+    return "".join(json_entries(issues))
 
 
 _RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
@@ -223,16 +235,16 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
         texts = [""]
         for finding in findings(response):
             # The severity of the policy for failures, or else that of the status.
-            fails = finding.weight is Severity.ERROR
-            own = _RESULT_WEIGHTS.get(finding.severity) if fails else None
-            weight = own or _GITLAB_SEVERITIES[finding.weight]
-            shown = finding.shown_check, finding.shown_summary
-            texts.append(json.dumps(issue(shown, weight, finding.place, fingerprint(finding))))
+            weight = _GITLAB_SEVERITIES[finding.weight]
+            if finding.weight is Severity.ERROR:
+                weight = _RESULT_WEIGHTS.get(severity_of(finding.row.policy), weight)
+            check, text = finding.shown_check, finding.shown_summary
+            texts.append(_issue(check, text, weight, finding.place, fingerprint(finding)))
         is_begun = is_begun or len(texts) > 1
         return ",\n  ".join(texts)
 
     def tail(_: Lists) -> Iterator[str]:
-        text = "".join(json_entries(map(json.dumps, diagnostic_issues(run.all_diagnostics()))))
+        text = _diagnostic_issues(run.all_diagnostics())
         yield f",{text}]\n" if is_begun and text else f"{text}]\n"
 
     return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
@@ -240,11 +252,13 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one list with an issue for each finding."""
-    text = "".join(json_entries(map(json.dumps, diagnostic_issues(findings.diagnostics))))
-    yield f"[{text}]\n"
+    yield f"[{_diagnostic_issues(findings.diagnostics)}]\n"
 
 
-# Parts of a log in SARIF 2.1.0, the format of code scanning services.
+# SARIF 2.1.0, the format of code scanning services.
+#
+# Each result is at the place in the manifest, with that of its rule beside it; diagnostics about
+# input files are notifications.
 #
 # Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
@@ -254,7 +268,7 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 )
 
 
-def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
+def physical_location(place: Location, end: Location | None = None) -> dict[str, object]:
     """Return a place as a `physicalLocation`, without a region if the line is unknown.
 
     With `end` the region ends there, exclusive, as SARIF counts it.
@@ -263,7 +277,7 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     # A path as a reference; one from the root is a whole `file:` address.
     path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
     uri = f"file://{path}" if path.startswith("/") else path
-    location: dict[str, Json] = {"artifactLocation": {"uri": uri}}
+    location: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if place.line:
         region = {"startLine": place.line}
         if place.column:
@@ -274,22 +288,15 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     return location
 
 
-def notification(entry: Diagnostic) -> dict[str, Json]:
-    """Return a diagnostic about an input as a `notification`."""
-    data: dict[str, Json] = {
-        "descriptor": {"id": entry.code},
-        "level": LEVELS[entry.severity],
-        "message": {"text": entry.message},
-    }
+def _diagnostic(
+    entry: Diagnostic, about: dict[str, object], end: Location | None = None
+) -> dict[str, object]:
+    """Return a diagnostic, behind what it is `about`, as a notification or as a result of lint."""
+    data = {**about, "level": LEVELS[entry.severity], "message": {"text": entry.message}}
     if entry.location:
-        data["locations"] = [{"physicalLocation": physical_location(entry.location)}]
+        data["locations"] = [{"physicalLocation": physical_location(entry.location, end)}]
     return data
 
-
-# What rules found as SARIF 2.1.0, the format of code scanning services.
-#
-# Each result is at the place in the manifest, with that of its rule beside it; diagnostics about
-# input files are notifications.
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
 """The kind of results that did not fail; others are for review."""
@@ -300,7 +307,7 @@ _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, reported behind them."""
     findings, fingerprint = compile_findings(run, options), compile_fingerprints()
-    rules: dict[str, Json] = {}
+    rules: dict[str, object] = {}
 
     def row(response: EngineResponse) -> str:
         texts = [""]
@@ -318,7 +325,8 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
             "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
             "exitCode": ending.status,
             "toolConfigurationNotifications": [
-                notification(diagnostic) for diagnostic in run.all_diagnostics()
+                _diagnostic(entry, {"descriptor": {"id": entry.code}})
+                for entry in run.all_diagnostics()
             ],
         }
         yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
@@ -328,41 +336,41 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
 
 
-def _rule(finding: Finding) -> Json:
-    """Return the description of a rule, from the annotations of its policy."""
+def _rule(finding: Finding) -> dict[str, object]:
+    policy = finding.row.policy
     named, described = (
-        safe_text(text.strip()) if text.__class__ is str else ""
+        safe_text(text.strip()) if isinstance(text, str) else ""
         for text in (
-            finding.row.policy.annotations.get(f"policies.kyverno.io/{name}")
+            policy.annotations.get(f"policies.kyverno.io/{name}")
             for name in ("title", "description")
         )
     )
-    data: dict[str, Json] = {
+    data: dict[str, object] = {
         "id": finding.shown_check,
         "shortDescription": {"text": named or finding.shown_name},
-        "helpUri": documentation_of(finding.row.policy),
+        "helpUri": documentation_of(policy),
     }
     if described:
-        data["fullDescription"] = {"text": described}
-        data["help"] = {"text": described}
-    tags = [safe_line(finding.category)]
-    properties: dict[str, Json] = {"tags": tags} if finding.category else {}
-    if finding.severity:
-        properties["severity"] = finding.severity
-    if finding.severity in _SCORES:
-        properties["security-severity"] = _SCORES[finding.severity]
+        data |= {"fullDescription": {"text": described}, "help": {"text": described}}
+    category, severity = category_of(policy), severity_of(policy)
+    properties: dict[str, object] = {"tags": [safe_line(category)]} if category else {}
+    if severity:
+        properties["severity"] = severity
+    if severity in _SCORES:
+        properties["security-severity"] = _SCORES[severity]
     return {**data, "properties": properties} if properties else data
 
 
-def _result(finding: Finding, fingerprint: str) -> Json:
-    level = LEVELS[finding.level_without_baseline]
+def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
+    _, result, status, _ = finding.row
+    level = LEVELS[WEIGHTS.get(status, Severity.INFO)]
     silent = level == "note"
     rule = {"physicalLocation": physical_location(finding.rule_location)}
     # Whether a failure is new, where the run has a baseline.
-    state = finding.row.result.baseline
+    state = result.baseline
     return {
         "ruleId": finding.shown_check,
-        "kind": _KINDS.get(finding.result, "review") if silent else "fail",
+        "kind": _KINDS.get(status, "review") if silent else "fail",
         "level": "none" if silent else level,
         **({"baselineState": state.value} if state else {}),
         "message": {"text": finding.shown_summary},
@@ -376,7 +384,7 @@ def _result(finding: Finding, fingerprint: str) -> Json:
         ],
         "relatedLocations": [{**rule, "message": {"text": f"rule {finding.shown_name}"}}],
         "partialFingerprints": {"kyvsim/v1": fingerprint},
-        "properties": {"result": finding.result, "path": finding.path},
+        "properties": {"result": status, "path": result.path},
     }
 
 
@@ -399,16 +407,12 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
         )
     results = []
     for entry in findings.diagnostics:
-        result: dict[str, Json] = {
-            "ruleId": entry.code,
-            "ruleIndex": names.index(entry.code),
-            "level": LEVELS[entry.severity],
-            "message": {"text": entry.message},
-        }
-        if entry.location:
-            place = physical_location(entry.location, _end(findings, entry))
-            result["locations"] = [{"physicalLocation": place}]
-        results.append(result)
+        line, column = findings.end_of(entry)
+        place, end = entry.location, None
+        if place and column > place.column:  # otherwise the line is not known
+            end = place._replace(line=line, column=column)
+        about = {"ruleId": entry.code, "ruleIndex": names.index(entry.code)}
+        results.append(_diagnostic(entry, about, end))
     run = {
         "tool": {"driver": {"name": "kyvsim", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
@@ -416,10 +420,3 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, indent=2) + "\n"
-
-
-def _end(findings: Findings, entry: Diagnostic) -> Location | None:
-    """Return where what a finding is about ends; None where its line is not known."""
-    line, column = findings.end_of(entry)
-    place = entry.location
-    return place._replace(line=line, column=column) if place and column > place.column else None

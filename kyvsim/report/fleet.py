@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.partial import Count, Head, ReportRow
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
@@ -17,16 +17,42 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import (
+    Explain,
     diagnostic_json,
     location_json,
+    reason_lines,
     resource_place,
     rule_place,
 )
-from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
-from kyvsim.report.explanations import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_document, to_json
-from kyvsim.report.result_groups import (
+from kyvsim.report.results import (
+    NO_RESULT,
+    QUIET,
+    Summary,
+    cached_by_rule,
+    category_of,
+    compile_rows,
+    identity_of,
+    key_title,
+    only_warns,
+    rule_title,
+    severity_of,
+    silent_rows,
+    title,
+    written_title,
+)
+from kyvsim.report.run import Run, counts_line, ending_json, figures, run_ending
+from kyvsim.report.style import (
+    Paint,
+    RenderOptions,
+    Show,
+    TextLayout,
+    layout_of,
+    painter,
+    safe_line,
+)
+from kyvsim.report.text import (
     GroupedResult,
     ObjectBlock,
     RenderedResult,
@@ -36,30 +62,6 @@ from kyvsim.report.result_groups import (
     to_line,
     with_message,
     word_of,
-)
-from kyvsim.report.results import (
-    NO_RESULT,
-    QUIET,
-    Summary,
-    cached_by_rule,
-    category_of,
-    compile_rows,
-    only_warns,
-    rule_title,
-    severity_of,
-    silent_rows,
-    title,
-    written_title,
-)
-from kyvsim.report.run import Run
-from kyvsim.report.style import (
-    Paint,
-    RenderOptions,
-    Show,
-    TextLayout,
-    layout_of,
-    painter,
-    safe_line,
 )
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 
@@ -117,18 +119,14 @@ class NamespaceCounts:
         )
 
 
-# Results as rows that need no object any more, and what formats make of such rows.
-#
-# Formats render rows exactly as they render results.
-
-
 def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
 ) -> Callable[[int, EngineResponse], Iterator[ReportRow]]:
     """Return a function that yields the rows of a response, which has a number in its file.
 
-    Without `everything` passed and skipped ones are omitted, unless they have a note. Of equal
-    failures only the first has reasons: the others are never shown in full.
+    Rows need no object any more, and formats render them exactly as they render results. Without
+    `everything` passed and skipped ones are omitted, unless they have a note. Of equal failures
+    only the first has reasons: the others are never shown in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)
@@ -181,18 +179,12 @@ def compile_report_rows(
 
 def alike(row: ReportRow) -> ResultKey:
     """Return the key by which the view of `apply` groups equal results."""
-    rule = (row.result, row.kind_of_policy, _rule(row))
+    rule = (row.result, row.kind_of_policy, rule_title(row.policy, row.rule))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
 
-def _rule(row: ReportRow) -> str:
-    return rule_title(row.policy, row.rule)
-
-
 def _title(row: ReportRow) -> str:
-    """Return the title of the object of a row."""
-    parts = (row.namespace, row.kind or "?", row.name)
-    return row.title or "/".join(part for part in parts if part)
+    return row.title or key_title(ObjectKey("", row.kind, row.namespace, row.name))
 
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
@@ -218,8 +210,7 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
 
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
-    """Return a row as the view renders it: with its reasons, where it is shown in full."""
-    rendered = RenderedResult(word_of(row.result), _rule(row))
+    rendered = RenderedResult(word_of(row.result), rule_title(row.policy, row.rule))
     is_quiet = row.result in QUIET
     if not (is_quiet or row.reasons):
         return GroupedResult(alike(row), rendered, is_whole=False)
@@ -235,7 +226,6 @@ def _place(row: ReportRow) -> Location:
 
 
 def _at(row: ReportRow) -> Location:
-    """Return the place of what failed in the object of a row."""
     return Location(row.file, *row.at) if any(row.at) else _place(row)
 
 
@@ -244,12 +234,8 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
     texts, unchecked = [""], []
     for row in rows:
         rule = {"policy": row.policy, "rule": row.rule}
-        resource = {
-            "apiVersion": row.apiVersion,
-            "kind": row.kind,
-            "namespace": row.namespace,
-            "name": row.name,
-        }
+        key = ObjectKey(row.apiVersion, row.kind, row.namespace, row.name)
+        resource = identity_of(key)
         if row.result != NO_RESULT:
             # Its fields in the order in which the document has them.
             entry = {

@@ -1,23 +1,22 @@
-"""The formats of each command, by the names that choose them."""
+"""The formats of each command by name, and the escapes of what CI systems would act on."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kyvsim.report.style import CONTROLS
+
 # A format is one line in the table of its command. The tables name functions instead of importing
 # them, so that a run loads only the formats that are chosen.
 
-_TEXT = ("text/plain", ".txt", True)
-_JSON = ("application/json", ".json")
-_YAML = ("application/yaml", ".yaml")
-_XML = ("application/xml", ".xml")
-_SARIF = ("application/sarif+json", ".sarif")
-_MARKDOWN = ("text/markdown", ".md")
-_HTML = ("text/html", ".html")
+TEXT = "text/plain"
+JSON = "application/json"
+YAML = "application/yaml"
 ANNOTATIONS = "text/x-github-annotations"
 """The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
-_GITHUB = (ANNOTATIONS, ".txt")
 
 
 class OutputFormat(NamedTuple):
@@ -47,76 +46,69 @@ class OutputFormat(NamedTuple):
         return function
 
 
+_text = partial(OutputFormat, media=TEXT, extension=".txt", for_people=True)
+_json = partial(OutputFormat, media=JSON, extension=".json")
+_yaml = partial(OutputFormat, media=YAML, extension=".yaml")
+_xml = partial(OutputFormat, media="application/xml", extension=".xml")
+_sarif = partial(OutputFormat, media="application/sarif+json", extension=".sarif")
+_markdown = partial(OutputFormat, media="text/markdown", extension=".md")
+_html = partial(OutputFormat, media="text/html", extension=".html")
+_github = partial(OutputFormat, media=ANNOTATIONS, extension=".txt")
+
 # The formats of `apply`, by the name that chooses them; each begins a `StreamingDocument`.
 RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
+        "text": _text(
             "text.begin_text",
             "Findings with reasons and positions, changed objects and a summary, for people",
-            *_TEXT,
         ),
-        "table": OutputFormat(
+        "table": _text(
             "tables.begin_table",
             "A table with a row for each policy, rule and resource",
-            *_TEXT,
             whole=True,
         ),
-        "json": OutputFormat("documents.begin_json", "The run as one JSON document", *_JSON),
-        "yaml": OutputFormat(
-            "documents.begin_yaml", "The run as one YAML document, results first", *_YAML
-        ),
-        "manifests": OutputFormat(
+        "json": _json("documents.begin_json", "The run as one JSON document"),
+        "yaml": _yaml("documents.begin_yaml", "The run as one YAML document, results first"),
+        "manifests": _yaml(
             "documents.begin_manifests",
             "The resources after mutation, as a stream of manifests",
-            *_YAML,
             single_process=True,
         ),
-        "policy-report": OutputFormat(
-            "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML", *_YAML
+        "policy-report": _yaml(
+            "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML"
         ),
-        "policy-report-json": OutputFormat(
-            "policy_objects.begin_report_json", "A PolicyReport (wgpolicyk8s.io) in JSON", *_JSON
+        "policy-report-json": _json(
+            "policy_objects.begin_report_json", "A PolicyReport (wgpolicyk8s.io) in JSON"
         ),
-        "open-report": OutputFormat(
-            "policy_objects.begin_open_yaml", "A Report (openreports.io) in YAML", *_YAML
+        "open-report": _yaml("policy_objects.begin_open_yaml", "A Report (openreports.io) in YAML"),
+        "open-report-json": _json(
+            "policy_objects.begin_open_json", "A Report (openreports.io) in JSON"
         ),
-        "open-report-json": OutputFormat(
-            "policy_objects.begin_open_json", "A Report (openreports.io) in JSON", *_JSON
-        ),
-        "exceptions": OutputFormat(
+        "exceptions": _yaml(
             "policy_objects.begin_exceptions_yaml",
             "PolicyExceptions that exempt every failure, in YAML",
-            *_YAML,
         ),
-        "exceptions-json": OutputFormat(
+        "exceptions-json": _json(
             "policy_objects.begin_exceptions_json",
             "PolicyExceptions that exempt every failure, in JSON",
-            *_JSON,
         ),
-        "junit": OutputFormat(
+        "junit": _xml(
             "finding_formats.begin_junit",
             "JUnit XML: a suite for each object, a case for each rule",
-            *_XML,
         ),
-        "sarif": OutputFormat(
+        "sarif": _sarif(
             "finding_formats.begin_sarif",
             "SARIF 2.1.0, for code scanning services",
-            *_SARIF,
             single_process=True,
         ),
-        "github": OutputFormat(
-            "finding_formats.begin_github",
-            "Workflow commands, which GitHub shows as annotations",
-            *_GITHUB,
+        "github": _github(
+            "finding_formats.begin_github", "Workflow commands, which GitHub shows as annotations"
         ),
-        "gitlab": OutputFormat(
-            "finding_formats.begin_gitlab",
-            "A GitLab code quality report",
-            *_JSON,
-            single_process=True,
+        "gitlab": _json(
+            "finding_formats.begin_gitlab", "A GitLab code quality report", single_process=True
         ),
-        "markdown": OutputFormat(
-            "tables.begin_markdown", "A Markdown table, for comments and summary pages", *_MARKDOWN
+        "markdown": _markdown(
+            "tables.begin_markdown", "A Markdown table, for comments and summary pages"
         ),
         "csv": OutputFormat(
             "tables.begin_csv",
@@ -124,10 +116,9 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
             "text/csv",
             ".csv",
         ),
-        "html": OutputFormat(
+        "html": _html(
             "run_html.begin",
             "A page with the findings, their reasons and the changed objects",
-            *_HTML,
             whole=True,
             explains=True,
         ),
@@ -138,59 +129,39 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # `SuiteOptions` shows it.
 SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
+        "text": _text(
             "suite_text.render_text",
             "A line for each test file, with the failed rows and their reasons",
-            *_TEXT,
         ),
-        "table": OutputFormat(
-            "suite_text.render_table", "A table of rows for each test file", *_TEXT, whole=True
-        ),
-        "json": OutputFormat(
-            "suite_formats.render_json", "The result as one JSON document", *_JSON
-        ),
-        "yaml": OutputFormat(
-            "suite_formats.render_yaml", "The result as one YAML document", *_YAML
-        ),
-        "markdown": OutputFormat(
-            "suite_formats.render_markdown", "The rows as a Markdown table", *_MARKDOWN
-        ),
-        "junit": OutputFormat(
+        "table": _text("suite_text.render_table", "A table of rows for each test file", whole=True),
+        "json": _json("suite_formats.render_json", "The result as one JSON document"),
+        "yaml": _yaml("suite_formats.render_yaml", "The result as one YAML document"),
+        "markdown": _markdown("suite_formats.render_markdown", "The rows as a Markdown table"),
+        "junit": _xml(
             "suite_formats.render_junit",
             "JUnit XML: a suite for each test file, a case for each row",
-            *_XML,
         ),
         "tap": OutputFormat(
             "suite_formats.render_tap", "TAP 13: a test point for each row", "text/x-tap", ".tap"
         ),
-        "github": OutputFormat(
-            "suite_formats.render_github", "Workflow commands for failed rows", *_GITHUB
-        ),
-        "html": OutputFormat(
-            "suite_formats.render_html", "A page with the failed rows and their reasons", *_HTML
-        ),
+        "github": _github("suite_formats.render_github", "Workflow commands for failed rows"),
+        "html": _html("suite_formats.render_html", "A page with the failed rows and their reasons"),
     }
 )
 
 # The formats of `lint`, by the name that chooses them; each writes findings.
 LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "lint.render_text", "Findings with source lines, and a count per code", *_TEXT
-        ),
-        "json": OutputFormat("lint.render_json", "The findings as one JSON document", *_JSON),
-        "github": OutputFormat(
+        "text": _text("lint.render_text", "Findings with source lines, and a count per code"),
+        "json": _json("lint.render_json", "The findings as one JSON document"),
+        "github": _github(
             "finding_formats.render_lint_github",
             "Workflow commands, which GitHub shows as annotations",
-            *_GITHUB,
         ),
-        "gitlab": OutputFormat(
-            "finding_formats.render_lint_gitlab", "A GitLab code quality report", *_JSON
-        ),
-        "sarif": OutputFormat(
+        "gitlab": _json("finding_formats.render_lint_gitlab", "A GitLab code quality report"),
+        "sarif": _sarif(
             "finding_formats.render_lint_sarif",
             "SARIF 2.1.0, for code scanning services",
-            *_SARIF,
             whole=True,
         ),
     }
@@ -199,12 +170,10 @@ LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # The formats of `diff`, by the name that chooses them; each writes a comparison.
 DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat("diff.render_text", "The differences by resource and rule", *_TEXT),
-        "json": OutputFormat("diff.render_json", "The comparison as one JSON document", *_JSON),
-        "markdown": OutputFormat(
-            "diff.render_markdown",
-            "The differences as Markdown, for comments on pull requests",
-            *_MARKDOWN,
+        "text": _text("diff.render_text", "The differences by resource and rule"),
+        "json": _json("diff.render_json", "The comparison as one JSON document"),
+        "markdown": _markdown(
+            "diff.render_markdown", "The differences as Markdown, for comments on pull requests"
         ),
     }
 )
@@ -212,18 +181,13 @@ DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page.
 EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
+        "text": _text(
             "explain.render_text",
             "Each rule with the deciding step and the tree of evaluated steps",
-            *_TEXT,
         ),
-        "json": OutputFormat(
-            "explain.render_json", "The explanations as one JSON document", *_JSON
-        ),
-        "html": OutputFormat(
-            "explain.render_html",
-            "A page with the tree of steps; steps that decided are expanded",
-            *_HTML,
+        "json": _json("explain.render_json", "The explanations as one JSON document"),
+        "html": _html(
+            "explain.render_html", "A page with the tree of steps; steps that decided are expanded"
         ),
     }
 )
@@ -232,18 +196,13 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # `TimelineOptions` shows it.
 TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "timeline_text.render_text",
-            "The events in order, then expectations and hazards",
-            *_TEXT,
+        "text": _text(
+            "timeline_text.render_text", "The events in order, then expectations and hazards"
         ),
-        "json": OutputFormat(
-            "timeline_formats.render_json", "The simulation as one JSON document", *_JSON
-        ),
-        "html": OutputFormat(
+        "json": _json("timeline_formats.render_json", "The simulation as one JSON document"),
+        "html": _html(
             "timeline_formats.render_html",
             "A page with a time axis, a lane for each actor, hazards and object versions",
-            *_HTML,
         ),
         "mermaid": OutputFormat(
             "timeline_text.render_mermaid",
@@ -257,28 +216,23 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # The formats of `equal`, by the name that chooses them; each writes what was found.
 EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
+        "text": _text(
             "equal.render_text",
             "The answer, the smallest objects that show a difference and what is not covered",
-            *_TEXT,
         ),
-        "html": OutputFormat("equal.render_html", "The evidence as a page", *_HTML),
-        "json": OutputFormat("equal.render_json", "The evidence as one JSON document", *_JSON),
+        "html": _html("equal.render_html", "The evidence as a page"),
+        "json": _json("equal.render_json", "The evidence as one JSON document"),
     }
 )
 
 # The formats of `migrate`, by the name that chooses them; each writes what became of policies.
 MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "migrate.render_text",
-            "A line for each rule, with the conditions of its conversion",
-            *_TEXT,
+        "text": _text(
+            "migrate.render_text", "A line for each rule, with the conditions of its conversion"
         ),
-        "html": OutputFormat(
-            "migrate.render_html", "A page with the converted policies and the evidence", *_HTML
-        ),
-        "json": OutputFormat("migrate.render_json", "The conversions as one JSON document", *_JSON),
+        "html": _html("migrate.render_html", "A page with the converted policies and the evidence"),
+        "json": _json("migrate.render_json", "The conversions as one JSON document"),
     }
 )
 
@@ -286,25 +240,19 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # `SuiteOptions` shows it.
 CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "chainsaw.render_text",
-            "A line for each test, with the reason why it did not pass",
-            *_TEXT,
+        "text": _text(
+            "chainsaw.render_text", "A line for each test, with the reason why it did not pass"
         ),
-        "json": OutputFormat("chainsaw.render_json", "The result as one JSON document", *_JSON),
-        "junit": OutputFormat(
-            "chainsaw.render_junit", "JUnit XML: one suite, a case for each test", *_XML
-        ),
+        "json": _json("chainsaw.render_json", "The result as one JSON document"),
+        "junit": _xml("chainsaw.render_junit", "JUnit XML: one suite, a case for each test"),
     }
 )
 
 # The formats of `test --coverage`, by the name that chooses them; each writes a coverage.
 COVERAGE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "coverage.render_text", "Coverage by policy, with what no row reached", *_TEXT
-        ),
-        "json": OutputFormat("coverage.render_json", "The coverage as one JSON document", *_JSON),
+        "text": _text("coverage.render_text", "Coverage by policy, with what no row reached"),
+        "json": _json("coverage.render_json", "The coverage as one JSON document"),
         "lcov": OutputFormat(
             "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
         ),
@@ -326,3 +274,132 @@ FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = MappingProxyType(
     }
 )
 """The tables by the command that has them."""
+
+
+# Commands that CI systems read in a log, made harmless in everything that leaves the program.
+#
+# A runner reads what a step prints, and acts on some of it: GitHub, Gitea and Forgejo on `::name::`
+# at the beginning of a line and on `##[name]` anywhere, Azure Pipelines on `##vso[…]` and `##[…]`,
+# TeamCity on `##teamcity[…]`, GitLab and Travis on `section_start:TIME:NAME` and `travis_fold:`.
+# Such text in a policy, a manifest, the name of a file or an argument is data, so one character of
+# it is written as an escape: visible in text, and the same character in JSON and XML.
+#
+# The functions here are called where text leaves (`kyvsim/cli/streams.py`, `output_files.py`) and
+# not by the formats, so that no format can forget them. YAML needs more, since an escape needs a
+# quoted scalar: `object_text.py` quotes these.
+#
+# Sources of the syntax: actions/runner (ActionCommand.cs), microsoft/azure-pipelines-agent
+# (Command.cs), the pages "Service Messages" of TeamCity and "Job logs" of GitLab.
+
+_LONGEST_LINE = 1 << 20
+"""Maximum characters of an incomplete line that are stored."""
+_LONGEST_COMMAND = 64
+"""Characters of such a line that stay stored, so that no command is cut in two."""
+
+# .NET compares by culture, and these characters count for nothing then: `##<soft hyphen>vso[`.
+_IGNORED_CHARACTERS = frozenset(
+    "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\ufeff"
+).union(map(chr, range(0x2060, 0x2070)), map(chr, range(0xFE00, 0xFE10)))
+_IGNORED = "".join(sorted(_IGNORED_CHARACTERS))
+_COLOUR = r"\x1b\[[0-9;]*m"
+_COMMAND = (
+    rf"(?m)(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
+    rf"|#(?=[{_IGNORED}]*#[A-Za-z{_IGNORED}]*\[)"
+    rf"|:(?=[{_IGNORED}]*:[A-Za-z_][\w-]*(?: [^\n]*?)?::)"
+    r"|s(?=ection_(?:start|end):[0-9]+:)"
+    r"|t(?=ravis_(?:fold|time):)"
+)
+"""Compiled where a text has one of the hints below: few have."""
+_HINTS = ("::", "##", "section_", "travis_")
+"""Without these no text of ASCII has a command."""
+_OWN = r"::((?:error|warning|notice) [^\n:]*)::"
+_CONTROL = f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]"
+_ESCAPES: Mapping[str, str] = MappingProxyType(
+    {
+        "application/json": "\\u{:04x}",
+        "application/sarif+json": "\\u{:04x}",
+        "application/xml": "&#{};",
+    }
+)
+_VISIBLE = "\\x{:02x}"
+
+
+def has_log_command(text: str) -> bool:
+    """Return whether a CI system would act on something in `text` if it were printed."""
+    return _may_have_command(text) and re.search(_COMMAND, text) is not None
+
+
+def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
+    """Return complete lines of a media type without anything that a CI system acts on.
+
+    In texts for people control characters are escaped as well, except for allowed colours. HTML
+    is returned as it is: its templates call this for each value.
+    """
+    if media == "text/html":
+        return text
+    if media == ANNOTATIONS:
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            own = re.match(_OWN, line)
+            start = f"::{log_safe(own[1])}::" if own else ""
+            lines[number] = start + log_safe(line[own.end() :] if own else line)
+        return "\n".join(lines)
+    if media.startswith("text/") and not text.replace("\n", "").replace("\t", "").isprintable():
+        text = re.sub(
+            _CONTROL,
+            lambda match: match[0] if colours and match[1] else match[0].translate(CONTROLS),
+            text,
+        )
+    if not _may_have_command(text):
+        return text
+    # The first character of a command, behind any blanks, becomes an escape.
+    form = _ESCAPES.get(media, _VISIBLE)
+    return re.sub(
+        _COMMAND, lambda match: (match["lead"] or "") + form.format(ord(match[0][-1])), text
+    )
+
+
+def log_safe_pieces(
+    pieces: Iterable[str], media: str = TEXT, *, colours: bool = False
+) -> Iterator[str]:
+    """Yield the same of a text that comes in pieces, which need not end where lines end."""
+    waiting = LogFilter(media, colours=colours)
+    for piece in pieces:
+        yield waiting.feed(piece)
+    yield waiting.rest()
+
+
+class LogFilter:
+    """Makes a text safe that comes in pieces; it stores the incomplete line."""
+
+    def __init__(self, media: str = TEXT, *, colours: bool = False) -> None:
+        """Begin a text of a media type, which may have colours if `colours` is set."""
+        self._media = media
+        self._colours = colours
+        self._begun: list[str] = []
+        self._length = 0
+
+    def feed(self, text: str) -> str:
+        """Take a piece in and return what is complete."""
+        end = text.rfind("\n") + 1
+        if not end and self._length + len(text) > _LONGEST_LINE:
+            end = max(len(text) - _LONGEST_COMMAND, 0)
+        if not end:
+            self._begun.append(text)
+            self._length += len(text)
+            return ""
+        complete = "".join((*self._begun, text[:end]))
+        self._begun, self._length = [text[end:]], len(text) - end
+        return log_safe(complete, self._media, colours=self._colours)
+
+    def rest(self) -> str:
+        """Return what is left when all has been fed."""
+        left = "".join(self._begun)
+        self._begun, self._length = [], 0
+        return log_safe(left, self._media, colours=self._colours)
+
+
+def _may_have_command(text: str) -> bool:
+    if any(map(text.__contains__, _HINTS)):
+        return True
+    return not text.isascii() and not _IGNORED_CHARACTERS.isdisjoint(text)

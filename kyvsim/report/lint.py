@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, diagnostic_text, excerpt_of, source_lines
-from kyvsim.report.ending import (
+from kyvsim.report.object_text import json_document
+from kyvsim.report.run import (
     closing_lines,
     ending_json,
     error_fact,
@@ -16,7 +17,6 @@ from kyvsim.report.ending import (
     left_out_fact,
     warning_fact,
 )
-from kyvsim.report.object_text import json_document
 from kyvsim.report.style import RenderOptions, TextLayout, counted, layout_of, safe_line
 
 
@@ -43,12 +43,12 @@ class Findings(NamedTuple):
     @property
     def errors(self) -> int:
         """The number of errors."""
-        return self._count(Severity.ERROR)
+        return sum(one.severity is Severity.ERROR for one in self.diagnostics)
 
     @property
     def warnings(self) -> int:
         """The number of warnings."""
-        return self._count(Severity.WARNING)
+        return sum(one.severity is Severity.WARNING for one in self.diagnostics)
 
     @property
     def ending(self) -> RunEnding:
@@ -82,20 +82,16 @@ class Findings(NamedTuple):
         lines = _lines_of(text)
         return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
 
-    def _count(self, severity: Severity) -> int:
-        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
-
-
-# Findings for people: each with the line that it is about, how many of each code, the ending.
-#
-# A finding begins with a line `file:line:column: severity code: message`, which editors read.
 
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9
 
 
 def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
-    """Yield each finding with the lines that show its place, then what sums them up."""
+    """Yield each finding with the lines that show its place, then what sums them up.
+
+    A finding begins with a line `file:line:column: severity code: message`, which editors read.
+    """
     layout = layout_of(options)
     shown = findings
     if options.quiet:
@@ -112,7 +108,6 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
 
 
 def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> Iterator[str]:
-    """Yield the number of findings by code, with the first position."""
     room = layout.width - _COLUMN * len(_COUNTED)
     head = "".join(f"{severity.value:>{_COLUMN}}" for severity in _COUNTED)
     yield layout.paint("title", f"{'By code':<{room}}{head}") + "\n"

@@ -6,10 +6,15 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import Answer
-from kyvsim.model.migration import ConversionOutcome, Migration, RuleOutcome
+from kyvsim.model.migration import ConversionOutcome, Migration
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json
-from kyvsim.report.ending import (
+from kyvsim.report.equal import Equality, evidence_json, shown_evidence
+from kyvsim.report.equal import render_text as render_evidence
+from kyvsim.report.formats import has_log_command
+from kyvsim.report.object_text import json_document, scalar, yaml_lines
+from kyvsim.report.page import TableEntry, ending_of, page, table_of
+from kyvsim.report.run import (
     ending_json,
     error_fact,
     info_fact,
@@ -17,14 +22,7 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.equal import Equality, evidence_json, shown_evidence
-from kyvsim.report.equal import render_text as render_evidence
-from kyvsim.report.log_commands import has_log_command
-from kyvsim.report.object_text import json_document, scalar, yaml_lines
-from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import counted, safe_line
-
-# Policies as YAML that people go on with: keys in their order, long texts as blocks, comments.
 
 _WIDTH = 100
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")
@@ -36,7 +34,10 @@ _ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
 def policy_yaml(
     policy: Mapping[str, Json], head: Sequence[str], above: Mapping[int, Sequence[str]]
 ) -> str:
-    """Return a policy as one document; `above` are comments of entries, by their place."""
+    """Return a policy as YAML that people go on with: keys in their order, long texts as blocks.
+
+    `above` are comments of entries, by their place.
+    """
     lines = [*head]
     for key, value in policy.items():
         if key != "spec":
@@ -54,12 +55,12 @@ def policy_yaml(
     return "\n".join([*lines, ""])
 
 
-def document_yaml(data: Mapping[str, Json]) -> str:
+def document_yaml(data: Mapping[str, object]) -> str:
     """Return an object as one document, its keys in their order."""
     return "\n".join([line for key, value in data.items() for line in _entry(key, value, 0)] + [""])
 
 
-def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
+def _entry(key: str, value: object, indent: int) -> Iterator[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
         yield f"{pad}{scalar(key)}:"
@@ -75,7 +76,7 @@ def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
         yield from yaml_lines(value, f"{pad}{scalar(key)}:", indent)
 
 
-def _item(value: Json, indent: int) -> Iterable[str]:
+def _item(value: object, indent: int) -> Iterable[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
         lines = [line for key, member in value.items() for line in _entry(key, member, indent + 2)]
@@ -128,7 +129,12 @@ def render_text(migration: Migration) -> Iterator[str]:
         policy = conversion.policy
         yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
         for rule in conversion.rules:
-            yield from _rule_lines(rule, checked)
+            is_refused = rule.outcome is ConversionOutcome.REFUSED
+            of_rule = "" if is_refused else checked
+            yield f"  {safe_line(rule.rule)}: {rule.outcome.value}{of_rule}\n"
+            texts = [f"{rule.location}: {rule.path}", rule.reason, rule.advice]
+            texts = [*(texts if is_refused else ()), *(f"{a}: {b}" for a, b in rule.conditions)]
+            yield from (f"    {safe_line(text)}\n" for text in texts)
         for made in conversion.made:
             why = f" (`{made.wanted}` is not a valid policy name)" if made.wanted else ""
             name = safe_line(made.data["metadata"]["name"] + why)
@@ -144,46 +150,30 @@ def render_text(migration: Migration) -> Iterator[str]:
         yield "\n"
 
 
-def _rule_lines(rule: RuleOutcome, checked: str) -> Iterator[str]:
-    is_refused = rule.outcome is ConversionOutcome.REFUSED
-    yield f"  {safe_line(rule.rule)}: {rule.outcome.value}{'' if is_refused else checked}\n"
-    if is_refused:
-        for text in (f"{rule.location}: {rule.path}", rule.reason, rule.advice):
-            yield f"    {safe_line(text)}\n"
-    for name, text in rule.conditions:
-        yield f"    {safe_line(f'{name}: {text}')}\n"
-
-
 def migration_ending(migration: Migration) -> RunEnding:
     """Return how it ended: rules that are not converted make it fail."""
     outcomes = [rule.outcome for conversion in migration.conversions for rule in conversion.rules]
     refused = outcomes.count(ConversionOutcome.REFUSED)
     conditional = outcomes.count(ConversionOutcome.CONDITIONAL)
     answers = [evidence.answer for evidence in migration.evidence if evidence is not None]
-    others = counted(answers.count(Answer.COUNTEREXAMPLE), "policy")
-    uncovered = counted(answers.count(Answer.NOT_COVERED), "policy")
-    equal = answers.count(Answer.EQUAL)
+    equal, others, uncovered = (
+        answers.count(answer)
+        for answer in (Answer.EQUAL, Answer.COUNTEREXAMPLE, Answer.NOT_COVERED)
+    )
     pairs = migration.pairs
     unchecked = sum(conversion.is_whole and not evidence for conversion, evidence in pairs)
-    text = f"{counted(unchecked, 'policy')} not checked (--check)"
     shown = f"{counted(len(outcomes), 'rule')} in {counted(len(migration.conversions), 'policy')}"
+    verdict = RunVerdict.PASSED if outcomes else RunVerdict.NOTHING
+    policies = {n: counted(n, "policy") for n in (others, uncovered, unchecked)}
     return RunEnding(
         (
             error_fact(migration.diagnostics),
             verdict_fact("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
-            verdict_fact(
-                "counterexamples",
-                answers.count(Answer.COUNTEREXAMPLE),
-                f"{others} with a counterexample",
-            ),
-            verdict_fact(
-                "notCovered", answers.count(Answer.NOT_COVERED), f"{uncovered} not covered"
-            ),
+            verdict_fact("counterexamples", others, f"{policies[others]} with a counterexample"),
+            verdict_fact("notCovered", uncovered, f"{policies[uncovered]} not covered"),
             info_fact("equal", equal, f"{equal} equal"),
-            info_fact("notChecked", unchecked, text),
-            Fact(
-                "rules", len(outcomes), shown, RunVerdict.PASSED if outcomes else RunVerdict.NOTHING
-            ),
+            info_fact("notChecked", unchecked, f"{policies[unchecked]} not checked (--check)"),
+            Fact("rules", len(outcomes), shown, verdict),
             info_fact("conditional", conditional, f"{conditional} converted with conditions"),
             left_out_fact(len(frozenset(migration.left_out))),
             warning_fact(migration.diagnostics),

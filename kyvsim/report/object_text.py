@@ -8,31 +8,29 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.report.log_commands import JSON, has_log_command, log_safe
+from kyvsim.report.formats import JSON, has_log_command, log_safe
 from kyvsim.yaml.document import resolve
 
 _LARGEST_WHOLE = 1e21
 
 
-def to_json(value: Json) -> str:
+def to_json(value: object) -> str:
     """Return `value` as JSON on one line, all characters in ASCII."""
     return json.dumps(whole_numbers(value))
 
 
-def whole_numbers(value: Json) -> Json:
+def whole_numbers(value: object) -> object:
     """Return `value` with every whole float as an int, as Kubernetes prints numbers."""
-    kind = value.__class__
-    if kind is dict:
+    if type(value) is dict:
         return {key: whole_numbers(member) for key, member in value.items()}
-    if kind is list:
+    if type(value) is list:
         return [whole_numbers(member) for member in value]
-    if kind is float and value.is_integer() and abs(value) < _LARGEST_WHOLE:
+    if type(value) is float and value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return int(value)
     return value
 
 
-def json_document(fields: Mapping[str, Json]) -> Iterator[str]:
+def json_document(fields: Mapping[str, object]) -> Iterator[str]:
     """Yield a JSON document with the fields; of lists and iterators, each entry has a line."""
     separator = "{"
     for name, value in fields.items():
@@ -69,26 +67,26 @@ _ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
 _TYPED_ELSEWHERE = r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<"
 
 
-def to_yaml(obj: Json) -> str:
+def to_yaml(obj: object) -> str:
     """Return `obj` as one YAML document that ends with a line end."""
     return "\n".join([*yaml_lines(obj), ""])
 
 
-def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
+def yaml_lines(obj: object, lead: str = "", indent: int = 0) -> list[str]:
     """Return the lines of `obj` where it comes after `lead`: nothing, `key:` or `- `.
 
     `indent` is where the keys of a mapping are; a list behind a key is two columns before.
     """
-    if not obj or (obj.__class__ is not dict and obj.__class__ is not list):
+    if not obj or not isinstance(obj, dict | list):
         # Diffs need many lines one by one.
         text = f"{lead}{' ' if lead.endswith(':') else ''}{leaf(obj, indent)}"
         return text.split("\n")
     lines: list[str] = []
-    stack: list[tuple[str, Json, int]] = [(lead, obj, indent)]
+    stack: list[tuple[str, object, int]] = [(lead, obj, indent)]
     while stack:
         lead, value, indent = stack.pop()
         after_key = lead.endswith(":")
-        if value and value.__class__ is dict:
+        if value and type(value) is dict:
             if after_key:
                 lines.append(lead)
             keys = sorted(value)
@@ -96,7 +94,7 @@ def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
             stack += [(f"{pad}{scalar(key)}:", value[key], indent + 2) for key in keys[:0:-1]]
             first = pad if after_key else lead
             stack.append((f"{first}{scalar(keys[0])}:", value[keys[0]], indent + 2))
-        elif value and value.__class__ is list:
+        elif value and type(value) is list:
             if after_key:
                 lines.append(lead)
                 indent -= 2
@@ -129,20 +127,20 @@ def scalar(text: str) -> str:
     return f"'{text}'"
 
 
-def leaf(value: Json, indent: int) -> str:
+def leaf(value: object, indent: int) -> str:
     """Return a value without members as YAML; `indent` is where a text block's lines start."""
-    if value.__class__ is str:
+    if isinstance(value, str):
         return _block(value, indent) if "\n" in value else scalar(value)
     if value is None:
         return "null"
-    if value.__class__ is bool:
+    if isinstance(value, bool):
         return "true" if value else "false"
-    if value.__class__ is float:
+    if isinstance(value, float):
         whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
         return str(int(value)) if whole else repr(value)
-    if value.__class__ is dict:
+    if isinstance(value, dict):
         return "{}"
-    return "[]" if value.__class__ is list else str(value)
+    return "[]" if isinstance(value, list) else str(value)
 
 
 def _block(text: str, indent: int) -> str:
@@ -169,32 +167,29 @@ def _double_quoted(text: str) -> str:
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
-
-
 _WIDEST = 60
 """What is on one line, with its key, is no longer."""
-_SPECIAL = frozenset(",[]{}")
 
 
-def compact_lines(obj: Json) -> list[str]:
+def compact_lines(obj: object) -> list[str]:
     """Return the lines of an object; each map at its top has lines of its own."""
     return list(_compact_block(whole_numbers(obj), ""))
 
 
-def _compact_block(value: Json, pad: str) -> Iterator[str]:
-    if value and value.__class__ is dict:
+def _compact_block(value: object, pad: str) -> Iterator[str]:
+    if value and isinstance(value, dict):
         for name in sorted(value):
             lead, member = f"{pad}{scalar(name)}:", value[name]
             short = _flow(member)
-            is_leaf = member.__class__ not in {dict, list}
+            is_leaf = not isinstance(member, dict | list)
             if is_leaf and "\n" in str(member):
                 yield from yaml_lines(member, lead, len(pad) + 2)
             elif is_leaf or len(lead) + len(short) < _WIDEST:
                 yield f"{lead} {short}"
             else:
                 yield lead
-                yield from _compact_block(member, pad if member.__class__ is list else f"{pad}  ")
-    elif value and value.__class__ is list:
+                yield from _compact_block(member, pad if isinstance(member, list) else f"{pad}  ")
+    elif value and isinstance(value, list):
         for member in value:
             short = f"{pad}  {_flow(member)}"
             lines = [short] if len(short) <= _WIDEST else [*_compact_block(member, f"{pad}  ")]
@@ -204,26 +199,21 @@ def _compact_block(value: Json, pad: str) -> Iterator[str]:
         yield from yaml_lines(value, pad)
 
 
-def _flow(value: Json) -> str:
-    """Return a value on one line."""
-    if value.__class__ is dict:
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
         return f"{{{', '.join(f'{_text(name)}: {_flow(value[name])}' for name in sorted(value))}}}"
-    if value.__class__ is list:
+    if isinstance(value, list):
         return f"[{', '.join(map(_flow, value))}]"
-    return _text(value) if value.__class__ is str else yaml_lines(value)[0]
+    return _text(value) if isinstance(value, str) else yaml_lines(value)[0]
 
 
 def _text(text: str) -> str:
     plain = scalar(text)
-    if _SPECIAL.isdisjoint(text) and "\n" not in text:
-        return plain
-    return log_safe(json.dumps(text), JSON)
+    return plain if frozenset(",[]{}\n").isdisjoint(text) else log_safe(json.dumps(text), JSON)
 
 
 Marked: TypeAlias = tuple[str, str]
 """A mark and a line: "+" added, "-" removed, " " in both, "@" a gap (its line is empty)."""
-
-_CONTEXT = 3
 
 
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
@@ -252,11 +242,7 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
     """Yield the changed lines with a few lines around each, gaps marked "@"."""
     changed = [index for index, (mark, _) in enumerate(lines) if mark != " "]
     expected = sorted(
-        {
-            near
-            for index in changed
-            for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
-        }
+        {near for index in changed for near in range(max(0, index - 3), min(len(lines), index + 4))}
     )
     if expected and expected[0]:
         yield "@", ""
@@ -271,8 +257,7 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
 # Works on the data, not on the text: list items are distinguished by their name, and a field that
 # comes before the first one of an item does not make the whole item look changed.
 
-
-_ABSENT: Final[Json] = object()
+_ABSENT: Final = object()
 _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
 
@@ -285,44 +270,40 @@ class _Spot(NamedTuple):
     depth: int
 
 
-def marked_yaml(before: Json, after: Json) -> list[Marked]:
+def marked_yaml(before: object, after: object) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
     lines: list[Marked] = []
     _compare(lines, _Spot("", 0, 0), before, after, whole=True)
     return lines
 
 
-def changed_yaml(before: Json, after: Json) -> list[Marked]:
+def changed_yaml(before: object, after: object) -> list[Marked]:
     """Return those lines of `marked_yaml` that only one of both objects has: in less time."""
     lines: list[Marked] = []
     _compare(lines, _Spot("", 0, 0), before, after, whole=False)
     return lines
 
 
-def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json, *, whole: bool) -> None:
+def _compare(
+    lines: list[Marked], spot: _Spot, before: object, after: object, *, whole: bool
+) -> None:
     """Add the lines of two values: with `whole` those of what is in both, too."""
+    is_deep = before and after and spot.depth < _DEPTH_LIMIT
     if before is after:
-        if whole:
-            lines += _unchanged(spot.lead, spot.indent, after)
-        return
-    kind, other = after.__class__, before.__class__
-    if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
-        if kind is dict:
-            _compare_mappings(lines, spot, before, after, whole=whole)
-            return
-        if kind is list:
-            _compare_lists(lines, spot, before, after, whole=whole)
-            return
-    if before == after and (kind is bool) == (other is bool):
-        if whole:
-            lines += _unchanged(spot.lead, spot.indent, after)
-        return
-    marked = marked_lines(_lines(spot, before), _lines(spot, after))
-    lines += marked if whole else [line for line in marked if line[0] != " "]
+        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+    elif is_deep and isinstance(before, dict) and isinstance(after, dict):
+        _compare_mappings(lines, spot, before, after, whole=whole)
+    elif is_deep and isinstance(before, list) and isinstance(after, list):
+        _compare_lists(lines, spot, before, after, whole=whole)
+    elif before == after and isinstance(before, bool) == isinstance(after, bool):
+        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+    else:
+        marked = marked_lines(_lines(spot, before), _lines(spot, after))
+        lines += marked if whole else [line for line in marked if line[0] != " "]
 
 
-def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
-    if not value or (value.__class__ is not dict and value.__class__ is not list):
+def _unchanged(lead: str, indent: int, value: object) -> list[Marked]:
+    if not value or not isinstance(value, dict | list):
         text = f"{lead} {leaf(value, indent)}" if lead.endswith(":") else lead + leaf(value, indent)
         return [(" ", line) for line in text.split("\n")] if "\n" in text else [(" ", text)]
     return [(" ", line) for line in yaml_lines(value, lead, indent)]
@@ -331,8 +312,8 @@ def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
 def _compare_mappings(
     lines: list[Marked],
     spot: _Spot,
-    before: dict[str, Json],
-    after: dict[str, Json],
+    before: dict[str, object],
+    after: dict[str, object],
     *,
     whole: bool,
 ) -> None:
@@ -361,7 +342,7 @@ def _compare_mappings(
 
 
 def _compare_lists(
-    lines: list[Marked], spot: _Spot, before: list[Json], after: list[Json], *, whole: bool
+    lines: list[Marked], spot: _Spot, before: list[object], after: list[object], *, whole: bool
 ) -> None:
     lead, indent, depth = spot
     after_key = lead.endswith(":")
@@ -381,7 +362,7 @@ def _compare_lists(
             _compare(lines, inner, before[old], after[new], whole=whole)
 
 
-def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:
+def _pairs(before: list[object], after: list[object]) -> Iterator[tuple[int | None, int | None]]:
     """Yield which items belong together, by index; None represents an item without a partner."""
     olds, news = [_item_key(item) for item in before], [_item_key(item) for item in after]
     if olds == news[: len(olds)]:
@@ -400,14 +381,14 @@ def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, 
             yield from ((None, new) for new in new_places)
 
 
-def _item_key(item: Json) -> str:
+def _item_key(item: object) -> str:
     return _name(item) or "\n".join(yaml_lines(item))
 
 
-def _name(item: Json) -> str:
-    name = item.get("name") if item.__class__ is dict else None
-    return f"name {name}" if name.__class__ is str else ""
+def _name(item: object) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return f"name {name}" if isinstance(name, str) else ""
 
 
-def _lines(spot: _Spot, value: Json) -> list[str]:
+def _lines(spot: _Spot, value: object) -> list[str]:
     return yaml_lines(value, spot.lead, spot.indent)

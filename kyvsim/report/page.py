@@ -12,21 +12,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from kyvsim.model.result import RunEnding, RunVerdict
-from kyvsim.report.ending import ending_line
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
+from kyvsim.report.run import ending_line
 from kyvsim.report.style import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_PIECES: Final = 64
-"""How many pieces of a template are handed on together."""
-_PARTS: Final = "parts.html"
 
 
 def page(
@@ -36,7 +32,7 @@ def page(
     style: Sequence[str] = (),
     script: Sequence[str] = (),
     connects: bool = False,
-    **values: Any,
+    **values: object,
 ) -> Iterator[str]:
     """Yield the page that a template makes of values, in pieces.
 
@@ -60,18 +56,18 @@ def page(
         policy=policy,
         **values,
     )
-    stream.enable_buffering(_PIECES)
+    stream.enable_buffering(64)
     yield from stream
 
 
-def fragment(template: str, /, **values: Any) -> str:
+def fragment(template: str, /, **values: object) -> str:
     """Return what a template without the frame makes of values, for a page that has it."""
     return _environment().get_template(template).render(**values)
 
 
-def part(name: str, *values: Any) -> Markup:
+def part(name: str, *values: object) -> Markup:
     """Return what a macro of `parts.html` makes of values, for a page later."""
-    made: Markup = getattr(_environment().get_template(_PARTS).module, name)(*values)
+    made: Markup = getattr(_environment().get_template("parts.html").module, name)(*values)
     return made
 
 

@@ -56,7 +56,7 @@ class _ReportApi(NamedTuple):
     ending: Mapping[str, str] = MappingProxyType({})
     """Last fields of each report, besides its counts."""
 
-    def report(self, kind: str, name: str, namespace: str) -> dict[str, Json]:
+    def report(self, kind: str, name: str, namespace: str) -> dict[str, object]:
         """Return the beginning of a report."""
         meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
         return {"apiVersion": self.version, "kind": kind, "metadata": meta}
@@ -72,16 +72,16 @@ class _Results:
     """The results of a run: those of the report for the cluster as they come, others at the end."""
 
     def __init__(self, run: Run) -> None:
+        self.has_others = any(policy.namespace for policy in run.policies)
         self._run = run
         self._rows_of = compile_rows(audit_warn=run.audit_warn)
         self._entry = _compile_entry(run.now)
         self._statuses: Counter[str] = Counter()
-        self._apart: list[tuple[Policy, Json]] = []
-        self._has_others = any(policy.namespace for policy in run.policies)
+        self._apart: list[tuple[Policy, dict[str, object]]] = []
 
-    def of(self, response: EngineResponse) -> Iterator[Json]:
+    def of(self, response: EngineResponse) -> Iterator[dict[str, object]]:
         """Yield the results of cluster-wide policies; for others parts raise NotStreamable."""
-        if self._run.is_part and self._has_others:
+        if self._run.is_part and self.has_others:
             raise NotStreamable
         for row in self._rows_of(response):
             if row.policy.namespace:
@@ -96,25 +96,25 @@ class _Results:
         summary = self._run.result_counts.summary() if rendered else summary_of(self._statuses)
         return summary.as_dict()
 
-    def others(self) -> Iterator[tuple[Policy, list[Json], dict[str, int]]]:
+    def others(self) -> Iterator[tuple[Policy, list[dict[str, object]], dict[str, int]]]:
         """Yield each namespaced policy with its entries and their counts, by namespace and name."""
         ordered = sorted(self._apart, key=lambda pair: pair[0].key)
         for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
-            own = list(pairs)
-            entries = [entry for _, entry in own]
-            yield own[0][0], entries, summary_of(entry["result"] for entry in entries).as_dict()
+            policies, entries = zip(*pairs, strict=True)
+            counts = summary_of(str(entry["result"]) for entry in entries)
+            yield policies[0], [*entries], counts.as_dict()
 
 
 def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one YAML document a report, the cluster-wide one first and as it comes."""
     results = _Results(run)
-    nested: dict[str, tuple[Json, str]] = {}
+    nested: dict[str, tuple[object, str]] = {}
 
-    def line(key: str, value: Json) -> str:
+    def line(key: str, value: object) -> str:
         """Return one field. Entries are flat; the text of the last nested value is cached."""
-        if value.__class__ is str:
+        if isinstance(value, str):
             return f"{key}: {scalar(value)}\n"
-        if value.__class__ is bool:
+        if isinstance(value, bool):
             return f"{key}: {'true' if value else 'false'}\n"
         known = nested.get(key)
         if known is None or known[0] != value:
@@ -122,7 +122,7 @@ def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
             known = nested[key] = (value, text)
         return known[1]
 
-    def text_of(entries: Iterable[Json]) -> str:
+    def text_of(entries: Iterable[Mapping[str, object]]) -> str:
         texts = ("  ".join(line(*field) for field in entry.items()) for entry in entries)
         return "".join(f"- {text}" for text in texts)
 
@@ -146,7 +146,7 @@ def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
 def _begin_json(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
     results = _Results(run)
-    listed = any(policy.namespace for policy in run.policies)
+    listed = results.has_others
 
     def ending(counts: dict[str, int]) -> str:
         return f"], {json.dumps({**group.ending, 'summary': counts})[1:]}"
@@ -180,17 +180,19 @@ begin_open_yaml: BeginDocument = partial(_begin_yaml, group=_OPEN_REPORTS)
 begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
 
-def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
+def _compile_entry(now: "datetime | None") -> Callable[[Row], dict[str, object]]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order.
 
     Empty fields are omitted, also a false `scored`, as in the type upstream
     (openreports.io/v1alpha1, ReportResult).
     """
-    about: dict[Policy, Json] = {}
-    last: list[Json] = [None, []]
+    about: dict[Policy, dict[str, object]] = {}
+    last: object = None
+    resources: list[dict[str, str]] = []
     dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
-    def entry(row: Row) -> Json:
+    def entry(row: Row) -> dict[str, object]:
+        nonlocal last, resources
         policy, result = row.policy, row.result
         known = about.get(policy)
         if known is None:
@@ -199,18 +201,19 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
                 "category": category_of(policy),
                 "severity": severity_of(policy),
             }
-        if last[0] is not row.resource:
+        if last is not row.resource:
             # A reference to the object.
             meta = metadata(row.resource)
             named = identity(row.resource)
             for name in ("resourceVersion", "uid"):
                 named[name] = text_field(meta, name)
-            last[:] = row.resource, [{name: text for name, text in sorted(named.items()) if text}]
+            last = row.resource
+            resources = [{name: text for name, text in sorted(named.items()) if text}]
         shown = {
             **known,
             "message": result.message,
             "policy": policy.key,
-            "resources": last[1],
+            "resources": resources,
             "result": row.status,
             "rule": result.rule.name,
             "scored": policy.scored,
@@ -225,23 +228,18 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     return entry
 
 
-# PolicyExceptions that exempt failures, one for each.
-#
-# A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
-# upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
-# only, and narrows those of Pod security to controls and images, by names that often do not fit.
-
-_LIFETIME: Final = "cleanup.kyverno.io/ttl"
-_NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
-_MOST_OF_A_NAME: Final = 253
 _REMAINING: Final = "remaining"
 
 
 def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
     """Begin PolicyExceptions that exempt all failures, one for each.
 
+    A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
     Failures that cannot be exempted are counted aside: Kubernetes' own policies have no
     exceptions, and an object needs a name.
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the
+    former only, and narrows those of Pod security to controls and images, by names that often do
+    not fit.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     remaining: list[str] = []
@@ -254,25 +252,22 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
             make = _MAKERS.get(split_api_version(failure.policy.facts.api_version)[0])
             key = object_key(failure.resource)
             if make is None or not key.name:
-                remaining.append(
-                    f"{failure.policy.kind} {failure.policy.key}, {short_title(failure.resource)}"
-                )
+                policy = failure.policy
+                remaining.append(f"{policy.kind} {policy.key}, {short_title(failure.resource)}")
                 continue
             exception = make(failure, key)
             if options.lifetime:
-                labels = {"labels": {_LIFETIME: options.lifetime}}
+                labels = {"labels": {"cleanup.kyverno.io/ttl": options.lifetime}}
                 exception["metadata"] = labels | exception["metadata"]
-            texts.append(
-                f"---\n{to_yaml(exception)}" if as_yaml else f",\n  {json.dumps(exception)}"
-            )
+            text = f"---\n{to_yaml(exception)}" if as_yaml else f",\n  {json.dumps(exception)}"
+            texts.append(text)
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
         failures = [*lists.get(_REMAINING, ())]
         if failures:
-            options.print_aside(
-                f"no exception can exempt {len(failures)} of the failures (first: {failures[0]})"
-            )
+            which = f"{len(failures)} of the failures (first: {failures[0]})"
+            options.print_aside(f"no exception can exempt {which}")
         yield "" if as_yaml else "]}\n"
 
     head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
@@ -348,4 +343,4 @@ def _name(policy: str, rule: str, key: ObjectKey) -> str:
     upstream leaves the kind out: of two objects with one name the second's replaces the first's.
     """
     text = "-".join(filter(None, (policy, rule, key.kind, key.namespace, key.name))).lower()
-    return _NO_NAME.sub("-", text)[:_MOST_OF_A_NAME].rstrip("-.")
+    return re.sub(r"[^a-z0-9.-]", "-", text)[:253].rstrip("-.")

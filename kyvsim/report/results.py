@@ -1,13 +1,14 @@
 """Results as every report shows them: statuses, counts, changed objects, names, severities."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, Path, metadata, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule
 from kyvsim.model.result import (
@@ -60,7 +61,7 @@ class Row(NamedTuple):
     policy: Policy
     result: RuleResult
     status: str
-    resource: Json
+    resource: KubernetesObject | None
     """The object that was evaluated: before the policy's patches for a mutate rule.
 
     For one of a MutatingPolicy, before the patches of all of them.
@@ -72,10 +73,11 @@ _TOGETHER = frozenset({"MutatingPolicy", "NamespacedMutatingPolicy"})
 
 upstream: pkg/cel/policies/mpol/engine/engine.go `Handle`
 """
-Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 
 
-def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> Rows:
+def compile_rows(
+    *, audit_warn: bool, hidden: frozenset[str] = frozenset()
+) -> Callable[[EngineResponse], Iterator[Row]]:
     """Return a function that yields a row for each result of a response, in order.
 
     Results whose status is in `hidden` are omitted, unless they have a note.
@@ -148,34 +150,24 @@ def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:
     namespace = object_key(answer.object).namespace
     for facts in (rule.facts for rule in policy.rules):
         own, overrides = facts.action
-        images = facts.image_actions
-        enforcing = next((action for action in images if _enforces(action)), "".join(images[:1]))
-        action = _override(overrides, namespace, labels) or own or enforcing
+        images = sorted(facts.image_actions, key=lambda action: action.lower() != "enforce")
+        action = _override(overrides, namespace, labels) or own or "".join(images[:1])
         if action:
-            return not _enforces(action)
+            return action.lower() != "enforce"
     action = _override(policy.facts.action.overrides, namespace, labels)
-    return not _enforces(action or policy.facts.action.own)
+    return (action or policy.facts.action.own).lower() != "enforce"
 
 
 def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str, Json]) -> str:
-    """Return the action of the first override that fits the namespace, or ""."""
     for override in overrides:
         if override.action.lower() not in {"audit", "enforce"}:
             continue
-        in_namespaces = override.namespaces is None or any(
-            matches(pattern, namespace) for pattern in override.namespaces
-        )
-        if in_namespaces:
-            try:
+        patterns = override.namespaces
+        if patterns is None or any(matches(pattern, namespace) for pattern in patterns):
+            with contextlib.suppress(SelectorError):
                 if override.selector is None or compile_selector(override.selector)(labels):
                     return override.action
-            except SelectorError:
-                continue
     return ""
-
-
-def _enforces(action: str) -> bool:
-    return action.lower() == "enforce"
 
 
 _DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
@@ -196,13 +188,12 @@ _PAGES: Mapping[str, str] = MappingProxyType(
 """Pages on kinds of policies: below Kyverno's, or a whole address."""
 
 
-def title(obj: Json) -> str:
+def title(obj: object) -> str:
     """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
     key = object_key(obj)
     if not key.name:
-        meta = obj.get("metadata") if obj.__class__ is dict else None
-        prefix = meta.get("generateName") if meta.__class__ is dict else None
-        key = key._replace(name=f"{prefix}*" if prefix.__class__ is str else "")
+        prefix = metadata(obj).get("generateName")
+        key = key._replace(name=f"{prefix}*" if isinstance(prefix, str) else "")
     return key_title(key)
 
 
@@ -211,13 +202,13 @@ def key_title(key: ObjectKey) -> str:
     return "/".join(part for part in (key.namespace, key.kind or "?", key.name) if part)
 
 
-def short_title(obj: Json) -> str:
+def short_title(obj: object) -> str:
     """Return `Kind namespace/name`, as a sentence names an object."""
     key = object_key(obj)
     return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
 
 
-def identity(obj: Json) -> dict[str, str]:
+def identity(obj: object) -> dict[str, str]:
     """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
     return identity_of(object_key(obj))
 
@@ -237,7 +228,7 @@ def severity_of(policy: Policy) -> str:
 def category_of(policy: Policy) -> str:
     """Return the category annotation of a policy, or ""."""
     category = policy.annotations.get("policies.kyverno.io/category")
-    return category if category.__class__ is str else ""
+    return category if isinstance(category, str) else ""
 
 
 def documentation_of(policy: Policy) -> str:
@@ -247,14 +238,11 @@ def documentation_of(policy: Policy) -> str:
     `documentation-url`, `docs` or `url` is used if its value is a web address.
     """
     for key, value in policy.annotations.items():
-        if key.rpartition("/")[2].lower() in _DOCUMENTATION and _is_address(value):
+        is_text = key.rpartition("/")[2].lower() in _DOCUMENTATION and isinstance(value, str)
+        if is_text and re.fullmatch(r"https?://[!-~]+", value):
             return str(value)
     page = _PAGES.get(policy.kind.removeprefix("Namespaced"), "cluster-policy/")
-    return page if _is_address(page) else f"https://kyverno.io/docs/policy-types/{page}"
-
-
-def _is_address(value: Json) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch(r"https?://[!-~]+", value))
+    return page if page.startswith("https:") else f"https://kyverno.io/docs/policy-types/{page}"
 
 
 def rule_title(policy: str, rule: str) -> str:
@@ -278,8 +266,8 @@ class ChangedObject(NamedTuple):
 
     policy: Policy
     rule: str
-    object: Json
-    before: Json = None
+    object: KubernetesObject
+    before: KubernetesObject | None = None
     settings: Mapping[str, Json] = MappingProxyType({})
     """Settings of the rule for later changes of a generated object."""
 

@@ -1,31 +1,206 @@
-"""One run of policies over resources, its counts, and the documents that are written of it."""
+"""A run of policies over resources: baseline, counts, documents written of it, how it ended."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.model.diagnostic import Diagnostic, strictly
-from kyvsim.model.policy import Policy, Rule, Schedule
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
+from kyvsim.model.diagnostic import Diagnostic, Severity, strictly
+from kyvsim.model.policy import SEVERITIES, Policy, Rule, Schedule
 from kyvsim.model.result import (
+    Baseline,
     BaselineState,
     EngineResponse,
+    Fact,
+    KnownFailure,
     PassingPolicies,
     PolicyPasses,
     PolicyResponse,
     RuleStatus,
+    RunEnding,
+    RunVerdict,
+    report_message,
 )
-from kyvsim.report.baseline import BaselineMatches, BaselineRemainder, remainder_of
-from kyvsim.report.explanations import Explain
-from kyvsim.report.results import Summary, only_warns
-from kyvsim.report.style import RenderOptions
+from kyvsim.report.diagnostics import Explain
+from kyvsim.report.object_text import yaml_lines
+from kyvsim.report.results import Summary, identity_of, key_title, only_warns, severity_of
+from kyvsim.report.style import RenderOptions, TextLayout, counted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.model.result import Baseline
+
+
+_FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
+
+
+class BaselineMatches:
+    """The failures and objects of a baseline that a run matched."""
+
+    def __init__(self) -> None:
+        self.failures: dict[KnownFailure, int] = {}
+        """How often each occurred."""
+        self.objects: set[ObjectKey] = set()
+        self.spread: set[KnownFailure] = set()
+        """Failures that occurred in several parts of the run."""
+
+    def add(self, other: "BaselineMatches") -> None:
+        """Add the matches of a part of the run."""
+        self.spread |= other.spread
+        for failure, number in other.failures.items():
+            if failure in self.failures:
+                self.spread.add(failure)
+            self.failures[failure] = self.failures.get(failure, 0) + number
+        self.objects |= other.objects
+
+    def is_certain(self, baseline: Baseline | None) -> bool:
+        """Return whether parts marked the failures as the whole run would have.
+
+        If a failure occurs more often than in the baseline, its first occurrences are known, and
+        a part does not know those in earlier parts.
+        """
+        if baseline is None:
+            return True
+        entries = baseline.entries
+        return all(self.failures[key] <= entries[key].number for key in self.spread)
+
+
+class FailureMarker:
+    """Marks failures of responses as new or unchanged; without a baseline, all are unchanged."""
+
+    def __init__(
+        self, baseline: Baseline | None, matches: BaselineMatches, *, audit_warn: bool
+    ) -> None:
+        self._baseline = baseline
+        self._met = matches
+        self._audit_warn = audit_warn
+        entries = baseline.entries if baseline else ()
+        self._objects = frozenset(failure.object for failure in entries)
+
+    def mark(self, response: EngineResponse) -> EngineResponse:
+        """Return a response with its failures marked; itself where there are none."""
+        key = object_key(response.trigger)
+        if key in self._objects:
+            self._met.objects.add(key)
+        marked = tuple(
+            self._marked(answer, response, key) if isinstance(answer, PolicyResponse) else answer
+            for answer in response.answers
+        )
+        if all(new is old for new, old in zip(marked, response.answers, strict=True)):
+            return response
+        return response._replace(answers=marked)
+
+    def _marked(
+        self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
+    ) -> PolicyResponse:
+        if not any(result.status in _FAULTS for result in answer.results):
+            return answer
+        labels = response.namespace_labels or {}
+        warns = only_warns(answer, labels, audit_warn=self._audit_warn)
+        results = list(answer.results)
+        for index, result in enumerate(results):
+            if result.status not in _FAULTS:
+                continue
+            is_warning = warns and result.status is RuleStatus.FAIL
+            status = (RuleStatus.WARN if is_warning else result.status).value
+            message = report_message(result, status) if result.properties else result.message
+            failure = KnownFailure(
+                policy=answer.policy.key,
+                rule=result.rule.name,
+                object=key,
+                result=status,
+                path=result.path,
+                message="" if result.path else message,
+            )
+            if self._is_known(failure):
+                note = "; ".join(filter(None, (result.note, "known: in the baseline")))
+                results[index] = result._replace(baseline=BaselineState.UNCHANGED, note=note)
+            else:
+                results[index] = result._replace(baseline=BaselineState.NEW)
+        return answer._replace(results=tuple(results))
+
+    def _is_known(self, failure: KnownFailure) -> bool:
+        known = self._baseline.entries.get(failure) if self._baseline else None
+        if self._baseline and known is None:
+            return False
+        number = self._met.failures[failure] = self._met.failures.get(failure, 0) + 1
+        return known is None or number <= known.number
+
+
+_HEAD = """\
+# Known failures: `kyvsim apply --baseline` accepts them, and fails only for new ones.
+# Written by `kyvsim apply --write-baseline`: one entry for each failure, sorted.
+apiVersion: kyvsim/v1
+kind: Baseline
+"""
+
+
+def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
+    """Yield the file of failures with their numbers, an entry at a time, sorted."""
+    yield _HEAD
+    yield "failures:\n" if failures else "failures: []\n"
+    for failure in sorted(failures):
+        # In the order in which people read them.
+        resource = {name: text for name, text in identity_of(failure.object).items() if text}
+        fields = {
+            "policy": failure.policy,
+            "rule": failure.rule,
+            "resource": resource,
+            "result": failure.result,
+            "path": failure.path,
+            "message": "" if failure.path else failure.message,
+            "count": failures[failure] if failures[failure] > 1 else None,
+        }
+        lead = "- "
+        for name, value in fields.items():
+            if value or name in {"policy", "resource", "result"}:
+                yield "\n".join([*yaml_lines({name: value}, lead, 2), ""])
+                lead = "  "
+
+
+class BaselineRemainder(NamedTuple):
+    """A baseline after a run, each failure with how many of it there are."""
+
+    matched: Mapping[KnownFailure, int]
+    """Known failures that occurred."""
+    stale: Mapping[KnownFailure, int]
+    """Failures that no longer occur, although the policy was evaluated on the object."""
+    not_evaluated: Mapping[KnownFailure, int]
+    """Failures of policies or objects that the run did not evaluate."""
+
+
+def remainder_of(
+    baseline: Baseline, matches: BaselineMatches, policies: Iterable[Policy]
+) -> BaselineRemainder:
+    """Return which failures of a baseline occurred, are stale, or were not evaluated."""
+    keys = {policy.key for policy in policies}
+    matched: dict[KnownFailure, int] = {}
+    stale: dict[KnownFailure, int] = {}
+    not_evaluated: dict[KnownFailure, int] = {}
+    for failure, entry in baseline.entries.items():
+        present = min(matches.failures.get(failure, 0), entry.number)
+        evaluated = failure.object in matches.objects and failure.policy in keys
+        missing = stale if evaluated else not_evaluated
+        if present:
+            matched[failure] = present
+        if present < entry.number:
+            missing[failure] = entry.number - present
+    return BaselineRemainder(matched, stale, not_evaluated)
+
+
+def stale_diagnostics(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagnostic]:
+    """KV093: a failure of the baseline that occurs no more, in the file's order."""
+    for failure, number in rest.stale.items():
+        rule = "/".join(filter(None, (failure.policy, failure.rule)))
+        entry = baseline.entries[failure]
+        fewer = f" ({number} of {entry.number})" if entry.number > 1 else ""
+        named = key_title(failure.object)
+        text = f"stale entry: `{rule}` no longer gives {failure.result} for `{named}`{fewer}"
+        way_out = f"`--baseline {baseline.file} --write-baseline {baseline.file}` removes it"
+        yield Diagnostic("KV093", Severity.WARNING, f"{text}: {way_out}", entry.place)
+
 
 RuleKey: TypeAlias = tuple[str, str, str, Path]
 """Kind and key of a policy, name and place of one of its rules: derived rules are where the
@@ -96,7 +271,6 @@ class ResultCounts:
             self.unchecked += bool(result.unchecked)
 
     def _settle(self) -> None:
-        """Count by rule what was distinguished so far."""
         for (policy, rule, status), number in self._results.items():
             self.count((policy.kind, policy.key, rule.name, rule.path), status, number)
         # Many groups have the same passes of a policy in them: these are put together first.
@@ -104,14 +278,10 @@ class ResultCounts:
         for passes, number in self._passes.items():
             for policy_passes in passes:
                 numbers[policy_passes] += number
-        for policy_passes, number in numbers.items():
-            for result in policy_passes.results:
-                rule = result.rule
-                self.count(
-                    (policy_passes.policy.kind, policy_passes.policy.key, rule.name, rule.path),
-                    "pass",
-                    number,
-                )
+        for together, number in numbers.items():
+            policy = together.policy
+            for rule in (result.rule for result in together.results):
+                self.count((policy.kind, policy.key, rule.name, rule.path), "pass", number)
         self._passes.clear()
         self._results.clear()
 
@@ -219,7 +389,7 @@ class Run(NamedTuple):
     """Explains a result: the rule is evaluated once more, on that object alone."""
     rendered: RenderedRun | None = None
     """The text of the responses, where other processes rendered them; there are no `responses`."""
-    baseline: "Baseline | None" = None
+    baseline: Baseline | None = None
     """The failures that are known from a file."""
 
     def strictly(self) -> "Run":
@@ -294,3 +464,181 @@ class DocumentSet(NamedTuple):
     formats: int
     begin: Callable[[Run], Sequence[StreamingDocument]]
     """Called for a run or a part of it."""
+
+
+def ending_line(ending: RunEnding) -> str:
+    """Return the closing line: verdict, reasons and exit status."""
+    return f"{ending.verdict.value}: {' · '.join(_ending_texts(ending))}"
+
+
+def _ending_texts(ending: RunEnding, seconds: float | None = None) -> list[str]:
+    texts = [fact.text for fact in ending.ranked if fact.text]
+    texts += [] if seconds is None else [f"{seconds:.1f} s"]
+    return [*texts, f"exit status {ending.status}"]
+
+
+def ending_json(ending: RunEnding) -> dict[str, object]:
+    """Return verdict, exit status, counts by name, and closing line as data."""
+    return {
+        "verdict": ending.verdict.value,
+        "exitStatus": ending.status,
+        "counts": {fact.key: fact.number for fact in ending.facts},
+        "text": ending_line(ending),
+    }
+
+
+def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
+    """Return how many errors there are about inputs; each is reported beside the results."""
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
+    files = {error.location.file if error.location else "" for error in errors}
+    text = f"{counted(len(errors), 'error')} in {counted(len(files), 'input')}"
+    return verdict_fact("inputErrors", len(errors), text, RunVerdict.INCOMPLETE)
+
+
+def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
+    """Return how many warnings there are about inputs."""
+    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in diagnostics)
+    return info_fact("warnings", warnings, counted(warnings, "warning"))
+
+
+def info_fact(key: str, number: int, text: str) -> Fact:
+    """Return a fact that changes no exit status; it has a text unless the number is 0."""
+    return Fact(key, number, text if number else "")
+
+
+def left_out_fact(number: int) -> Fact:
+    """Return how much was left out of folders, being neither policies nor manifests."""
+    return info_fact("leftOut", number, f"{counted(number, 'document')} ignored (--show-ignored)")
+
+
+def verdict_fact(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
+    """Return a fact that makes a run end with a verdict, unless its number is 0."""
+    return Fact(key, number, text, verdict) if number else Fact(key, number, "")
+
+
+_STYLES: Mapping[RunVerdict, str] = MappingProxyType(
+    {
+        RunVerdict.INCOMPLETE: "error",
+        RunVerdict.FAILED: "fail",
+        RunVerdict.WARNED: "warn",
+        RunVerdict.NOTHING: "warn",
+        RunVerdict.PASSED: "pass",
+    }
+)
+
+
+def closing_lines(
+    ending: RunEnding, layout: TextLayout, seconds: float | None = None
+) -> Iterator[str]:
+    """Yield the closing line, wrapped between facts.
+
+    `seconds` is the duration of the run; None if outputs of runs are to be comparable.
+    """
+    name = ending.verdict.value
+    start, line = f"{layout.paint(_STYLES[ending.verdict], name)}: ", ""
+    for fact in _ending_texts(ending, seconds):
+        longer = f"{line} · {fact}" if line else fact
+        if line and len(longer) > layout.width - len(name) - len(": "):
+            yield f"{start}{line} ·\n"
+            start, line = " " * (len(name) + 2), fact
+        else:
+            line = longer
+    yield f"{start}{line}\n"
+
+
+def run_ending(run: Run) -> RunEnding:
+    """Return how a run ended; unusable input wins over failures, those over warnings.
+
+    All responses must have been read.
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
+    """
+    counts, terms = run.result_counts, run.terms
+    summary = counts.summary().less(counts.known)
+    diagnostics = run.all_diagnostics()
+    results = counted(sum(counts.summary()), "result")
+    lenient = _lenient(run)
+    failed = summary.failed - lenient
+    text = f"{counted(counts.unstable, 'mutation')} not idempotent"
+    idempotence = verdict_fact("notIdempotent", counts.unstable, text)
+    if run.checks_idempotence and not counts.unstable:
+        idempotence = Fact("notIdempotent", 0, "all mutations are idempotent")
+    text = f"{counted(summary.warned, 'result')} with status warn" if summary.warned else ""
+    heavy = RunVerdict.WARNED if summary.warned and terms.warn_exit_code else RunVerdict.PASSED
+    below = f"{lenient} of {results} failed below --fail-on {terms.fail_on}"
+    unmatched = f" ({counts.unmatched} unmatched)" if counts.unmatched else ""
+    resources = f"{counted(run.resource_count, 'resource')}{unmatched}" if run.applied else ""
+    unchecked = f"{counted(counts.unchecked, 'check')} incomplete"
+    facts = (
+        error_fact(diagnostics),
+        Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was evaluated"),
+        verdict_fact("failed", failed, f"{failed} of {results} failed"),
+        *((info_fact("belowFailOn", lenient, below),) if terms.fail_on else ()),
+        verdict_fact("errors", summary.errors, f"{summary.errors} of {results} ended in error"),
+        idempotence,
+        Fact("warned", summary.warned, text, heavy),
+        *_baseline_facts(run),
+        *(_checked(run, summary) if run.applied else ()),
+        Fact("resources", run.resource_count, resources),
+        Fact("unmatched", counts.unmatched, ""),
+        info_fact("unchecked", counts.unchecked, unchecked),
+        left_out_fact(len(frozenset(run.left_out))),
+        warning_fact(diagnostics),
+    )
+    return RunEnding(facts, terms.warn_exit_code)
+
+
+def _lenient(run: Run) -> int:
+    """Return the number of failures below --fail-on; policies without severity always count."""
+    if not run.terms.fail_on:
+        return 0
+    counts = run.result_counts
+    lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
+    lesser_policies = (policy for policy in run.policies if severity_of(policy) in lesser)
+    policies = {(policy.kind, policy.key) for policy in lesser_policies}
+    by_rule = counts.by_rule().items()
+    failed = sum(summary.failed for rule, summary in by_rule if rule[:2] in policies)
+    shown = sum(counts.severities.get(severity, 0) for severity in lesser)
+    return shown + failed - sum(counts.known_failures.get(policy, 0) for policy in policies)
+
+
+def _baseline_facts(run: Run) -> Iterator[Fact]:
+    if run.result_counts.matches is None:
+        return
+    covered = run.result_counts.covered
+    yield info_fact("inBaseline", covered, f"{counted(covered, 'failure')} in the baseline")
+    rest = run.rest()
+    if rest is not None:
+        aside = sum(rest.not_evaluated.values())
+        text = f"{counted(aside, 'failure')} of the baseline not evaluated"
+        yield info_fact("baselineNotLookedAt", aside, text)
+
+
+def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
+    skipped = f", {summary.skipped} skipped" if summary.skipped else ""
+    bad = summary.failed + summary.errors + run.result_counts.unstable
+    good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
+    yield Fact("passed", summary.passed, good)
+    if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
+        yield Fact("nonePassed", 1, "nothing passed", RunVerdict.WARNED)
+    if not (bad or summary.passed or summary.warned or run.result_counts.covered):
+        skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
+        text = skipped if summary.skipped else "no rule matched"
+        yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
+
+
+FIGURES: Final = MappingProxyType(
+    {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
+)
+"""Counts whose names are not the words for them."""
+
+
+def figures(run: Run) -> dict[str, int]:
+    """Return the counts by name; those of mutations and the baseline only if checked."""
+    unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
+    known = {"inBaseline": run.result_counts.covered} if run.result_counts.matches else {}
+    return {**run.result_counts.summary().as_dict(), **unstable, **known}
+
+
+def counts_line(run: Run) -> str:
+    """Return the counts as one line."""
+    return ", ".join(f"{FIGURES.get(name, name)}: {n}" for name, n in figures(run).items())

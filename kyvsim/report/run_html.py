@@ -7,14 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from kyvsim.kubernetes.objects import metadata
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place
-from kyvsim.report.ending import figures, run_ending
-from kyvsim.report.explained_rules import ExplainedRule, explained_rule
+from kyvsim.report.explain import explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, page, part, stored, table_of
@@ -23,10 +22,11 @@ from kyvsim.report.results import (
     generated,
     mutations,
     patched_targets,
+    severity_of,
     short_title,
     title,
 )
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.run import FIGURES, Lists, Run, StreamingDocument, figures, run_ending
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 
@@ -34,10 +34,6 @@ STYLES: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}
 )
 """How statuses look; others have no colour."""
-_FIGURES: Mapping[str, str] = MappingProxyType(
-    {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
-)
-"""Counts whose names are not the words for them."""
 _KNOWN: Final = "known"
 """The status that is shown for a failure of the baseline, which fails nothing."""
 _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
@@ -46,45 +42,6 @@ _FAULTS: Final = 5
 """How many of them are failures."""
 _COUNTS: Final = "counts"
 _MOST_OBJECTS: Final = 20
-
-
-class _ShownFinding(NamedTuple):
-    """A finding as the page shows it."""
-
-    status: str
-    """One of _STATUSES."""
-    status_text: str
-    """The same in words."""
-    style: str
-    policy: str
-    rule: str
-    severity: str
-    message: str
-    place: Location
-    rule_place: Location
-    why: ExplainedRule | None
-
-
-class _PageChange(NamedTuple):
-    """An object that rules changed or created."""
-
-    status: str
-    what: str
-    author: str
-    policy: str
-    lines: tuple[Marked, ...]
-    size: str
-
-
-class _PageObject(NamedTuple):
-    """All that is reported about an object."""
-
-    title: str
-    kind: str
-    namespace: str
-    place: Location | None
-    findings: tuple[_ShownFinding, ...]
-    changes: tuple[_PageChange, ...]
 
 
 def begin(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -103,53 +60,50 @@ def streaming_page(
 
     def row(response: EngineResponse) -> str:
         rows = sorted(findings(response), key=lambda finding: _STATUSES.index(_status(finding)))
-        changes = tuple(_changes(response, options))
+        changes = list(_changes(response, options))
         if rows or changes:
             trigger, explained = response.trigger, run.explained(response)
-            meta = trigger.get("metadata") if trigger.__class__ is dict else None
-            page_object = _PageObject(
-                title=title(trigger),
-                kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
-                namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
-                place=resource_place(response),
-                findings=tuple(_shown(finding, explained) for finding in rows),
-                changes=changes,
-            )
+            kind = trigger.get("kind") if trigger.__class__ is dict else None
+            shown = {
+                "title": title(trigger),
+                "kind": str(kind or ""),
+                "namespace": str(metadata(trigger).get("namespace") or ""),
+                "place": resource_place(response),
+                "findings": [_shown(finding, explained) for finding in rows],
+                "changes": changes,
+            }
             worst = _status(rows[0]) if rows else _STATUSES[-1]
-            lists[worst].append(json.dumps(part("object", page_object)))
+            lists[worst].append(json.dumps(part("object", shown)))
             for finding in rows:
-                counted = (
-                    finding.shown_name,
-                    finding.severity,
-                    page_object.title,
-                    _status(finding),
-                )
+                severity = severity_of(finding.row.policy)
+                counted = finding.shown_name, severity, shown["title"], _status(finding)
                 lists[_COUNTS].append(json.dumps(counted))
         return ""
 
     return StreamingDocument(row=row, tail=tail, lists=lists)
 
 
-def _shown(finding: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
-    status = "no result" if finding.result == NO_RESULT else finding.result
+def _shown(finding: Finding, explained: ObjectExplanation | None) -> dict[str, object]:
+    policy, own, status, _ = finding.row
+    text = "no result" if status == NO_RESULT else status
     why = None
     for rule in explained.rules if explained else ():
-        own = any(result.rule is finding.row.result.rule for result in rule.results)
-        if explained and own and rule.policy is finding.row.policy:
+        is_own = any(result.rule is own.rule for result in rule.results)
+        if explained and is_own and rule.policy is policy:
             why = explained_rule(rule, explained)
             break
-    return _ShownFinding(
-        status=_status(finding),
-        status_text=f"{finding.result}, {_KNOWN}" if finding.is_known else status,
-        style=STYLES.get(_status(finding), ""),
-        policy=finding.policy,
-        rule=finding.shown_name,
-        severity=finding.severity,
-        message=finding.shown_text,
-        place=finding.place,
-        rule_place=finding.rule_location,
-        why=why,
-    )
+    return {
+        "status": _status(finding),
+        "status_text": f"{status}, {_KNOWN}" if finding.is_known else text,
+        "style": STYLES.get(_status(finding), ""),
+        "policy": policy.key,
+        "rule": finding.shown_name,
+        "severity": severity_of(policy),
+        "message": finding.shown_text,
+        "place": finding.place,
+        "rule_place": finding.rule_location,
+        "why": why,
+    }
 
 
 def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
@@ -164,7 +118,7 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
         "header": header(run),
         "ending": ending_of(run_ending(run)),
         "figures": [
-            (_FIGURES.get(name, name), number, STYLES.get(name, ""))
+            (FIGURES.get(name, name), number, STYLES.get(name, ""))
             for name, number in figures(run).items()
         ],
         "tables": [
@@ -177,10 +131,11 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
 
 
 def _status(finding: Finding) -> str:
-    return _KNOWN if finding.is_known else finding.result
+    """Return the status of a finding as the page has it, one of _STATUSES."""
+    return _KNOWN if finding.is_known else finding.row.status
 
 
-def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[_PageChange]:
+def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[dict[str, object]]:
     before = response.trigger
     for answer in mutations(response):
         lines = hunks(marked_yaml(before, answer.object) if options.objects else [])
@@ -199,8 +154,14 @@ def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[_Page
 
 def _change(
     status: str, what: str, author: tuple[str, str], lines: Iterable[Marked]
-) -> _PageChange:
+) -> dict[str, object]:
     shown = tuple(lines)
     marks = Counter(mark for mark, _ in shown)
-    size = " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark])
-    return _PageChange(status, what, *author, shown, size)
+    return {
+        "status": status,
+        "what": what,
+        "author": author[0],
+        "policy": author[1],
+        "lines": shown,
+        "size": " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark]),
+    }

@@ -58,7 +58,6 @@ def painter(*, colours: bool) -> Paint:
 
 @cache
 def _styles() -> Mapping[str, Callable[[str], str]]:
-    """Return functions that style a text, by the name of the style."""
     from rich.color import ColorSystem
     from rich.style import Style
 
@@ -72,7 +71,7 @@ def safe_text(text: str) -> str:
     """Return `text` with control and direction-changing characters shown as escapes.
 
     Texts of users must not move the cursor, or recolour or reorder what a terminal shows. Line
-    ends and tabs stay. `kyvsim/report/log_commands.py` escapes commands of CI logs.
+    ends and tabs stay. `kyvsim/report/formats.py` escapes commands of CI logs.
     """
     return text if text.isprintable() else text.translate(CONTROLS)
 
@@ -176,6 +175,16 @@ def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[
     if gap >= 2:
         return left, " " * gap + right
     return left, f"\n{indent}{right}"
+
+
+def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
+    """Return the line with a word, a name, and what is at its end."""
+    shown = f"{word:<4}"
+    lines = [*wrapped(name, layout.width, INDENT, f"  {shown}  ")]
+    start, end = justified(lines[-1], right, layout.width)
+    shown_name = "\n".join((*lines[:-1], start))
+    painted = shown_name.replace(shown, layout.paint(word.lower(), shown), 1)
+    return f"{painted}{layout.paint('dim', end)}\n"
 
 
 def aligned(cells: Iterable[str], widths: Iterable[int]) -> str:

@@ -3,24 +3,26 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import ending_json
 from kyvsim.report.finding_formats import (
     annotation,
     annotation_of,
     attributes,
     case_element,
+    error_case,
     escaped,
+    suite_counts,
+    suite_element,
 )
-from kyvsim.report.object_text import Marked, hunks, json_document, marked_yaml, to_yaml
+from kyvsim.report.object_text import hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import ending_json
 from kyvsim.report.style import (
     counted,
     markdown_lines,
@@ -48,11 +50,10 @@ from kyvsim.report.suite_text import (
 )
 
 
-def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
-    """Return the outcome as plain data."""
+def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, object]:
     rows = []
     for file, row in shown_rows(outcome, options):
-        entry: dict[str, Json] = {
+        entry: dict[str, object] = {
             "manifest": file,
             "policy": row.policy,
             "rule": row.rule,
@@ -103,39 +104,37 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
             yield f"- {markdown_text(shown)}\n"
 
 
-# The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.
-#
-# Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
-
-
 def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the document a suite at a time; unusable input is an error of its suite."""
-    paths = ManifestOutcome("paths", (), outcome.diagnostics)
-    manifests = [file for file in (paths, *outcome.manifests) if file.rows or _errors(file)]
+    """Yield the document a suite at a time; unusable input is an error of its suite.
+
+    Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
+    """
+    suites = []
+    for manifest in (ManifestOutcome("paths", (), outcome.diagnostics), *outcome.manifests):
+        errors = (one for one in manifest.diagnostics if one.severity is Severity.ERROR)
+        cases = [error_case(manifest.file, str(error)) for error in errors]
+        cases += map(_case, manifest.rows)
+        suites += [(manifest.file, cases)] if cases else []
+    survivors = []
+    for mutant in survivor_cases(outcome.mutants):
+        names = {"classname": mutant.policy, "name": f"{mutant.place}: {mutant.title}"}
+        skipped = f"<skipped{attributes({'message': 'no test detects this'})}/>"
+        advice = f"<system-out>{escaped(mutant.advice)}</system-out>"
+        survivors.append(("skip", case_element(names, skipped, advice)))
+    every = [*survivors, *(case for _, cases in suites for case in cases)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    survivors = survivor_cases(outcome.mutants)
-    yield f"<testsuites{attributes(_counts(*manifests, survivors=len(survivors)))}>\n"
-    for manifest in manifests:
-        yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
-        for text in _errors(manifest):
-            names = {"classname": manifest.file, "name": "inputs"}
-            yield case_element(names, f"<error{attributes({'message': text})}/>")
-        yield from map(_case, manifest.rows)
-        yield "  </testsuite>\n"
+    yield f"<testsuites{attributes(suite_counts(every))}>\n"
+    for name, cases in suites:
+        yield from suite_element(name, cases)
     if outcome.mutants is not None:
-        counts = _counts(survivors=len(survivors))
-        yield f"  <testsuite{attributes({'name': 'mutants', **counts})}>\n"
         score = attributes({"name": "score", "value": score_line(outcome.mutants)})
-        yield f"    <properties><property{score}/></properties>\n"
-        for mutant in survivors:
-            names = {"classname": mutant.policy, "name": f"{mutant.place}: {mutant.title}"}
-            skipped = f"<skipped{attributes({'message': 'no test detects this'})}/>"
-            yield case_element(names, skipped, f"<system-out>{escaped(mutant.advice)}</system-out>")
-        yield "  </testsuite>\n"
+        head = f"    <properties><property{score}/></properties>\n"
+        yield from suite_element("mutants", survivors, head)
     yield "</testsuites>\n"
 
 
-def _case(row: RowOutcome) -> str:
+def _case(row: RowOutcome) -> tuple[str, str]:
+    """Return the status of a row, and its case."""
     owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
     names = {"classname": owner, "name": row.resource or "all resources"}
     if row.failed:
@@ -143,41 +142,23 @@ def _case(row: RowOutcome) -> str:
         lines += [diff_text(row.difference)] if row.difference else []
         text = escaped("\n".join(filter(None, lines)))
         kind = attributes({"message": reason(row), "type": row.reason})
-        content = f"<failure{kind}>{text}</failure>"
-    elif row.result == "Skip":
-        content = f"<skipped{attributes({'message': row.message})}/>"
-    elif row.skip:
-        content = f"<system-out>{escaped(reason(row))}</system-out>"
-    else:
-        return case_element(names)
-    return case_element(names, content)
+        return "fail", case_element(names, f"<failure{kind}>{text}</failure>")
+    if row.result == "Skip":
+        skipped = f"<skipped{attributes({'message': row.message})}/>"
+        return "skip", case_element(names, skipped)
+    content = [f"<system-out>{escaped(reason(row))}</system-out>"] if row.skip else []
+    return "pass", case_element(names, *content)
 
-
-def _errors(manifest: ManifestOutcome) -> list[str]:
-    return [str(entry) for entry in manifest.diagnostics if entry.severity is Severity.ERROR]
-
-
-def _counts(*manifests: ManifestOutcome, survivors: int = 0) -> dict[str, str]:
-    rows = [row for manifest in manifests for row in manifest.rows]
-    errors = sum(len(_errors(manifest)) for manifest in manifests)
-    return {
-        "tests": str(len(rows) + errors + survivors),
-        "failures": str(sum(row.failed for row in rows)),
-        "errors": str(errors),
-        "skipped": str(sum(row.result == "Skip" for row in rows) + survivors),
-    }
-
-
-# The outcome of tests in the Test Anything Protocol: a test point for each row.
-#
-# Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
-# that no test notices are points to do: these fail no run.
 
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
 def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the plan and then a point at a time; input that could not be used is a failed point."""
+    """Yield the plan and then a point at a time; input that could not be used is a failed point.
+
+    Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
+    that no test notices are points to do: these fail no run.
+    """
     errors = [entry for entry in every_diagnostic(outcome) if entry.severity is Severity.ERROR]
     survivors = survivor_cases(outcome.mutants)
     rows_end = len(errors) + tally_of(outcome).total
@@ -249,43 +230,19 @@ _STYLES: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "P
 _STATUSES: Final = tuple(map(str.lower, _STYLES))
 
 
-class _PageRow(NamedTuple):
-    """A row of a manifest."""
-
-    status: str
-    style: str
-    policy: str
-    rule: str
-    resource: str
-    reason: str
-    message: str
-    place: Location | None
-    file: str
-    """The file whose object is not as expected."""
-    lines: tuple[Marked, ...]
-
-
-class _PageManifest(NamedTuple):
-    """A manifest: its rows that failed, and all others."""
-
-    file: str
-    counts: str
-    failed: tuple[_PageRow, ...]
-    others: tuple[_PageRow, ...]
-
-
 def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
     manifests = []
     for manifest in outcome.manifests:
-        failed = tuple(_page_row(row, options) for row in manifest.rows if row.failed)
+        failed = [_page_row(row, options) for row in manifest.rows if row.failed]
         passed = () if options.fail_only else (row for row in manifest.rows if not row.failed)
-        others = tuple(_page_row(row, options) for row in passed)
+        others = [_page_row(row, options) for row in passed]
         rows = counted(len(manifest.rows), "row")
         counts = f"{len(failed)} of {rows} failed" if failed else rows
         if failed or others:
-            manifests.append(_PageManifest(manifest.file, counts, failed, others))
-    manifests.sort(key=lambda manifest: not manifest.failed)
+            shown = {"file": manifest.file, "counts": counts, "failed": failed, "others": others}
+            manifests.append(shown)
+    manifests.sort(key=lambda manifest: not manifest["failed"])
     every = [(manifest.file, row) for manifest in outcome.manifests for row in manifest.rows]
     by_rule = (TableEntry(rule_title(row.policy, row.rule), row.result.lower()) for _, row in every)
     by_manifest = (TableEntry(file, row.result.lower()) for file, row in every)
@@ -301,20 +258,19 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     )
 
 
-def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
+def _page_row(row: RowOutcome, options: SuiteOptions) -> dict[str, object]:
     shown = row.failed or options.detailed
-    difference = row.difference
-    return _PageRow(
-        status=row.result.lower(),
-        style=_STYLES.get(row.result, ""),
-        policy=row.policy,
-        rule=rule_title(row.policy, row.rule),
-        resource=row.resource,
-        reason=reason(row),
-        message=row.message if shown and row.message != row.reason else "",
-        place=row.location,
-        file=difference.file if difference else "",
-        lines=tuple(hunks(marked_yaml(difference.expected, difference.actual)))
-        if difference
-        else (),
-    )
+    diff = row.difference
+    return {
+        "status": row.result.lower(),
+        "style": _STYLES.get(row.result, ""),
+        "policy": row.policy,
+        "rule": rule_title(row.policy, row.rule),
+        "resource": row.resource,
+        "reason": reason(row),
+        "message": row.message if shown and row.message != row.reason else "",
+        "place": row.location,
+        # The file whose object is not as expected, and how it differs.
+        "file": diff.file if diff else "",
+        "lines": [*hunks(marked_yaml(diff.expected, diff.actual))] if diff else [],
+    }

@@ -3,21 +3,19 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import DifferenceKind
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, Mutants, RowOutcome, SuiteOutcome, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
-from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
+from kyvsim.report.diagnostics import reason_lines
 from kyvsim.report.equal import example_json, example_objects
-from kyvsim.report.explanations import reason_lines
 from kyvsim.report.object_text import hunks, marked_yaml
-from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
+from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
@@ -26,6 +24,7 @@ from kyvsim.report.style import (
     TextLayout,
     aligned,
     counted,
+    headline,
     layout_of,
     painter,
     safe_line,
@@ -45,10 +44,6 @@ _WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
         DifferenceKind.DELETION: "only one of the two would delete this",
     }
 )
-
-
-_LONGEST = 80
-"""The comment on a value that was changed: its line is shown, too."""
 
 
 def mutant_lines(mutants: Mutants) -> Iterator[str]:
@@ -74,7 +69,7 @@ def score_line(mutants: Mutants) -> str:
 
 def change_text(mutant: SurvivingMutant) -> str:
     """Return in words what was changed."""
-    was, now = truncated(mutant.was, _LONGEST), truncated(mutant.now, _LONGEST)
+    was, now = truncated(mutant.was, 80), truncated(mutant.now, 80)
     if now:
         return f"{mutant.kind}: `{was}` became `{now}`"
     kind = "" if mutant.kind == "left out" else f"{mutant.kind}: "
@@ -96,7 +91,7 @@ def advice_lines(mutant: SurvivingMutant) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-def mutants_json(mutants: Mutants) -> Json:
+def mutants_json(mutants: Mutants) -> dict[str, object]:
     """Return the score, its counts, and the mutants that no test detects."""
     ratio = ratio_json(mutants.score)
     return {
@@ -135,13 +130,8 @@ class SurvivorCase(NamedTuple):
 def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
     """Return a case for each mutant that no test detects."""
     return tuple(
-        SurvivorCase(
-            mutant.policy,
-            change_text(mutant),
-            mutant.location,
-            "\n".join(advice_lines(mutant)),
-        )
-        for mutant in (mutants.holes if mutants else ())
+        SurvivorCase(one.policy, change_text(one), one.location, "\n".join(advice_lines(one)))
+        for one in (mutants.holes if mutants else ())
     )
 
 
@@ -173,8 +163,8 @@ class SuiteTally(NamedTuple):
 def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     """Return the counts of an outcome."""
     results = [row.result for manifest in outcome.manifests for row in manifest.rows]
-    ran = sum(bool(manifest.rows) for manifest in outcome.manifests)
     passed, failed, skipped = (results.count(result) for result in ("Pass", "Fail", "Skip"))
+    ran = sum(bool(manifest.rows) for manifest in outcome.manifests)
     return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
@@ -197,29 +187,23 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     diagnostics = tuple(every_diagnostic(outcome))
     missed, demands, tally = outcome.not_updated, outcome.demands, tally_of(outcome)
     text = f"{tally.failed} of {counted(tally.total, 'row')} failed"
+    not_updated = f"{counted(missed, 'expected file')} not updated"
+    too_low = int(not reaches_enough(outcome))
     facts = [
         error_fact(diagnostics),
-        verdict_fact(
-            "notUpdated",
-            missed,
-            f"{counted(missed, 'expected file')} not updated",
-            RunVerdict.INCOMPLETE,
-        ),
+        verdict_fact("notUpdated", missed, not_updated, RunVerdict.INCOMPLETE),
         verdict_fact("failed", tally.failed, text),
-        verdict_fact(
-            "coverageTooLow",
-            int(not reaches_enough(outcome)),
-            f"coverage is below {demands.coverage}%",
-        ),
+        verdict_fact("coverageTooLow", too_low, f"coverage is below {demands.coverage}%"),
     ]
     mutants = outcome.mutants
     if mutants is not None:
         # What was not tried may not be noticed.
-        noticed, total = mutants.noticed, mutants.score.total + mutants.untried
-        missed = bool(demands.score) and (not total or 100 * noticed < demands.score * total)
         survivors, untried = len(mutants.holes), mutants.untried
+        total = mutants.score.total + untried
+        is_low = not total or 100 * mutants.noticed < demands.score * total
+        low = int(bool(demands.score) and is_low)
         facts += [
-            verdict_fact("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
+            verdict_fact("scoreTooLow", low, f"mutation score is below {demands.score}%"),
             info_fact("notNoticed", survivors, f"{counted(survivors, 'mutant')} not detected"),
             info_fact("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
         ]
@@ -251,13 +235,12 @@ def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:
     """Return how many files of manifests have an input that could not be used."""
-    return len(
-        {
-            manifest.file
-            for manifest in outcome.manifests
-            if any(diagnostic.severity is Severity.ERROR for diagnostic in manifest.diagnostics)
-        }
-    )
+    unusable = {
+        manifest.file
+        for manifest in outcome.manifests
+        if any(diagnostic.severity is Severity.ERROR for diagnostic in manifest.diagnostics)
+    }
+    return len(unusable)
 
 
 def summary_line(outcome: SuiteOutcome) -> str:
@@ -306,9 +289,6 @@ def diff_text(difference: GoldenDifference) -> str:
     return "\n".join(diff_lines(difference, lambda _name, text: text))
 
 
-_COLUMN: Final = 7
-
-
 def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the view a manifest at a time; the last line counts."""
     layout = layout_of(RenderOptions(colours=options.colours, width=options.width))
@@ -336,15 +316,14 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 
 
 def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
-    """Yield how many rows of each rule failed and passed, those that failed most first."""
     counts: dict[str, list[int]] = {}
     for row in (row for manifest in outcome.manifests for row in manifest.rows):
         name = rule_title(row.policy, row.rule)
         counts.setdefault(name, [0, 0])[not row.failed] += 1
-    room = layout.width - _COLUMN * 2
-    yield layout.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
+    room = layout.width - 7 * 2
+    yield layout.paint("title", f"{'By rule':<{room}}{'fail':>7}{'pass':>7}") + "\n"
     for name, numbers in sorted(counts.items(), key=lambda item: (-item[1][0], item[0])):
-        cells = "".join(f"{number or '-':>{_COLUMN}}" for number in numbers)
+        cells = "".join(f"{number or '-':>7}" for number in numbers)
         *lines, last = wrapped(safe_line(name), room, "    ", "  ")
         yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
 
@@ -355,10 +334,8 @@ def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
     place = safe_line(str(row.location)) if row.location else ""
     about = f"{name}: {row.resource}" if row.resource else name
     yield headline(word, about, place, layout)
-    texts = [reason(row)]
-    if row.message and row.message != row.reason:
-        texts.append(row.message)
-    yield from (f"{line}\n" for text in texts for line in wrapped(text, layout.width))
+    texts = [reason(row), row.message if row.message != row.reason else ""]
+    yield from (f"{line}\n" for text in texts if text for line in wrapped(text, layout.width))
     yield from reason_lines(row.reasons, layout)
     for line in diff_lines(row.difference, layout.paint) if row.difference else ():
         yield f"{INDENT}{line}\n"

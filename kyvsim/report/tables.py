@@ -7,10 +7,16 @@ from typing import Final
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
-from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.results import compile_rows, identity, silent_rows, title
-from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.results import (
+    category_of,
+    compile_rows,
+    identity,
+    severity_of,
+    silent_rows,
+    title,
+)
+from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, ending_line, run_ending
 from kyvsim.report.style import (
     STYLES,
     RenderOptions,
@@ -112,15 +118,16 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     def row(response: EngineResponse) -> str:
         return _csv_lines(
             (
-                *(finding.result, finding.policy, finding.rule, finding.row.result.phase.value),
-                *(finding.severity, finding.category),
-                *identity(finding.row.resource).values(),
+                *(status, policy.key, result.rule.name, result.phase.value),
+                *(severity_of(policy), category_of(policy)),
+                *identity(resource).values(),
                 *_place(finding.location),
-                finding.path,
+                result.path,
                 *_place(finding.rule_location),
-                *(finding.message, finding.note),
+                *(result.message, result.note),
             )
             for finding in rows_of(response)
+            for policy, result, status, resource in (finding.row,)
         )
 
     return StreamingDocument(head=lambda: (_csv_lines([_CSV_COLUMNS]),), row=row, tail=lambda _: ())
@@ -150,15 +157,11 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 
     def line(finding: Finding) -> str:
-        texts = (
-            finding.shown_title,
-            str(finding.place),
-            finding.shown_name,
-            str(finding.rule_location),
-        )
-        name, place, rule, rule_at = map(markdown_text, texts)
+        texts = finding.shown_title, finding.place, finding.shown_name, finding.rule_location
+        name, place, rule, rule_at = (markdown_text(str(text)) for text in texts)
         message = markdown_lines(finding.shown_text)
-        return table_line((finding.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", message))
+        cells = finding.row.status, f"{name}<br>{place}", f"{rule}<br>{rule_at}", message
+        return table_line(cells)
 
     def tail(_: Lists) -> Iterator[str]:
         diagnostics = run.all_diagnostics()
@@ -167,7 +170,5 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
         yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
 
     return StreamingDocument(
-        row=lambda response: "".join(map(line, findings(response))),
-        tail=tail,
-        lead=head,
+        row=lambda response: "".join(map(line, findings(response))), tail=tail, lead=head
     )

@@ -1,37 +1,18 @@
 """The text view of `apply`: what failed and why, what changed, which rules failed how often."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.policy import Rule
-from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
-from kyvsim.report.ending import counts_line
-from kyvsim.report.finding import compile_field_places
+from kyvsim.model.result import BaselineState, EngineResponse, RuleResult, RuleStatus
+from kyvsim.report.diagnostics import reason_lines, resource_place
+from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
-from kyvsim.report.related_objects import (
-    Collisions,
-    DeferredOutput,
-    OutputPiece,
-    PendingReference,
-    ReferenceIndex,
-    pending_references,
-)
-from kyvsim.report.result_groups import (
-    ChunkGroups,
-    GroupedResult,
-    ObjectBlock,
-    RenderedResult,
-    ResultGroups,
-    ResultKey,
-    SeenResults,
-    compile_row_renderer,
-    from_lines,
-    key_of_result,
-    result_key,
-    to_line,
-)
 from kyvsim.report.results import (
+    NO_RESULT,
     QUIET,
     Row,
     Summary,
@@ -47,7 +28,7 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument, counts_line
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
@@ -55,6 +36,8 @@ from kyvsim.report.style import (
     Show,
     TextLayout,
     counted,
+    headline,
+    justified,
     layout_of,
     painter,
     safe_line,
@@ -64,15 +47,321 @@ from kyvsim.report.style import (
 from kyvsim.report.text_blocks import (
     OPTIONAL,
     UNRESOLVED,
-    deletions_of,
+    DeferredOutput,
+    OutputPiece,
+    PendingReference,
+    ReferenceIndex,
+    RelatedObjects,
     header,
     object_blocks,
+    pending_references,
     reference_line,
     reference_subject,
     repeat_blocks,
     resource_block,
     verdict_block,
 )
+
+
+class RenderedResult(NamedTuple):
+    """What is reported about a result or a change."""
+
+    word: str
+    """A status, `edit` or `new`."""
+    name: str
+    """The rule, or the object that was changed or created."""
+    size: str = ""
+    """Text at the end of the line with the name."""
+    text: str = ""
+    """Lines that equal results share."""
+    message: str = ""
+    """Lines that replace `text`: Kyverno's message can name a path or an image."""
+    places: str = ""
+    """Lines that are only about this object."""
+
+
+def word_of(status: str) -> str:
+    """Return the word for a status, in capitals if it needs attention."""
+    return status if status in QUIET | {NO_RESULT} else status.upper()
+
+
+def with_message(
+    rendered: RenderedResult, texts: tuple[str, str, str], layout: TextLayout
+) -> RenderedResult:
+    """Return the result with its texts: the policy's own message, the whole message, a note."""
+    own, message, note = texts
+    text, whole = (
+        "".join(f"{line}\n" for text in shown if text for line in wrapped(text, layout.width))
+        for shown in ((own or message, note), (message, note))
+    )
+    return rendered._replace(text=text, message=whole if whole != text else "")
+
+
+# Equal results are shown once and counted: the first one in full, the others by number.
+#
+# A run may have any number of objects, so what is stored is bounded: a number of wordings for each
+# rule, and of examples for each wording. Parts of a run are rendered by several processes. Each
+# leaves out what it has already rendered itself, and the process that joins them leaves out the
+# rest. The result is that of a single process: the first result of a wording in the whole run is
+# also the first of its part. The same holds for examples: once a part has enough of them, further
+# objects are counted there, and only the number is passed on.
+
+_MOST_WORDINGS: Final = 10
+"""So many wordings of one rule are shown; results with other wordings are only counted."""
+_MOST_EXAMPLES: Final = 5
+_LONG: Final = 1000
+"""Wordings of more characters are known by a digest."""
+
+
+class ResultKey(NamedTuple):
+    """What equal results have in common; "" for a result that is always shown."""
+
+    rule: str
+    wording: str = ""
+
+
+@lru_cache(maxsize=4096)
+def result_key(rule: str, rendered: str) -> ResultKey:
+    """Return the key of a result or a change, from its rule and its text."""
+    if len(rendered) <= _LONG:
+        return ResultKey(rule, rendered)
+    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
+    digest = blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8)
+    return ResultKey(rule, digest.hexdigest())
+
+
+def key_of_result(
+    rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
+) -> ResultKey:
+    """Return the key of a result: `rule` with status, and texts without names of the object."""
+    text = "\n".join(rendered)
+    for name in names:
+        if name and name in text:
+            text = text.replace(name, "…")
+    return result_key(" ".join(rule), text)
+
+
+class GroupedResult(NamedTuple):
+    """A result or a change of one object."""
+
+    kind: ResultKey
+    rendered: RenderedResult
+    is_whole: bool = True
+    """Whether it is complete: not where its part of the run has rendered an equal one."""
+
+
+class ObjectBlock(NamedTuple):
+    """What is shown of one object."""
+
+    title: str
+    place: str
+    items: Sequence[GroupedResult]
+    edited: int = 0
+    """Objects that were changed."""
+    created: int = 0
+
+
+class CountedResults(NamedTuple):
+    """How many objects have a result of which a part has rendered enough examples."""
+
+    kind: ResultKey
+    number: int
+
+
+class ChunkGroups:
+    """Counts the results of a part of a run that are not rendered."""
+
+    def __init__(self) -> None:
+        self._examples: dict[ResultKey, int] = {}
+        self._numbers: dict[ResultKey, int] = {}
+
+    def counts(self, kinds: Sequence[ResultKey]) -> bool:
+        """Count an object whose results were all rendered for others, or return False.
+
+        Until there are enough examples of each: joining the parts may need this one.
+        """
+        examples = self._examples
+        if all(examples.get(kind, 0) >= _MOST_EXAMPLES for kind in kinds):
+            for kind in kinds:
+                self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            return True
+        for kind in kinds:
+            examples[kind] = examples.get(kind, 0) + 1
+        return False
+
+    def taken(self) -> Iterator[CountedResults]:
+        """Yield the counts since the last call."""
+        counted, self._numbers = self._numbers, {}
+        return map(CountedResults, counted, counted.values())
+
+
+class SeenResults:
+    """The wordings that were reported."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, set[str]] = {}
+
+    def is_new(self, kind: ResultKey) -> bool:
+        """Return whether a result is the first of its kind, and remember it."""
+        if not kind.rule:
+            return True
+        known = self._rules.setdefault(kind.rule, set())
+        if kind.wording in known or len(known) >= _MOST_WORDINGS:
+            return False
+        known.add(kind.wording)
+        return True
+
+
+class _ResultGroup:
+    """Results that are alike, but for the first."""
+
+    def __init__(self, rendered: RenderedResult) -> None:
+        self.rendered, self.count = rendered, 0
+        self.examples: list[tuple[str, str]] = []
+
+
+class ResultGroups:
+    """Renders the objects of a run in order, and at the end the results that were only counted."""
+
+    def __init__(self, layout: TextLayout) -> None:
+        self._layout = layout
+        self._seen = SeenResults()
+        self._groups: dict[ResultKey, _ResultGroup] = {}
+        self._others: dict[str, _ResultGroup] = {}
+        self.edited = 0
+        self.created = 0
+
+    def add(self, block: ObjectBlock) -> str:
+        """Return the text of an object, "" where all of it was shown for others."""
+        self.edited += block.edited
+        self.created += block.created
+        texts = []
+        for kind, rendered, is_whole in block.items:
+            if not self._seen.is_new(kind) or not is_whole:
+                texts.append("")
+                continue
+            if kind.rule:
+                self._groups[kind] = _ResultGroup(rendered._replace(message="", places=""))
+            head = self._head(rendered, rendered.size)
+            texts.append(f"{head}{rendered.message or rendered.text}{rendered.places}")
+        if any(texts):
+            shown = (
+                text or self._head(item.rendered, "(as above)")
+                for item, text in zip(block.items, texts, strict=True)
+            )
+            paint, width = self._layout.paint, self._layout.width
+            left, right = justified(safe_line(block.title), safe_line(block.place), width)
+            return f"{paint('title', left)}{paint('dim', right)}\n{''.join(shown)}\n"
+        for item in block.items:
+            group = self._group_of(item.kind)
+            group.count += 1
+            if len(group.examples) < _MOST_EXAMPLES:
+                group.examples.append((block.title, block.place))
+        return ""
+
+    def counts(self, kinds: Sequence[ResultKey]) -> bool:
+        """Count an object of which only the name would be shown; return whether it is one.
+
+        All its results were shown for others, and there are enough examples.
+        """
+        known = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
+        groups = [group for group in known if group and len(group.examples) >= _MOST_EXAMPLES]
+        if len(groups) < len(kinds):
+            return False
+        for group in groups:
+            group.count += 1
+        return True
+
+    def take(self, part: "ObjectBlock | CountedResults") -> str:
+        """Return the text of an object from a part, as `add` does; or add a count."""
+        if isinstance(part, ObjectBlock):
+            return self.add(part)
+        self._group_of(part.kind).count += part.number
+        return ""
+
+    def _head(self, rendered: RenderedResult, end: str) -> str:
+        return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
+
+    def _group_of(self, kind: ResultKey) -> _ResultGroup:
+        found = self._groups.get(kind) or self._others.get(kind.rule)
+        if found is None:
+            first = next(group for known, group in self._groups.items() if known.rule == kind.rule)
+            rendered = first.rendered._replace(text="", message="")
+            found = self._others[kind.rule] = _ResultGroup(rendered)
+        return found
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was only counted."""
+        groups = [(group, "same finding on") for group in self._groups.values() if group.count]
+        others = self._others.values()
+        groups += [(group, "with a different message on") for group in others if group.count]
+        if not groups:
+            return
+        paint = self._layout.paint
+        yield f"{paint('title', 'Same findings on more objects')}\n"
+        for group, how in groups:
+            yield self._head(group.rendered, group.rendered.size)
+            yield group.rendered.text
+            yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
+            for example, place in group.examples:
+                name = f"{INDENT}  {safe_line(example)}"
+                left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
+                yield f"{left}{paint('dim', right)}\n"
+            left_out = group.count - len(group.examples)
+            if left_out:
+                rendered = f"… {counted(left_out, 'more object')} (--show all)"
+                yield f"{INDENT}  {paint('dim', rendered)}\n"
+        yield "\n"
+
+    def sizes(self) -> Iterator[str]:
+        """Yield how many objects were changed and created."""
+        counts = ((self.edited, "mutated"), (self.created, "generated"))
+        sizes = ", ".join(f"{number} {what}" for number, what in counts if number)
+        if sizes:
+            them = "it" if self.edited + self.created == 1 else "them"
+            end = f"{sizes} (--show objects prints {them})"
+            yield f"{self._layout.paint('title', 'objects')}: {end}\n"
+
+
+_APART: Final = "\x1e"
+"""Separates a block from its items; JSON never contains it."""
+
+
+def to_line(part: ObjectBlock | CountedResults) -> str:
+    """Return an object or a count of a part as a line, which another process reads."""
+    if isinstance(part, CountedResults):
+        return f"{json.dumps(part)}\n"
+    title, place, items, edited, created = part
+    head = json.dumps((title, place, edited, created))
+    return f"{_APART.join((head, *map(_item_text, items)))}\n"
+
+
+@lru_cache(maxsize=1024)
+def _item_text(item: GroupedResult) -> str:
+    return json.dumps(item)
+
+
+def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
+    """Yield what the lines of a text hold, which comes in pieces."""
+    rest = ""
+    for piece in pieces:
+        *lines, rest = f"{rest}{piece}".split("\n")
+        for line in lines:
+            head, *items = line.split(_APART)
+            if items:
+                title, place, edited, created = json.loads(head)
+                yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+            else:
+                kind, number = json.loads(head)
+                yield CountedResults(ResultKey(*kind), number)
+
+
+@lru_cache(maxsize=1024)
+def _read_item(text: str) -> GroupedResult:
+    kind, rendered, is_whole = json.loads(text)
+    return GroupedResult(ResultKey(*kind), RenderedResult(*rendered), is_whole)
+
 
 _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
@@ -107,24 +396,17 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     if len(rules) > 1 and not every:
         name = f"all {counted(len(rules), 'rule')} that applied"
         shown.append((name, run.result_counts.summary()))
-    for name, numbers in shown:
-        yield from _line(name, numbers, room, layout)
+    for name, summary in shown:
+        cells = {word: f"{number or '-':>{_COLUMN}}" for word, number in summary.as_dict().items()}
+        for word in ("fail", "warn", "error"):
+            is_none = cells[word].endswith("-")
+            cells[word] = cells[word] if is_none else layout.paint(word, cells[word])
+        numbers = "".join(cells[word] for word in _SHOWN)
+        *lines, last = wrapped(name, room, "    ", "  ")
+        yield from (f"{line}\n" for line in lines)
+        gap = f"\n{' ' * room}" if len(last) > room else " " * (room - len(last))
+        yield f"{safe_line(last)}{gap}{numbers}\n"
     yield "\n"
-
-
-def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterator[str]:
-    counts = summary.as_dict()
-    cells = ((shown, f"{counts[shown] or '-':>{_COLUMN}}") for shown in _SHOWN)
-    numbers = "".join(
-        layout.paint(shown, cell) if counts[shown] and shown in {"fail", "warn", "error"} else cell
-        for shown, cell in cells
-    )
-    *lines, last = wrapped(name, room, "    ", "  ")
-    yield from (f"{line}\n" for line in lines)
-    if len(last) > room:
-        yield f"{safe_line(last)}\n{' ' * room}{numbers}\n"
-    else:
-        yield f"{last:<{room}}{numbers}\n"
 
 
 class ObjectBlocks:
@@ -134,7 +416,7 @@ class ObjectBlocks:
         self._layout = layout
         self._hidden = layout.options.hidden
         self._rows_of = compile_rows(audit_warn=run.audit_warn, hidden=self._hidden)
-        self._render_row = compile_row_renderer(run, layout)
+        self._explain = run.explain
         self._seen = SeenResults()
         self._title = cached_by_rule(row_title)
         self._again: dict[ResultKey, GroupedResult] = {}
@@ -142,7 +424,8 @@ class ObjectBlocks:
         # Many objects share a result. Where its status depends on more none is known, and where
         # passes are listed for each object there is always more to show.
         is_alone = self._hidden and not run.audit_warn
-        self._known: dict[_Words, ResultKey] | None = {} if is_alone else None
+        self._known: dict[tuple[Rule, str, str, str], ResultKey] | None = {} if is_alone else None
+        """The keys of results by rule, status and texts."""
 
     def known_keys(self, response: EngineResponse) -> list[ResultKey] | None:
         """Return the keys of the results of an object if all were shown for others, or None."""
@@ -173,8 +456,7 @@ class ObjectBlocks:
         items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
             return _NOTHING, []
-        document = response.document
-        place = str(document.locate(())) if document else ""
+        place = str(resource_place(response) or "")
         created = sum(change.word == "new" for change in changes)
         edited = len(changes) - created
         return ObjectBlock(title(response.trigger), place, items, edited, created), needs
@@ -182,24 +464,34 @@ class ObjectBlocks:
     def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> GroupedResult:
         options = self._layout.options
         if options.show is Show.ALL or (options.detailed and row.status in QUIET):
-            return GroupedResult(ResultKey(""), self._render_row(row, response, whole=True))
+            return GroupedResult(ResultKey(""), self._rendered(row, response))
         rule = row.status, row.policy.kind, self._title(row)
         kind = key_of_result(rule, _texts(row.result), names)
         again = self._again.get(kind)
         if again is not None:
             self._know(row.result, kind, names)
             return again
-        whole = self._seen.is_new(kind)
-        if whole:
-            name_only = self._render_row(row, response, whole=False)
-            self._again[kind] = GroupedResult(kind, name_only, is_whole=False)
-        return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
+        name_only = GroupedResult(
+            kind, RenderedResult(word_of(row.status), self._title(row)), is_whole=False
+        )
+        if not self._seen.is_new(kind):
+            return name_only
+        self._again[kind] = name_only
+        return GroupedResult(kind, self._rendered(row, response))
+
+    def _rendered(self, row: Row, response: EngineResponse) -> RenderedResult:
+        """Return a result as a whole, with its reasons."""
+        result, layout = row.result, self._layout
+        rendered = RenderedResult(word_of(row.status), self._title(row))
+        rendered = with_message(rendered, (result.own, result.message, result.note), layout)
+        if row.status in QUIET or result.baseline is BaselineState.UNCHANGED:
+            return rendered
+        finding = finding_of(row, response, self._explain, with_reasons=True)
+        return rendered._replace(places="".join(reason_lines(finding.reasons, layout)))
 
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
         """Store the key of a result whose texts do not depend on its object."""
-        if self._known is None or result.generated or result.targets:
-            return
-        if _mentions(result, *names):
+        if self._known is None or result.generated or result.targets or _mentions(result, *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
@@ -210,7 +502,7 @@ class ObjectBlocks:
         differing = change.differing
         if not (alone or self._layout.options.diff or self._layout.options.show is Show.ALL):
             lines = "\n".join(f"{mark}{line}" for mark, line in differing)
-            kind = result_key(f"{change.word} {change.by}", lines)
+            kind = result_key(f"{change.word} {change.author or change.name}", lines)
         whole = self._seen.is_new(kind)
         rendered = change_result(change, differing, self._layout, whole=whole)
         return GroupedResult(kind, rendered, whole)
@@ -220,12 +512,7 @@ _NOTHING = ObjectBlock("", "", ())
 _MOST_KNOWN: Final = 4096
 
 
-_Words: TypeAlias = tuple[Rule, str, str, str]
-"""The parts of the key of a result: its rule, its status and its texts."""
-
-
 def _texts(result: RuleResult) -> tuple[str, str]:
-    """Return own or whole message of a result, and its note."""
     return result.own or result.message, result.note
 
 
@@ -243,7 +530,7 @@ def is_plain(result: RuleResult) -> bool:
 def reference_text(
     need: PendingReference, resolved: str | None, layout: TextLayout, *, owner: bool = False
 ) -> str:
-    """Return the lines about an injected reference."""
+    """Return the lines about an injected reference, with `owner` behind the object that has it."""
     word, what = reference_subject(need, resolved)
     of = f"{title(need.resource)}: " if owner else ""
     rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
@@ -255,9 +542,7 @@ def reference_text(
 
 
 _MOST_LINES: Final = 14
-"""Lines of one change that are shown; some more where that is the rest."""
-_REST: Final = 3
-_IN_TITLE: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""Lines of one change that are shown; up to three more where that is the rest."""
 _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
 """How labels begin that Kyverno adds to what it generates."""
 
@@ -271,15 +556,10 @@ class RenderedChange(NamedTuple):
     """The object that was changed or created; for the trigger itself, the policy and rules."""
     author: str
     """The policy and its rules; "" if they are the name."""
-    before: Json
+    before: object
     """The object as it was; None for what is new."""
-    after: Json
+    after: object
     """The object as it is; of a new one only the fields that its title does not show."""
-
-    @property
-    def by(self) -> str:
-        """Who made the change, to group equal ones."""
-        return self.author or self.name
 
     @property
     def differing(self) -> list[Marked]:
@@ -319,7 +599,8 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         own = {name: value for name, value in labels if not name.startswith(_OWN_LABELS)}
         shown |= {"labels": own} if own else {}
         content = {"metadata": shown} if shown else {}
-        rest = {name: value for name, value in change.object.items() if name not in _IN_TITLE}
+        in_title = {"apiVersion", "kind", "metadata"}
+        rest = {name: value for name, value in change.object.items() if name not in in_title}
         yield RenderedChange("new", short_title(change.object), author, None, content | rest)
 
 
@@ -342,7 +623,7 @@ def change_result(
 
     is_diff = layout.options.diff
     shown = [*(hunks(change.lines) if is_diff else _with_parents(change.lines))]
-    room = len(shown) if is_diff or len(shown) <= _MOST_LINES + _REST else _MOST_LINES
+    room = len(shown) if is_diff or len(shown) <= _MOST_LINES + 3 else _MOST_LINES
     places = []
     for mark, line in shown[:room]:
         text_line = safe_line(f"{INDENT}{'...' if mark == '@' else f'{mark} {line}'}")
@@ -376,40 +657,36 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
 class ObjectRenderer:
     """Renders a run, response by response."""
 
-    def __init__(self, run: Run, options: RenderOptions, references: ReferenceIndex) -> None:
-        self._run = run
-        self._layout = layout_of(options)
-        self._fold = ResultGroups(self._layout)
-        self._part = ChunkGroups()
-        self._order = DeferredOutput(
+    def __init__(self, run: Run, layout: TextLayout, references: ReferenceIndex) -> None:
+        self.groups = ResultGroups(layout)
+        self.deferred = DeferredOutput(
             references,
-            lambda need, resolved, owner: reference_text(need, resolved, self._layout, owner=owner),
+            lambda need, resolved, owner: reference_text(need, resolved, layout, owner=owner),
         )
-        self._blocks = ObjectBlocks(run, self._layout)
+        self._part = ChunkGroups()
+        self._blocks = ObjectBlocks(run, layout)
+        self._is_part = run.is_part
 
     def row(self, response: EngineResponse) -> str:
-        """Return the text that can be written now; after an open reference it waits."""
+        """Return the text that can be written now; after an open reference it waits.
+
+        Of a part of a run it is a line for `joined`; raises NotStreamable if other parts matter.
+        """
         again = self._blocks.known_keys(response)
-        if again and self._fold.counts(again):
+        if again and (self._part if self._is_part else self.groups).counts(again):
             return ""
         block, needs = self._blocks.of(response)
+        if needs and self._is_part:
+            raise NotStreamable
         if not block.items:
             return ""
-        text = self._fold.add(block)
+        if self._is_part:
+            return to_line(block)
+        text = self.groups.add(block)
         pieces: tuple[OutputPiece, ...] = (
             (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
         )
-        return "".join(shown for piece in pieces if piece for shown in self._order.add(piece))
-
-    def line(self, response: EngineResponse) -> str:
-        """Return a response of a part as a line; raises NotStreamable if others matter."""
-        again = self._blocks.known_keys(response)
-        if again and self._part.counts(again):
-            return ""
-        block, needs = self._blocks.of(response)
-        if needs:
-            raise NotStreamable
-        return to_line(block) if block.items else ""
+        return "".join(shown for piece in pieces if piece for shown in self.deferred.add(piece))
 
     def counted(self) -> str:
         """Return what a part adds at its end: the objects that it has only counted."""
@@ -417,58 +694,44 @@ class ObjectRenderer:
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the text of all objects, of the lines of all parts."""
-        return map(self._fold.take, from_lines(pieces))
-
-    def deferred(self) -> Iterator[str]:
-        """Yield output that is still deferred."""
-        yield from self._order.end(self._layout.paint)
-
-    def repeated(self) -> Iterator[str]:
-        """Yield the results that were only counted, because they are equal to others."""
-        yield from self._fold.lines()
-
-    def summary(self) -> Iterator[str]:
-        """Yield what was only counted, the rules that failed, and how much was changed."""
-        yield from self._fold.lines()
-        yield from rule_table(self._run, self._layout, every=False)
-        yield from self._fold.sizes()
+        return map(self.groups.take, from_lines(pieces))
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects with something to show, then the summary."""
+    layout = layout_of(options)
     if options.statistics:
         return StreamingDocument(
             row=lambda _: "",
-            tail=lambda _: rule_table(run, layout_of(options), every=True),
+            tail=lambda _: rule_table(run, layout, every=True),
             joined=lambda _: (),
         )
-    if options.quiet:
-        return _begin_failures(run, options)
-    if options.show is Show.OBJECTS:
+    if options.show is Show.OBJECTS and not options.quiet:
         return _begin_whole(run, options)
-    paint = painter(colours=options.colours)
-    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
-    renderer = ObjectRenderer(run, options, references)
+    found = RelatedObjects(run)
+    renderer = ObjectRenderer(run, layout, found.references)
+    if options.quiet:
+        return StreamingDocument(
+            row=lambda response: renderer.row(_only_failures(response)),
+            tail=lambda _: renderer.groups.lines(),
+            joined=renderer.joined,
+            counted=renderer.counted,
+        )
 
     def row(response: EngineResponse) -> str:
-        references.add(response)
-        collisions.add(response)
-        if deletions:
-            deletions.add(response)
+        found.add(response)
         return "" if _is_silent(response, options) else renderer.row(response)
 
-    def part_row(response: EngineResponse) -> str:
-        return "" if _is_silent(response, options) else renderer.line(response)
-
     def tail(_: Lists) -> Iterator[str]:
-        yield from renderer.deferred()
-        yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collisions.lines(paint)
-        yield from renderer.summary()
+        yield from renderer.deferred.end(layout.paint)
+        yield from found.lines(layout.paint)
+        yield from renderer.groups.lines()
+        yield from rule_table(run, layout, every=False)
+        yield from renderer.groups.sizes()
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",),
-        row=part_row if run.is_part else row,
+        head=lambda: (f"{layout.paint('title', header(run))}\n\n",),
+        row=row,
         tail=tail,
         joined=renderer.joined,
         counted=renderer.counted,
@@ -489,38 +752,24 @@ def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
     return True
 
 
-_FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-
-
-def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view of failures alone."""
-    renderer = ObjectRenderer(run, options, ReferenceIndex())
-
-    def row(response: EngineResponse) -> str:
-        failed = (
-            (answer, tuple(result for result in answer.results if result.status in _FAULTS))
-            for answer in response.evaluated
-        )
-        answers = tuple(answer._replace(results=results) for answer, results in failed if results)
-        failures = response._replace(answers=answers, repeated=())
-        return renderer.line(failures) if run.is_part else renderer.row(failures)
-
-    return StreamingDocument(
-        row=row,
-        tail=lambda _: renderer.repeated(),
-        joined=renderer.joined,
-        counted=renderer.counted,
+def _only_failures(response: EngineResponse) -> EngineResponse:
+    failing = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+    failed = (
+        (answer, tuple(result for result in answer.results if result.status in failing))
+        for answer in response.evaluated
     )
+    answers = tuple(answer._replace(results=results) for answer, results in failed if results)
+    return response._replace(answers=answers, repeated=())
 
 
 def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view; the last line counts."""
     paint = painter(colours=options.colours)
-    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
+    found = RelatedObjects(run)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
-    block = verdict_block(paint, compile_field_places(run, options))
+    block = verdict_block(run, options, paint)
     order = DeferredOutput(
-        references, lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner)
+        found.references,
+        lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner),
     )
 
     def pieces_of(response: EngineResponse) -> list[OutputPiece]:
@@ -534,27 +783,17 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
         return [resource_block(response, paint), *pieces, verdicts] if verdicts or pieces else []
 
     def row(response: EngineResponse) -> str:
-        references.add(response)
-        collisions.add(response)
-        if deletions:
-            deletions.add(response)
-        return "".join(text for piece in pieces_of(response) for text in order.add(piece))
-
-    def part_row(response: EngineResponse) -> str:
+        found.add(response)
         pieces = pieces_of(response)
-        texts = [piece for piece in pieces if isinstance(piece, str)]
-        if len(texts) < len(pieces):
+        if run.is_part and not all(isinstance(piece, str) for piece in pieces):
             raise NotStreamable
-        return "".join(texts)
+        return "".join(text for piece in pieces for text in order.add(piece))
 
     def tail(_: Lists) -> Iterator[str]:
         yield from order.end(paint)
-        yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collisions.lines(paint)
+        yield from found.lines(paint)
         yield f"{counts_line(run)}\n"
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",),
-        row=part_row if run.is_part else row,
-        tail=tail,
+        head=lambda: (f"{paint('title', header(run))}\n\n",), row=row, tail=tail
     )

@@ -7,16 +7,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, metadata, text_field, without_server_fields
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
 
-# Rounds of a timeline that are alike: reported once, the others folded.
-
-_LONGEST: Final = 8
-"""Maximum number of events of a round."""
 _FEWEST_ROUNDS: Final = 3
 """Rounds from which on it is worth folding."""
 
@@ -37,7 +33,7 @@ class Repeat(NamedTuple):
 
 
 def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
-    """Yield the rounds in which events repeat: longest folds first, then shortest rounds."""
+    """Yield the rounds of up to 8 events that repeat: longest folds first, then shortest rounds."""
     # What events have in common that are alike; names of objects may differ.
     marks = [
         (
@@ -51,7 +47,7 @@ def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
     ]
     at = 0
     while at < len(marks):
-        candidates = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
+        candidates = [_repeat(marks, at, length) for length in range(1, 9)]
         best = max(candidates, key=lambda repeat: (repeat.end, -repeat.length))
         if best.rounds >= _FEWEST_ROUNDS:
             yield best
@@ -75,15 +71,8 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
 # wherever on the line they are: a burst of milliseconds after two hours is as wide as one at the
 # beginning. An axis that is logarithmic from its origin would squeeze that one into a point.
 
-
-LONG_WAIT: Final = 4
-"""The step from which a wait is reported in words: a second."""
-_MOST: Final = 9
 _LEAST: Final = 0.15
 """Minimum distance of two events, in tenfold steps."""
-_NARROW: Final = 14.0
-_WIDE: Final = 38.0
-"""Percent that two labels have to be apart, and those that a narrow screen has room for."""
 
 
 class Label(NamedTuple):
@@ -100,7 +89,7 @@ class Label(NamedTuple):
 def wait_step(seconds: float) -> int:
     """Return how long a wait is in tenfold steps: 0 below a millisecond, 1 below ten, 4 seconds."""
     milliseconds = round(seconds * 1000, 3)
-    return 0 if milliseconds < 1 else min(_MOST, 1 + int(math.log10(milliseconds)))
+    return 0 if milliseconds < 1 else min(9, 1 + int(math.log10(milliseconds)))
 
 
 def places(times: Sequence[float]) -> list[float]:
@@ -115,15 +104,18 @@ def places(times: Sequence[float]) -> list[float]:
 
 
 def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
-    """Return the moments to name: the ends, then those after the longest waits, where is room."""
+    """Return the moments to name: the ends, then those after the longest waits, where is room.
+
+    Two labels are 14 percent of the axis apart; on a narrow screen there is room for 38.
+    """
     waits = [after - before for before, after in zip((0.0, *times), times, strict=False)]
     order = sorted(range(len(times)), key=lambda index: -waits[index])
     ends = [0, len(times) - 1] if times else []
     chosen: list[Label] = []
     for index in dict.fromkeys((*ends, *order)):
         spot = at[index]
-        if all(abs(spot - label.at) >= _NARROW for label in chosen):
-            wide = all(abs(spot - label.at) >= _WIDE for label in chosen if not label.is_minor)
+        if all(abs(spot - label.at) >= 14 for label in chosen):
+            wide = all(abs(spot - label.at) >= 38 for label in chosen if not label.is_minor)
             chosen.append(Label(spot, index, not wide))
     return sorted(chosen)
 
@@ -131,7 +123,6 @@ def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "bad", "failed": "bad", "waiting": "warn", "skipped": "warn"}
 )
-_PASSING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
 _LONG: Final = 60
 """Characters from which on a text that was reported before is not reported again."""
 _MOST_NAMED: Final = 3
@@ -214,22 +205,23 @@ def lanes_of(simulation: Simulation) -> Lanes:
         fold_text = ""
         if event.number in folds:
             fold, fold_end, fold_text = folds[event.number]
-        card = Card(
-            event=event,
-            lane=names.index(event.actor) if event.actor in names else 0,
-            style=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
-            time="" if time == last and not is_noise else time,
-            step=step,
-            wait=wait,
-            cause=None if cause is None else shown[cause],
-            message=rendered,
-            same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
-            errors=tuple(errors_of(event)),
-            is_noise=is_noise,
-            fold=fold if event.number <= fold_end else None,
-            folds=fold_text,
+        cards.append(
+            Card(
+                event=event,
+                lane=names.index(event.actor) if event.actor in names else 0,
+                style=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
+                time="" if time == last and not is_noise else time,
+                step=step,
+                wait=wait,
+                cause=None if cause is None else shown[cause],
+                message=rendered,
+                same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
+                errors=tuple(errors_of(event)),
+                is_noise=is_noise,
+                fold=fold if event.number <= fold_end else None,
+                folds=fold_text,
+            )
         )
-        cards.append(card)
         if not is_noise:
             before, last = event.time, time
     step, wait = _wait(simulation.seconds - before)
@@ -267,15 +259,16 @@ def difference(event: TimelineEvent) -> list[Marked]:
 
 
 def _wait(seconds: float) -> tuple[int, str]:
-    """Return how long a wait is, and the same in words where it is long."""
+    """Return how long a wait is, and the same in words from a second on."""
     step = wait_step(seconds)
-    return step, f"{time_text(seconds)} later" if step >= LONG_WAIT else ""
+    return step, f"{time_text(seconds)} later" if step >= 4 else ""
 
 
-def _lasting(obj: Json) -> Json:
-    if obj.__class__ is not dict:
+def _lasting(obj: object) -> KubernetesObject | None:
+    if not isinstance(obj, dict):
         return None
-    meta = {name: value for name, value in metadata(obj).items() if name not in _PASSING}
+    passing = {"resourceVersion", "managedFields", "generation"}
+    meta = {name: value for name, value in metadata(obj).items() if name not in passing}
     return {**obj, "metadata": meta}
 
 
@@ -344,9 +337,6 @@ def _weight(dot: Dot) -> int:
     return _WEIGHTS.index(dot.card.style)
 
 
-_RANDOM_NAMES = frozenset({"UpdateRequest"})
-
-
 class PairDifference(StrEnum):
     """How the events of a pair differ."""
 
@@ -369,8 +359,11 @@ class AlignedEvents(NamedTuple):
             return PairDifference.ONLY_FIRST
         if self.first is None:
             return PairDifference.ONLY_SECOND
-        same = _outcome(self.first) == _outcome(self.second)
-        same = same and _change(self.first) == _change(self.second)
+        outcomes = [
+            (event.outcome, event.full_message, event.policies, event.unevaluated)
+            for event in (self.first, self.second)
+        ]
+        same = outcomes[0] == outcomes[1] and _change(self.first) == _change(self.second)
         return PairDifference.ALIKE if same else PairDifference.DIFFERS
 
 
@@ -390,17 +383,10 @@ def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Itera
 def _step(event: TimelineEvent) -> Hashable:
     """Return what makes events of two runs the same step; names that chance gave are no part."""
     key = event.object
-    prefix = _prefix(event.after) or _prefix(event.before)
-    name = "*" if key.kind in _RANDOM_NAMES else f"{prefix}*" if prefix else key.name
+    prefixes = (text_field(metadata(obj), "generateName") for obj in (event.after, event.before))
+    prefix = next(filter(None, prefixes), "")
+    name = "*" if key.kind == "UpdateRequest" else f"{prefix}*" if prefix else key.name
     return (event.actor, event.action, key.kind, key.namespace, name)
-
-
-def _prefix(obj: Json) -> str:
-    return text_field(metadata(obj), "generateName") if obj.__class__ is dict else ""
-
-
-def _outcome(event: TimelineEvent) -> Hashable:
-    return (event.outcome, event.full_message, event.policies, event.unevaluated)
 
 
 def _change(event: TimelineEvent) -> list[Marked]:

@@ -1,11 +1,11 @@
 """A simulation as a page, alone or beside another run, and as one JSON document."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.simulation import (
     Expectation,
     Hazard,
@@ -14,16 +14,12 @@ from kyvsim.model.simulation import (
     TimelineEvent,
 )
 from kyvsim.report.diagnostics import place_json
-from kyvsim.report.explain import rule_json
-from kyvsim.report.explained_rules import SHOWN_WORDS, explained_rule
+from kyvsim.report.explain import SHOWN_WORDS, explained_rule, rule_json
 from kyvsim.report.object_text import to_json, to_yaml
 from kyvsim.report.page import page
 from kyvsim.report.results import identity_of
 from kyvsim.report.timeline_chart import (
     LANE,
-    Card,
-    Chart,
-    Lanes,
     PairDifference,
     chart_of,
     difference,
@@ -68,31 +64,18 @@ def columns(count: int) -> str:
     return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"
 
 
-class _Run(NamedTuple):
-    """One of the runs."""
-
-    letter: str
-    side: str
-    """Prefix of the ids of its cards, for links."""
-    simulation: Simulation
-    summary: list[str]
-    lanes: Lanes
-    cards: Mapping[int, Card]
-    """By the numbers of their events."""
-    chart: Chart
-
-
-def _run(letter: str, side: str, simulation: Simulation) -> _Run:
+def _run(letter: str, side: str, simulation: Simulation) -> dict[str, object]:
+    """Return one of two runs for templates; `side` is the prefix of the ids of its cards."""
     lanes = lanes_of(simulation)
-    return _Run(
-        letter=letter,
-        side=side,
-        simulation=simulation,
-        summary=summary_parts(simulation),
-        lanes=lanes,
-        cards={card.event.number: card for card in lanes.cards},
-        chart=chart_of(lanes, simulation.seconds),
-    )
+    return {
+        "letter": letter,
+        "side": side,
+        "simulation": simulation,
+        "summary": summary_parts(simulation),
+        "lanes": lanes,
+        "cards": {card.event.number: card for card in lanes.cards},
+        "chart": chart_of(lanes, simulation.seconds),
+    }
 
 
 def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
@@ -164,15 +147,18 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
 
 def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
-    yield '{"events": ['
-    yield from _joined(map(_event, simulation.events))
-    yield '], "objects": ['
-    yield from _joined(iter(simulation.objects))
-    yield '], "hazards": ['
-    yield from _joined(map(_hazard, simulation.hazards))
-    yield '], "expectations": ['
-    yield from _joined(map(_expectation, simulation.expectations))
-    yield "]"
+    lists: dict[str, Iterable[object]] = {
+        "events": map(_event, simulation.events),
+        "objects": simulation.objects,
+        "hazards": map(_hazard, simulation.hazards),
+        "expectations": map(_expectation, simulation.expectations),
+    }
+    start = "{"
+    for name, values in lists.items():
+        yield f'{start}"{name}": ['
+        yield from _joined(values)
+        yield "]"
+        start = ", "
     if simulation.explained:
         yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
         yield from _joined(map(_inquiry, rendered_evaluations(simulation, every=True)))
@@ -215,7 +201,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     yield f', "summary": {to_json(_summary(simulation))}}}\n'
 
 
-def _steps(simulation: Simulation) -> dict[str, Json]:
+def _steps(simulation: Simulation) -> dict[str, object]:
     return {
         "events": [*map(_event, simulation.events)],
         "hazards": [*map(_hazard, simulation.hazards)],
@@ -223,16 +209,16 @@ def _steps(simulation: Simulation) -> dict[str, Json]:
     }
 
 
-def _differences(usual: Simulation, other: Simulation) -> Json:
+def _differences(usual: Simulation, other: Simulation) -> list[dict[str, str]]:
     return [{"what": word, "text": text} for word, text in differences(usual, other)]
 
 
-def _joined(values: Iterator[Json]) -> Iterator[str]:
+def _joined(values: Iterable[object]) -> Iterator[str]:
     for index, value in enumerate(values):
         yield f"{',' if index else ''}\n{to_json(value)}"
 
 
-def _event(event: TimelineEvent) -> Json:
+def _event(event: TimelineEvent) -> dict[str, object]:
     return {
         "time": round(event.time, 6),
         "actor": event.actor,
@@ -257,8 +243,7 @@ def _event(event: TimelineEvent) -> Json:
     }
 
 
-def _inquiry(shown: RenderedEvaluation) -> Json:
-    """Return one evaluation of policies on an object, with the trees of rules."""
+def _inquiry(shown: RenderedEvaluation) -> dict[str, object]:
     inquiry = shown.inquiry
     return {
         "time": round(inquiry.time, 6),
@@ -274,7 +259,7 @@ def _inquiry(shown: RenderedEvaluation) -> Json:
     }
 
 
-def _hazard(hazard: Hazard) -> Json:
+def _hazard(hazard: Hazard) -> dict[str, object]:
     return {
         "code": hazard.code,
         "level": hazard.level.value,
@@ -287,7 +272,7 @@ def _hazard(hazard: Hazard) -> Json:
     }
 
 
-def _expectation(expectation: Expectation) -> Json:
+def _expectation(expectation: Expectation) -> dict[str, object]:
     return {
         "text": expectation.text,
         "met": expectation.met,
@@ -297,7 +282,7 @@ def _expectation(expectation: Expectation) -> Json:
     }
 
 
-def _summary(simulation: Simulation) -> Json:
+def _summary(simulation: Simulation) -> dict[str, object]:
     return {
         "name": simulation.name,
         "model": simulation.model,

@@ -1,11 +1,11 @@
 """What all views of a simulation share: events, endings, and how two endings differ."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     metadata,
     object_key,
@@ -15,25 +15,21 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
-from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
+from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted
 
 _WORK = "UpdateRequest"
 _FAILED = frozenset({"denied", "failed"})
 
 
-class UpdateRequestEvents(NamedTuple):
-    """The events about UpdateRequests and their attempts, as views show them."""
+def _update_request_events(
+    simulation: Simulation,
+) -> tuple[set[int], set[int], dict[int, TimelineEvent]]:
+    """Return the events of UpdateRequests to show: first and last failure, first write.
 
-    shown: frozenset[int]
-    hidden: frozenset[int]
-    """Failed writes that are reported once already."""
-    shorter: Mapping[int, TimelineEvent]
-    """Events with a shorter text, since other events have the rest, by number."""
-
-
-def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
-    """Return the events of UpdateRequests to show: first and last failure, first write."""
+    Then failed writes that are reported once already, and the events with a shorter text, since
+    other events have the rest, by number.
+    """
     attempts: dict[object, list[TimelineEvent]] = {}
     writes: dict[int, list[TimelineEvent]] = {}
     for event in simulation.events:
@@ -54,11 +50,8 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
             ]
             for attempt in of_request
         }
-        own = {
-            first.number,
-            last.number,
-            *(attempt.cause for attempt in of_request if attempt.cause is not None),
-        }
+        own = {first.number, last.number}
+        own |= {attempt.cause for attempt in of_request if attempt.cause is not None}
         if failed[first.number]:
             own.add(failed[first.number][0])
             shorter[first.number] = first._replace(failure_reasons=())
@@ -67,32 +60,19 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
             shorter[last.number] = last._replace(message=message, failure_reasons=())
         shown |= own
         hidden |= {number for numbers in failed.values() for number in numbers} - own
-    return UpdateRequestEvents(frozenset(shown), frozenset(hidden), shorter)
+    return shown, hidden, shorter
 
 
 _BOOKKEEPING = frozenset(
     {
-        "ClusterEphemeralReport",
-        "ClusterPolicyReport",
-        "ControllerRevision",
-        "Endpoints",
-        "EndpointSlice",
-        "EphemeralReport",
-        "Event",
-        "Lease",
-        "PolicyReport",
-        "UpdateRequest",
+        *("ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "PolicyReport"),
+        *("ControllerRevision", "Endpoints", "EndpointSlice", "Event", "Lease", "UpdateRequest"),
     }
 )
-_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _QUIET_ACTORS = frozenset(
     {
-        "cluster",
-        "clusterrole-aggregation-controller",
-        "reports",
-        "root-ca-cert-publisher",
-        "service-account-controller",
-        "setup",
+        *("cluster", "reports", "setup", "clusterrole-aggregation-controller"),
+        *("root-ca-cert-publisher", "service-account-controller"),
     }
 )
 _MOST_OBJECTS = 3
@@ -114,17 +94,17 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
     if every:
         yield from simulation.events
         return
-    work = update_request_events(simulation)
+    shown, hidden, shorter = _update_request_events(simulation)
     for event in simulation.events:
-        is_policy = event.object.kind in _POLICIES
+        is_policy = event.object.kind in {"ClusterPolicy", "Policy"}
         ready = before = None
         if is_policy and event.action == "update status":
             ready, before = _is_ready(event.after), _is_ready(event.before)
         if ready != before:
             yield event._replace(action="ready" if ready else "not ready", message="")
-        elif event.number in work.shown:
-            yield work.shorter.get(event.number, event)
-        elif not _is_noise(event) and event.number not in work.hidden:
+        elif event.number in shown:
+            yield shorter.get(event.number, event)
+        elif not _is_noise(event) and event.number not in hidden:
             # An event without the warning that every policy of these kinds is answered with.
             deprecated = f"{event.object.kind} (kyverno.io) is deprecated"
             common = is_policy and event.message.startswith(deprecated)
@@ -225,16 +205,14 @@ def _is_noise(event: TimelineEvent) -> bool:
     return event.action.endswith((" status", " binding")) or event.outcome == "unchanged"
 
 
-def _is_ready(obj: Json) -> bool | None:
-    status = obj.get("status") if obj.__class__ is dict else None
-    conditions = status.get("conditions") if status.__class__ is dict else None
+def _is_ready(obj: object) -> bool | None:
+    status = obj.get("status") if isinstance(obj, dict) else None
+    conditions = status.get("conditions") if isinstance(status, dict) else None
     ready = [condition for condition in conditions or () if condition.get("type") == "Ready"]
     return ready[0].get("status") == "True" if ready else None
 
 
 _MOST_FIELDS = 4
-_FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
-"""Kinds that only report about others."""
 
 
 class EndDifference(NamedTuple):
@@ -247,7 +225,21 @@ class EndDifference(NamedTuple):
 
 def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     """Yield what differs at the end of `other`: objects, expectations, hazards."""
-    yield from _object_differences(usual, other)
+    old_objects, new_objects = _by_key(usual), _by_key(other)
+    missing = (key for key in old_objects if key not in new_objects)
+    further = (key for key in new_objects if key not in old_objects)
+    yield from (EndDifference("missing", title_of(key)) for key in missing)
+    yield from (EndDifference("further", title_of(key)) for key in further)
+    for key, old in old_objects.items():
+        fields = [*_fields(old, new_objects[key], "")] if key in new_objects else []
+        if fields:
+            more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
+            text = f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
+            yield EndDifference("differs", text)
+    yield from _judged_differences(usual, other)
+
+
+def _judged_differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     for expected, actual in zip(usual.expectations, other.expectations, strict=False):
         if expected.text == actual.text and expected.met != actual.met:
             yield EndDifference("met" if actual.met else "not met", actual.text)
@@ -256,59 +248,40 @@ def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]
     for hazard in other.hazards:
         if hazard.code not in before:
             yield EndDifference("hazard", f"{hazard.code}: {hazard.message}")
-    for code in before:
-        if code not in after:
-            yield EndDifference("no hazard", code)
+    yield from (EndDifference("no hazard", code) for code in before if code not in after)
 
 
-def _object_differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
-    old_objects, new_objects = _by_key(usual), _by_key(other)
-    for key in old_objects:
-        if key not in new_objects:
-            yield EndDifference("missing", title_of(key))
-    for key in new_objects:
-        if key not in old_objects:
-            yield EndDifference("further", title_of(key))
-    for key, old in old_objects.items():
-        fields = [*_fields(old, new_objects[key], "")] if key in new_objects else []
-        if fields:
-            more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
-            text = f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
-            yield EndDifference("differs", text)
-
-
-def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
+def _by_key(simulation: Simulation) -> dict[ObjectKey, KubernetesObject]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    objects: dict[ObjectKey, Json] = {}
+    objects: dict[ObjectKey, KubernetesObject] = {}
     for obj in simulation.objects:
         key = object_key(obj)
         base = text_field(metadata(obj), "generateName")
-        if key.kind not in _FOLLOWING:
+        if key.kind not in {"ClusterPolicyReport", "PolicyReport"}:  # which are about others
             named = {**obj, "metadata": {**metadata(obj), "name": f"{base}*"}} if base else obj
             objects[object_key(named)] = without_server_fields(named)
     return objects
 
 
-def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
-    """Yield what was and is at each place that differs."""
+def _fields(before: object, after: object, path: str) -> Iterator[str]:
     if before == after:
         return
-    if before.__class__ is dict and after.__class__ is dict:
+    if isinstance(before, dict) and isinstance(after, dict):
         for name in dict.fromkeys((*before, *after)):
             below = f"{path}.{name}" if path else name
             yield from _fields(before.get(name), after.get(name), below)
         return
-    if before.__class__ is list and after.__class__ is list and len(before) == len(after):
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _fields(old, new, f"{path}[{index}]")
         return
     yield f"{path} {_short(after)}, not {_short(before)}"
 
 
-def _short(value: Json) -> str:
+def _short(value: object) -> str:
     if value is None:
         return "absent"
-    if value.__class__ in {dict, list}:
+    if isinstance(value, dict | list):
         return "1 entry" if len(value) == 1 else f"{len(value)} entries"
     # As YAML writes it: `true`, and a text without quotes.
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
@@ -316,11 +289,9 @@ def _short(value: Json) -> str:
 
 def interleavings_text(interleavings: Interleavings) -> str:
     """Return the number of tried interleavings and of their endings."""
-    extent = (
-        f"all with up to {interleavings.most_changes} reorderings"
-        if interleavings.complete
-        else "more exist"
-    )
+    extent = "more exist"
+    if interleavings.complete:
+        extent = f"all with up to {interleavings.most_changes} reorderings"
     endings = counted(len(interleavings.endings), "ending")
     return f"{counted(interleavings.runs, 'interleaving')} tried ({extent}): {endings}"
 
@@ -342,23 +313,20 @@ class SimulationTerms(NamedTuple):
 def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> RunEnding:
     """Return how it ended; None for a simulation that did not begin."""
     not_begun = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
-    facts = (
-        error_fact(terms.diagnostics),
-        *((not_begun,) if simulation is None else _facts(simulation, terms.least)),
-        left_out_fact(terms.left_out),
-        warning_fact(terms.diagnostics),
+    return RunEnding(
+        (
+            error_fact(terms.diagnostics),
+            *((not_begun,) if simulation is None else _facts(simulation, terms.least)),
+            left_out_fact(terms.left_out),
+            warning_fact(terms.diagnostics),
+        )
     )
-    return RunEnding(facts)
-
-
-def runs_of(simulation: Simulation) -> list[Simulation]:
-    """Return the run, and those in other orders of steps that end differently."""
-    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
-    return [simulation, *(ending.simulation for ending in others)]
 
 
 def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
-    runs = runs_of(simulation)
+    # The run, and those in other orders of steps that end differently.
+    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
+    runs = [simulation, *(ending.simulation for ending in others)]
     cuts = [run.cut for run in runs if run.cut]
     reached = f"aborted at {cuts[0].reason}" if cuts else ""
     yield verdict_fact("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
@@ -384,15 +352,13 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
     # Where hazards of every level do not count, of which levels there are some.
-    others = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
+    levels = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
     if counts:
-        text = counted(len(others), "further hazard")
-    elif HazardLevel.ERROR not in others:
-        text = counted(len(others), "hazard") + " below --fail-on"
+        text = counted(len(levels), "further hazard")
+    elif HazardLevel.ERROR not in levels:
+        text = counted(len(levels), "hazard") + " below --fail-on"
     else:
-        shown = ", ".join(
-            f"{others.count(level)} {level}" for level in HazardLevel if level in others
-        )
-        text = f"{counted(len(others), 'hazard')} not counted ({shown})"
-    yield info_fact("otherHazards", len(others), text)
+        shown = [f"{levels.count(level)} {level}" for level in HazardLevel if level in levels]
+        text = f"{counted(len(levels), 'hazard')} not counted ({', '.join(shown)})"
+    yield info_fact("otherHazards", len(levels), text)
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))

@@ -17,13 +17,14 @@ from kyvsim.model.simulation import (
     Simulation,
     TimelineEvent,
 )
-from kyvsim.report.explain import STYLES, wrapped
-from kyvsim.report.explained_rules import (
+from kyvsim.report.explain import (
     SHOWN_WORDS,
+    STYLES,
     answer_word,
     decision,
     rule_name,
     verdict_word,
+    wrapped,
 )
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import title
@@ -85,14 +86,12 @@ def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[Ren
         explanation, trigger = inquiry.explained, inquiry.explained.response.trigger
         notes = [f"no policy was evaluated: {inquiry.unheard}"] if inquiry.unheard else []
         if not explanation.rules and not inquiry.unheard:
-            notes.append(
-                "no policy was active yet" if inquiry.waiting else "there were no policies"
-            )
+            none = "no policy was active yet" if inquiry.waiting else "there were no policies"
+            notes.append(none)
         if inquiry.waiting:
             notes.append(f"not active yet: {', '.join(inquiry.waiting)}")
-        heading = f"{time_text(inquiry.time)}  {inquiry.actor}" + (
-            f" at {inquiry.occasion}" * bool(inquiry.occasion)
-        )
+        occasion = f" at {inquiry.occasion}" if inquiry.occasion else ""
+        heading = f"{time_text(inquiry.time)}  {inquiry.actor}{occasion}"
         if inquiry.event is not None:
             heading += f" ({'event' if inquiry.occasion else 'because of'} {inquiry.event})"
         if len(objects) > 1:
@@ -107,9 +106,8 @@ def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[Ren
                 (rule_name(rule), ending_word(rule), decision(rule, explanation).text)
                 for rule in (*applied, *others)
             )
-            answers = inquiry.actor, object_key(trigger), decisions
-            meant = answers not in known
-            known.add(answers)
+            meant = (inquiry.actor, object_key(trigger), decisions) not in known
+            known.add((inquiry.actor, object_key(trigger), decisions))
         if every or meant:
             yield RenderedEvaluation(inquiry, heading, applied, others, tuple(notes))
 
@@ -141,8 +139,6 @@ def _is_not_run(rule: RuleExplanation) -> bool:
 
 
 _WORD = 11
-
-
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "fail", "failed": "fail", "waiting": "warn", "skipped": "skip"}
 )
@@ -153,11 +149,9 @@ _NARROWEST = 40
 _TITLE = 30
 """Columns that titles of objects are filled up to."""
 _UNDER = " " * 10
-_ERROR = "error  "
 
 
 def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield each evaluation of policies on the object, with the results."""
     paint, width = painter(colours=options.colours), options.width
     indent = " " * (4 + _WORD + 2)
     yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
@@ -216,15 +210,14 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     if simulation.explained:
         yield from _evaluation_lines(simulation, options)
     if simulation.interleavings:
-        yield from _orders(simulation.interleavings, options)
+        yield from _orders(simulation.interleavings, options, paint)
     if simulation.compared:
         yield from _comparison(simulation, simulation.compared, options)
     yield f"\n{', '.join(summary_parts(simulation))}\n"
 
 
-def _orders(interleavings: Interleavings, options: TimelineOptions) -> Iterator[str]:
+def _orders(interleavings: Interleavings, options: TimelineOptions, paint: Paint) -> Iterator[str]:
     """Yield what other orders of steps lead to, each ending with its shortest timeline."""
-    paint = painter(colours=options.colours)
     yield f"\n{interleavings_text(interleavings)}\n"
     usual, *others = interleavings.endings
     for ending in others:
@@ -243,10 +236,8 @@ def _comparison(
     """Yield the differences of another run: at its end, then in its events."""
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
-    end_differences = [*differences(simulation, other)]
-    for difference in end_differences or [
-        EndDifference("alike", "both runs end in the same state")
-    ]:
+    alike = EndDifference("alike", "both runs end in the same state")
+    for difference in [*differences(simulation, other)] or [alike]:
         yield from _difference(difference, options)
     rows = [
         (mark, _cells(event), _outcome(event))
@@ -276,10 +267,8 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
     rows = [_cells(event) for event in events]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     for event, row in zip(events, rows, strict=True):
-        aligned = (str.rjust, str.rjust, str.ljust, str.ljust)
-        cells = [
-            align(text, width) for align, text, width in zip(aligned, row, widths, strict=False)
-        ]
+        cells = [text.rjust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        cells += [text.ljust(width) for text, width in zip(row[2:4], widths[2:], strict=True)]
         cells.append(row[-1].ljust(_TITLE))
         outcome, style = _outcome(event), _OUTCOMES.get(event.outcome)
         word = paint(style, outcome) if style else outcome
@@ -299,9 +288,9 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
         for line in _wrapped(event.full_message, options.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
         for error in errors_of(event):
-            first, *more = _wrapped(error, options.width - len(_UNDER) - len(_ERROR)) or [""]
-            yield f"{_UNDER}{paint('error', _ERROR.rstrip())}  {first}\n"
-            yield from (f"{_UNDER}{' ' * len(_ERROR)}{line}\n" for line in more)
+            first, *more = _wrapped(error, options.width - len(_UNDER) - 7) or [""]
+            yield f"{_UNDER}{paint('error', 'error')}  {first}\n"
+            yield from (f"{_UNDER}{' ' * 7}{line}\n" for line in more)
 
 
 def _outcome(event: TimelineEvent) -> str:
@@ -343,13 +332,6 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
             )
 
 
-_LONGEST_NOTE = 160
-_LINE = 48
-_END = re.compile(r"\bend\b", re.IGNORECASE)
-"""The word that closes a block in a diagram."""
-_BAD = frozenset({"denied", "failed"})
-
-
 def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the diagram; each actor is a participant, and so is each kind that is acted on."""
     events = list(shown_events(simulation, every=options.every))
@@ -365,30 +347,27 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
         yield f"  participant {name} as {_escaped(kind)}\n"
     for event in events:
         kind = kind_ids[event.object.kind]
-        arrow = "-x" if event.outcome in _BAD else "->>"
+        arrow = "-x" if event.outcome in {"denied", "failed"} else "->>"
         outcome = "" if event.outcome == "done" else f" ({event.outcome})"
         name = title_of(event.object).partition(" ")[2]
         text = f"{time_text(event.time)} {event.action} {name}{outcome}"
         yield f"  {actor_ids[event.actor]}{arrow}{kind}: {_escaped(text)}\n"
         for text in (event.full_message, *(f"error {error}" for error in errors_of(event))):
             if text:
-                yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
-    if simulation.hazards and events:
+                yield f"  Note right of {kind}: {_note('', text)}\n"
+    if events:
         over = f"a0,{kind_ids[events[-1].object.kind]}"
-        hazards = simulation.hazards
-        shown = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in hazards)
-        yield from (f"  Note over {over}: {text}\n" for text in map(_broken, shown))
+        for hazard in simulation.hazards:
+            text = _note(f"{hazard.code} {hazard.level}: ", hazard.message)
+            yield f"  Note over {over}: {text}\n"
 
 
-def _shortened(text: str) -> str:
-    return truncated(" ".join(text.split()), _LONGEST_NOTE)
-
-
-def _broken(text: str) -> str:
-    """Return a text escaped, with line breaks between words."""
+def _note(lead: str, text: str) -> str:
+    """Return the beginning of a text, behind a lead, escaped and with line breaks between words."""
+    shown = f"{lead}{truncated(' '.join(text.split()), 160)}"
     lines: list[str] = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + len(word) >= _LINE:
+    for word in shown.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= 48:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return "<br/>".join(map(_escaped, lines))
@@ -401,4 +380,4 @@ def _escaped(text: str) -> str:
         for char in " ".join(text.split())
         if char.isalnum() or char.isprintable()
     )
-    return _END.sub("#101;nd", shown)
+    return re.sub(r"\bend\b", "#101;nd", shown, flags=re.IGNORECASE)  # it would close a block

@@ -2,21 +2,18 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.api import ApplyInputs, Source, open_application
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.result import EngineResponse
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
 from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 
-# What a test hands over as policies or manifests: paths, texts, objects, or several of them.
-
-Given: TypeAlias = str | os.PathLike[str] | Mapping[str, Json] | Iterable["Given"]
+Given: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | Iterable["Given"]
 """A path, a text of several lines (YAML), an object, or any number of these."""
 
 
@@ -44,9 +41,6 @@ def _flat(given: Given) -> Iterator[str | Source]:
             yield from _flat(one)
 
 
-# What policies do to manifests, as plain values.
-
-
 class Verdict(NamedTuple):
     """The result of one rule for one resource."""
 
@@ -62,11 +56,11 @@ class Verdict(NamedTuple):
 class Effect(NamedTuple):
     """What the policies did with one resource."""
 
-    resource: Json
-    mutated: Json
+    resource: object
+    mutated: object
     """The resource as mutate rules left it; None where they changed nothing."""
-    generated: tuple[Json, ...]
-    patched: tuple[Json, ...]
+    generated: tuple[KubernetesObject, ...]
+    patched: tuple[KubernetesObject, ...]
     """Other objects, as rules left them that mutate existing objects."""
     verdicts: tuple[Verdict, ...]
 
@@ -97,7 +91,16 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
     if wrong:
         raise UnusableInputError(log_safe("\n".join(wrong)))
     rows_of = compile_rows(audit_warn=False)
-    return tuple(_effect(response, rows_of) for response in application.responses)
+    return tuple(
+        Effect(
+            resource=response.trigger,
+            mutated=response.object if mutations(response) else None,
+            generated=tuple(change.object for change in generated(response)),
+            patched=tuple(change.object for change in patched_targets(response)),
+            verdicts=tuple(map(_verdict, rows_of(response))),
+        )
+        for response in application.responses
+    )
 
 
 def verdicts(policies: Given, manifests: Given, **options: Any) -> tuple[Verdict, ...]:
@@ -106,28 +109,13 @@ def verdicts(policies: Given, manifests: Given, **options: Any) -> tuple[Verdict
     return tuple(verdict for effect in effects for verdict in effect.verdicts)
 
 
-_OF_SOURCES = ("targets", "exceptions")
-_OF_TEXTS = ("set_values", "crd_paths")
-_PATHS = ("values_file", "userinfo", "context_file")
-
-
 def _option(name: str, value: Any) -> Any:
-    if name in _OF_SOURCES:
+    if name in {"targets", "exceptions"}:
         return sources(value, name.removesuffix("s"))
-    if name in _OF_TEXTS:
+    if name in {"set_values", "crd_paths"}:
         one = isinstance(value, str | os.PathLike)
         return tuple(map(os.fspath, (value,) if one else value))
-    return os.fspath(value) if name in _PATHS else value
-
-
-def _effect(response: EngineResponse, rows_of: Callable[[EngineResponse], Iterator[Row]]) -> Effect:
-    return Effect(
-        resource=response.trigger,
-        mutated=response.object if mutations(response) else None,
-        generated=tuple(change.object for change in generated(response)),
-        patched=tuple(change.object for change in patched_targets(response)),
-        verdicts=tuple(map(_verdict, rows_of(response))),
-    )
+    return os.fspath(value) if name in {"values_file", "userinfo", "context_file"} else value
 
 
 def _verdict(row: Row) -> Verdict:
@@ -137,11 +125,8 @@ def _verdict(row: Row) -> Verdict:
     )
 
 
-# Effects as golden files: their text, comparison, writing.
-
 _HEAD = "# What policies do to manifests. Written by: pytest --update-golden"
 _BREAK = "---"
-_GUTTER = "    "
 
 
 def golden_text(effects: Iterable[Effect]) -> str:
@@ -195,11 +180,10 @@ def text_difference(golden: str, now: str) -> str:
 
 def _shown(line: Marked) -> str:
     mark, text = line
-    return f"{_GUTTER}..." if mark == "@" else f"{_GUTTER}{mark} {text}".rstrip()
+    return "    ..." if mark == "@" else f"    {mark} {text}".rstrip()
 
 
 def _documents(text: str) -> dict[str, list[str]]:
-    """Return the lines of each document by its first line; a second one of a name is numbered."""
     found: dict[str, list[str]] = {}
     document: list[str] = []
     for line in [*text.splitlines(), _BREAK]:
@@ -213,9 +197,6 @@ def _documents(text: str) -> dict[str, list[str]]:
             found[name] = document
         document = []
     return found
-
-
-# Golden files: effects compared with a file, or written to it.
 
 
 def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:

@@ -1,7 +1,7 @@
 """Rows of test manifests as items of pytest, each checked as `kyvsim test` does."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from kyvsim.api.suite import Case, OpenManifest, open_manifest, read_cases
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome
-from kyvsim.report.log_commands import log_safe
+from kyvsim.report.formats import log_safe
 from kyvsim.report.style import safe_line
 from kyvsim.report.suite_text import diff_text
 
@@ -28,7 +28,8 @@ class ManifestFile(pytest.File):
             raise self.CollectError(wrong)
         taken: set[str] = set()
         for manifest, cases in found.manifests:
-            opened = self._opener(manifest)
+            # It is read and run when the first of its rows is.
+            opened = cache(partial(self._open, manifest))
             for case in cases:
                 name = _unused(log_safe(safe_line(case.name)), taken)
                 taken.add(name)
@@ -59,16 +60,10 @@ class ManifestFile(pytest.File):
         place = one.location
         return log_safe(str(one._replace(location=self.near(place)) if place else one))
 
-    def _opener(self, manifest: Manifest) -> Callable[[], OpenManifest]:
-        """Return a function that reads and runs a manifest when it is first called."""
-
-        @cache
-        def opened() -> OpenManifest:
-            found = open_manifest(manifest)
-            self.warn_of(found.diagnostics)
-            return found
-
-        return opened
+    def _open(self, manifest: Manifest) -> OpenManifest:
+        found = open_manifest(manifest)
+        self.warn_of(found.diagnostics)
+        return found
 
 
 class ManifestRow(pytest.Item):

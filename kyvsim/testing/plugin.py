@@ -83,7 +83,7 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
     def check(effects: "Iterable[Effect]", path: str | Path) -> None:
         __tracebackhide__ = True
         # Slow to import, and not needed where pytest only has the plugin by chance.
-        from kyvsim.report.log_commands import log_safe  # noqa: PLC0415 — see above
+        from kyvsim.report.formats import log_safe  # noqa: PLC0415 — see above
         from kyvsim.testing import golden_difference, write_golden  # noqa: PLC0415 — see above
 
         file = request.path.parent / path

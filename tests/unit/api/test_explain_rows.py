@@ -332,10 +332,10 @@ def test_failures_of_one_object_share_what_is_worked_out_about_it(monkeypatch):
 
 def test_formats_without_reasons_work_out_no_texts(monkeypatch):
     """A location needs the steps that decided, not the words about them."""
-    from kyvsim.report import explanations  # noqa: PLC0415 — patched below
+    from kyvsim.report import diagnostics  # noqa: PLC0415 — patched below
     from kyvsim.report.finding import finding_of  # noqa: PLC0415 — as above
 
-    monkeypatch.setattr(explanations, "_words", lambda _: pytest.fail("a text was worked out"))
+    monkeypatch.setattr(diagnostics, "_words", lambda _: pytest.fail("a text was worked out"))
     given = (Source("policy.yaml", policy(DENY % ("all", HOST))),), (Source("pod.yaml", POD),)
     run = open_application(ApplyInputs(*given))
     (response,) = run.responses

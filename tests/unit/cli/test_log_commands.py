@@ -8,8 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from kyvsim.report.formats import FORMATS_OF
-from kyvsim.report.log_commands import has_log_command
+from kyvsim.report.formats import FORMATS_OF, has_log_command
 
 EVIL = "x ##[stop] ##vso[task.x]y ##teamcity[z] ::add-mask::w\n::error::first"
 POLICY = {

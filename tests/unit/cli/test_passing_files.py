@@ -12,7 +12,7 @@ import pytest
 from kyvsim.cli.output_files import ObjectFiles, write_reports
 from kyvsim.load import scratch
 from kyvsim.load.scratch import PREFIX, ScratchFiles, scratch_folder
-from kyvsim.report.log_commands import TEXT
+from kyvsim.report.formats import TEXT
 
 LONGEST = [
     "n" * 250,

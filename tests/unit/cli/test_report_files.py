@@ -7,7 +7,7 @@ import pytest
 from kyvsim.cli import output_files
 from kyvsim.cli.output_files import write_reports
 from kyvsim.cli.streams import OutputError
-from kyvsim.report.log_commands import TEXT
+from kyvsim.report.formats import TEXT
 
 
 def test_a_report_takes_the_place_of_a_file(tmp_path):

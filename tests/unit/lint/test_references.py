@@ -5,7 +5,6 @@ import json
 import pytest
 
 from kyvsim.api.lint import lint
-from kyvsim.lint.check import LintInputs
 from kyvsim.lint.references import powerless_exceptions
 
 # bindings
@@ -97,6 +96,6 @@ def test_rules_are_derived_once_for_each_policy(policy, exception):
     derived = []
     named = policy({"validate": {"message": "no", "deny": {}}})
     exceptions = [exception(named.key, "r", name=f"e{n}") for n in range(5)]
-    given = LintInputs((named,), (), lambda one: derived.append(one) or (), exceptions=exceptions)
-    assert [*powerless_exceptions(given)] == []
+    found = powerless_exceptions(exceptions, (named,), lambda one: derived.append(one) or ())
+    assert [*found] == []
     assert derived == [named]

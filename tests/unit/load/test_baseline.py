@@ -6,7 +6,7 @@ from kyvsim.api.inputs import read_one
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.load.values import load_baseline
 from kyvsim.model.result import KnownFailure
-from kyvsim.report.baseline import baseline_text
+from kyvsim.report.run import baseline_text
 
 # Baseline files, as they are read.
 

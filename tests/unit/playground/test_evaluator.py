@@ -5,12 +5,13 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kyvsim.api.inline_inputs import Typed
-from kyvsim.playground.evaluator import NoAnswerError, PageQuery, confine, evaluator
+from kyvsim.playground.evaluator import Evaluator, NoAnswerError, PageQuery, confine
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -42,14 +43,17 @@ def many(count):
 @pytest.mark.slow
 def test_what_takes_too_long_is_given_up():
     slow = PageQuery(Typed(POLICY, many(20_000)), "verdicts")
-    with evaluator(0.2) as asked, pytest.raises(NoAnswerError, match=r"longer than 0\.2 seconds"):
+    with (
+        closing(Evaluator(0.2)) as asked,
+        pytest.raises(NoAnswerError, match=r"longer than 0\.2 seconds"),
+    ):
         asked.evaluate(slow)
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
 def test_a_process_that_died_is_replaced():
-    with evaluator(60) as asked:
+    with closing(Evaluator(60)) as asked:
         assert asked.evaluate(FINE).html
         for child in multiprocessing.active_children():
             child.kill()

@@ -8,7 +8,7 @@ import pytest
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location
-from kyvsim.report.explained_rules import StepPage
+from kyvsim.report.explain import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m & \"'"

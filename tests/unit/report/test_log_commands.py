@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from kyvsim.report.formats import ANNOTATIONS
-from kyvsim.report.log_commands import (
+from kyvsim.report.formats import (
+    ANNOTATIONS,
     JSON,
     TEXT,
     YAML,

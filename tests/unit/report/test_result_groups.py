@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from kyvsim.report.result_groups import (
+from kyvsim.report.style import RenderOptions, layout_of
+from kyvsim.report.text import (
     ChunkGroups,
     GroupedResult,
     ObjectBlock,
@@ -15,7 +16,6 @@ from kyvsim.report.result_groups import (
     from_lines,
     to_line,
 )
-from kyvsim.report.style import RenderOptions, layout_of
 
 
 def fold():

@@ -15,9 +15,8 @@ from kyvsim.model.suite import (
     SuiteOutcome,
     SurvivingMutant,
 )
-from kyvsim.report.formats import ANNOTATIONS
+from kyvsim.report.formats import ANNOTATIONS, log_safe
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
-from kyvsim.report.log_commands import log_safe
 from kyvsim.report.suite_text import SuiteOptions
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)

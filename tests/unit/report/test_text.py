@@ -2,7 +2,7 @@
 
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report import related_objects
+from kyvsim.report import text_blocks
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import RenderOptions, Show, layout_of
@@ -104,7 +104,7 @@ def test_a_generate_rule_that_did_not_run_is_named(make):
 
 
 def test_a_long_wait_for_an_object_ends_with_a_word_at_the_end(make, monkeypatch):
-    monkeypatch.setattr(related_objects, "_HOLD_LIMIT", 0)
+    monkeypatch.setattr(text_blocks, "_HOLD_LIMIT", 0)
     view = shown(make.run([needy(make), given(make)]))
     assert "needs  ConfigMap shop/late (volume `v`): see the end of the output\n" in view
     assert "were unresolved above\n" in view

@@ -21,7 +21,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report import timeline_formats, timeline_text
-from kyvsim.report.ending import ending_line
+from kyvsim.report.run import ending_line
 from kyvsim.report.timeline_chart import (
     Repeat,
     chart_of,

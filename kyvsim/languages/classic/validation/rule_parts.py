@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import operators
-from kyvsim.jmespath.errors import QuerySyntaxError
-from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.image import parse_image

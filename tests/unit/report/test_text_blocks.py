@@ -5,10 +5,9 @@ import pytest
 from kyvsim.api.apply import counted_responses
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.related_objects import Collisions
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import painter
-from kyvsim.report.text_blocks import repeat_blocks, repeat_entries
+from kyvsim.report.text_blocks import Collisions, repeat_blocks, repeat_entries
 
 # Objects that are generated more than once: what reports say of them.
 

@@ -5,7 +5,10 @@ import pytest
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
-from kyvsim.report.ending import (
+from kyvsim.report.results import Summary
+from kyvsim.report.run import (
+    ExitTerms,
+    ResultCounts,
     closing_lines,
     counts_line,
     ending_json,
@@ -15,8 +18,6 @@ from kyvsim.report.ending import (
     run_ending,
     verdict_fact,
 )
-from kyvsim.report.results import Summary
-from kyvsim.report.run import ExitTerms, ResultCounts
 from kyvsim.report.style import RenderOptions, layout_of
 
 BAD = Diagnostic("KV001", Severity.ERROR, "bad", Location("a.yaml", 3, 5))

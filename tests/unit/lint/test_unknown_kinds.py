@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
+from kyvsim.lint.references import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.model.diagnostic import Severity, strictly
 from kyvsim.model.policy import Binding, Policy, PolicyException, PolicyFacts
 from kyvsim.model.source import Document, Location
