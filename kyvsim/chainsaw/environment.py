@@ -47,11 +47,6 @@ def require_known(printed: Printed) -> None:
         raise UnsupportedError(f"the output of {printed.unknown}")
 
 
-def unknown_output(command: str) -> Result:
-    """Return the result of a command that succeeded with unknown output."""
-    return Result(0, (Printed(STDOUT, "", command), Printed(STDERR, "", command)))
-
-
 def out(text: str, status: int = 0) -> Result:
     """Return that a command printed a text to standard output."""
     return Result(status, (Printed(STDOUT, text),) if text else ())
@@ -93,19 +88,16 @@ class ShellEnvironment(NamedTuple):
 
     def read(self, name: str, stdin: str = "") -> str | None:
         """Return the text of a file, None where there is none."""
-        text = self._read(name, stdin)
+        text: str | None
+        if name == _NOWHERE:
+            text = ""
+        elif name in _STDIN:
+            text = stdin
+        else:
+            pieces = self.session.written.get(self._key(name))
+            text = self._reach(name, self.session.files.text) if pieces is None else "".join(pieces)
         self.usage.text(len(text or ""))
         return text
-
-    def _read(self, name: str, stdin: str) -> str | None:
-        if name == _NOWHERE:
-            return ""
-        if name in _STDIN:
-            return stdin
-        pieces = self.session.written.get(self._key(name))
-        if pieces is not None:
-            return "".join(pieces)
-        return self._reach(name, self.session.files.text)
 
     def write(self, name: str, text: str, *, append: bool) -> None:
         """Write a file that only scripts of this test see."""

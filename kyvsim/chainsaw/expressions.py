@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from kyvsim.jmespath.functions import Function, function
 from kyvsim.jmespath.functions.strings import parse_json
 from kyvsim.jmespath.query import bound_queries
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError
 
@@ -29,16 +30,6 @@ NEEDING_A_CLUSTER = (
     "k8s_server_version",
     "metrics_decode",
 )
-
-
-def floated(value: Json) -> Json:
-    """Return a value with every whole number as a float, which is what expressions count with."""
-    kind = value.__class__
-    if kind is dict:
-        return {key: floated(member) for key, member in value.items()}
-    if kind is list:
-        return [floated(member) for member in value]
-    return float(value) if kind is int else value
 
 
 def _at(items: list[Json], place: float) -> Json:
@@ -61,7 +52,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             function(
                 "json_parse(string) any",
                 "Parse a JSON string.",
-                lambda text: floated(parse_json(text)),
+                lambda text: with_floats(parse_json(text)),
             ),
             function("trim_space(string) string", "Remove whitespace at both ends.", str.strip),
             function(
@@ -129,10 +120,11 @@ def compile_evaluate(system: System) -> Evaluate:
     query = bound_queries(system, FUNCTIONS)
 
     def evaluate(text: str, value: Json, bindings: Bindings) -> Json:
-        named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}
+        # Expressions count with floats.
+        named = {name: with_floats(one) for name, one in bindings.items() if f"${name}" in text}
         system.meter.begin_rule()
         try:
-            return query(text, floated(value), named)
+            return query(text, with_floats(value), named)
         except BudgetError:
             shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
             raise HardError(f"`{shown}`: {_TOO_MUCH}") from None
@@ -194,8 +186,6 @@ def unfloated(value: Json) -> Json:
 #
 # Source of the rules: kyverno-json, pkg/core/assertion.
 
-_NUMBERS = (int, float)
-
 
 class TreeMismatch(NamedTuple):
     """One place at which a value is not as it should be."""
@@ -245,17 +235,10 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
                 expected = evaluate_expression(expression, value, at.bindings, at.evaluate)
             elif not expression.foreach and not expression.binding:
                 expected = expression.text
-        if expected is None or value is None:
-            equal = expected is value
-        else:
-            kinds = {expected.__class__, value.__class__}
-            if len(kinds) == 1 or kinds == set(_NUMBERS):
-                equal = bool(expected == value)
-            else:
-                raise HardError(
-                    f"{at.path}: {_kind(expected)} and {_kind(value)} cannot be compared"
-                )
-        if not equal:
+        kinds = {expected.__class__, value.__class__}
+        if len(kinds) > 1 and kinds != {int, float} and type(None) not in kinds:
+            raise HardError(f"{at.path}: {_kind(expected)} and {_kind(value)} cannot be compared")
+        if expected != value:
             yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(expected)}")
 
 
@@ -275,25 +258,18 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
         else:
             result = value[expression.text]
         place = place.binding(expression.binding, result)
-        if expression.foreach:
-            yield from _check_each(subtree, result, expression, place)
-        else:
+        if not expression.foreach:
             yield from _check(subtree, result, place)
-
-
-def _check_each(
-    tree: Json, items: Json, expression: TreeExpression, at: _TreePlace
-) -> Iterator[TreeMismatch]:
-    if items.__class__ is list:
-        entries = list(enumerate(items))
-    elif items.__class__ is dict:
-        entries = sorted(items.items())
-    else:
-        yield TreeMismatch(at.path, f"expected a list or a map, not {_kind(items)}")
-        return
-    for index, member in entries:
-        place = at.item(str(index)).binding(expression.place, index)
-        yield from _check(tree, member, place)
+        elif result.__class__ in {dict, list}:
+            each: Iterable[tuple[str | int, Json]] = (
+                enumerate(result) if result.__class__ is list else sorted(result.items())
+            )
+            for index, member in each:
+                inner = place.item(str(index)).binding(expression.place, index)
+                yield from _check(subtree, member, inner)
+        else:
+            text = f"expected a list or a map, not {_kind(result)}"
+            yield TreeMismatch(place.path, text)
 
 
 def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:

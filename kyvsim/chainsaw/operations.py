@@ -18,7 +18,6 @@ from kyvsim.chainsaw.session import (
     Situation,
     failure_of,
     outputs,
-    require,
     seconds_of,
     timeout_of,
 )
@@ -33,7 +32,16 @@ from kyvsim.chainsaw.unsupported import (
     require_simulated,
     require_written,
 )
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    contains_text,
+    labels,
+    metadata,
+    object_key,
+    replaced,
+    text_field,
+)
 from kyvsim.model.chainsaw import UnreachableError
 from kyvsim.model.request import Operation as Verb
 from kyvsim.model.simulation import FailureCause
@@ -343,32 +351,29 @@ def _require_in_reach(situation: Situation, tree: Json) -> None:
 
 
 def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
-    """Return the trees, with the expressions of their identity evaluated."""
-    return [_with_reference(situation, spec, one) for one in written_objects(situation, spec)]
-
-
-def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
-    """Return a tree with the expressions in its identity evaluated.
+    """Return the trees, with the expressions in their identity evaluated.
 
     upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
     kind, the name, the namespace and the labels, before it selects objects.
     """
-    if not metadata(tree) and not tree.get("kind"):
-        return tree
-    filled = _filled_in(situation, spec, tree, _IDENTITY)
-    about = tree.get("metadata")
-    if about.__class__ is dict and about:
-        filled["metadata"] = _filled_in(situation, spec, about, _REFERENCE)
-    return in_namespace(situation, require_usable(filled))
 
+    def filled(data: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Json]:
+        return {
+            name: situation.templated(spec, value) if name in names else value
+            for name, value in data.items()
+        }
 
-def _filled_in(
-    situation: Situation, spec: Mapping[str, Json], data: Json, names: tuple[str, ...]
-) -> dict[str, Json]:
-    return {
-        name: situation.templated(spec, value) if name in names else value
-        for name, value in data.items()
-    }
+    found: list[Json] = []
+    for tree in written_objects(situation, spec):
+        about = metadata(tree)
+        if not about and not tree.get("kind"):
+            found.append(tree)
+            continue
+        whole = filled(tree, _IDENTITY)
+        if about:
+            whole["metadata"] = filled(about, _REFERENCE)
+        found.append(in_namespace(situation, require_usable(whole)))
+    return found
 
 
 def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:
@@ -483,26 +488,16 @@ def _checked_outputs(
         error = "signal: killed"
     bound = situation.bind("error", error)
     for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
-        read = _mentions([spec.get("check"), spec.get("outputs")], f"${name}")
+        read = contains_text([spec.get("check"), spec.get("outputs")], f"${name}")
         bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
     if spec.get("check") is not None:
-        require(bound, spec["check"], None)
+        problems = bound.check(spec["check"], None)
+        if problems:
+            raise FailedError("; ".join(map(str, problems)))
     elif error is not None:
         output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
         raise FailedError(f"{error}: {output}" if output else error)
     return outputs(bound, spec, None)
-
-
-def _mentions(value: Json, name: str) -> bool:
-    pending = [value]
-    for one in pending:
-        if one.__class__ is dict:
-            pending += [*one, *one.values()]
-        elif one.__class__ is list:
-            pending += one
-        elif one.__class__ is str and name in one:
-            return True
-    return False
 
 
 # `forceTerminationGracePeriod`: how long the Pods of a test may take to end.
@@ -527,16 +522,14 @@ def with_grace_period(obj: Json, seconds: float | None) -> Json:
     """Return an object whose Pods get some seconds to end; None and 0 leave it as it is."""
     key = object_key(obj)
     path = _PLACES.get((key.api_version, key.kind))
-    return obj if path is None or not seconds else _set(obj, path, int(seconds))
-
-
-def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
-    if not path:
-        return {**data, "terminationGracePeriodSeconds": seconds}
-    inner = data.get(path[0])
-    if inner.__class__ is not dict:
-        return data
-    return {**data, path[0]: _set(inner, path[1:], seconds)}
+    if path is None or not seconds:
+        return obj
+    spec = obj
+    for name in path:
+        spec = spec.get(name)
+        if spec.__class__ is not dict:
+            return obj
+    return replaced(obj, path, {**spec, "terminationGracePeriodSeconds": int(seconds)})
 
 
 _REACH = "run `kyvsim chainsaw` on a folder that contains the test and its files"

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS, delete_one
-from kyvsim.chainsaw.session import Files, Situation, TestSession, deleted_too_soon
+from kyvsim.chainsaw.session import Files, Situation, TestSession
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
@@ -65,7 +65,17 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
 
     def begin() -> Situation:
         bound = situation.bind_all(test.bindings)
-        opened.extend(_open_namespace(bound))
+        if session.client.get(*_NAMESPACE, session.namespace) is None:
+            plain = {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": session.namespace},
+            }
+            namespace = merge_patch(plain, bound.filled(test.namespace_template or {}))
+            response = session.client.create(namespace)
+            if response.error is not None:
+                raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
+            opened.append(object_key(response.object))
         return bound
 
     ending, bound = _attempt(begin, "the start of the test", test.location)
@@ -74,8 +84,7 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
         ending = _run_steps(bound, done)
     session.finished = session.sim.clock.elapsed
     if ending is None:
-        check = partial(_require_stable, session)
-        ending, _ = _attempt(check, "the end of the test", test.location)
+        ending, _ = _attempt(session.require_lasting, "the end of the test", test.location)
     problems = [] if session.exhausted else _clean_up(session, done, opened)
     if ending is None and problems:
         ending, *problems = problems
@@ -106,18 +115,6 @@ def _shortened(message: str) -> str:
     return f"{message[:half]} … ({left_out:,} characters omitted) … {message[-half:]}"
 
 
-def _open_namespace(situation: Situation) -> list[ObjectKey]:
-    session = situation.session
-    if session.client.get(*_NAMESPACE, session.namespace) is not None:
-        return []
-    plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": session.namespace}}
-    namespace = merge_patch(plain, situation.filled(session.test.namespace_template or {}))
-    response = session.client.create(namespace)
-    if response.error is not None:
-        raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
-    return [object_key(response.object)]
-
-
 def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
     """Run the steps until one does not succeed, and add those that ran to `done`."""
     for number, step in enumerate(situation.session.test.steps, 1):
@@ -135,14 +132,6 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
         if ending is not None:
             return ending
     return None
-
-
-def _require_stable(session: TestSession) -> None:
-    """Raise FailedError if an asserted object is deleted before the time of its assertion is up."""
-    reason = deleted_too_soon(session.asserted, session.sim, session.advance_until)
-    session.asserted = []
-    if reason:
-        raise FailedError(f"assert: {reason}")
 
 
 def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situation:

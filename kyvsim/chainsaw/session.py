@@ -1,6 +1,6 @@
 """The session of a test: its cluster, bindings and clock, and what its operations share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
@@ -23,13 +23,6 @@ from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import SimulatedCluster
 from kyvsim.simulator.context import ReplicaLimit, SimulationContext, StallDetector
 
-# Whether objects that the last assertions of a test matched exist until the assertions time out.
-#
-# Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
-# from the start: an object that a cleanup is about to delete exists at the first poll. Here the
-# end of a test is simulated until the timeout, so that a test that passes here passes there,
-# however late chainsaw polls.
-
 
 class AssertedObjects(NamedTuple):
     """The objects that an assertion matched."""
@@ -42,44 +35,19 @@ class AssertedObjects(NamedTuple):
     unmet: Callable[[], str]
     """Returns why no object matches, "" if one does."""
 
+    def deletion(self, sim: SimulationContext) -> str:
+        """Return that none of the objects is there any more, and by whom, "" where one is.
 
-def deleted_too_soon(
-    asserted: Sequence[AssertedObjects],
-    sim: SimulationContext,
-    advance: Callable[[Callable[[], bool], float], bool],
-) -> str:
-    """Let the time of assertions pass; return which of them came too early, "" for none.
-
-    Only deletions count: objects may change, as a Pod does that runs and then ends.
-    """
-    reason, revision = "", sim.store.revision
-
-    def lost() -> bool:
-        nonlocal reason, revision
-        if sim.store.revision != revision:
-            revision = sim.store.revision
-            reasons = (
-                _deletion_message(one, sim) for one in asserted if sim.clock.elapsed <= one.until
-            )
-            reason = next(filter(None, reasons), "")
-        return bool(reason)
-
-    last = max((one.until for one in asserted), default=0.0)
-    advance(lost, max(last - sim.clock.elapsed, 0.0))
-    return reason
-
-
-def _deletion_message(one: AssertedObjects, sim: SimulationContext) -> str:
-    if (
-        any(metadata(sim.store.get(*key) or {}).get("uid") == uid for key, uid in one.objects)
-        or not one.unmet()
-    ):
-        return ""
-    key = one.objects[0][0]
-    by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
-    actor = next((event.actor for event in by if event.object == key), "")
-    who = f" by {actor}" if actor else ""
-    return f"{one.name}: does not last: the object is deleted{who} at {sim.clock.elapsed:.3f} s"
+        Only deletions count: objects may change, as a Pod does that runs and then ends.
+        """
+        uids = ((metadata(sim.store.get(*key) or {}).get("uid"), uid) for key, uid in self.objects)
+        if any(now == uid for now, uid in uids) or not self.unmet():
+            return ""
+        key = self.objects[0][0]
+        by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
+        actor = next((event.actor for event in by if event.object == key), "")
+        who, when = f" by {actor}" if actor else "", f"{sim.clock.elapsed:.3f} s"
+        return f"{self.name}: does not last: the object is deleted{who} at {when}"
 
 
 # What the operations of one test share: the cluster, the files, and what is to be cleaned up.
@@ -235,6 +203,31 @@ class TestSession:
 
         return self.advance_until(reached, seconds) or done()
 
+    def require_lasting(self) -> None:
+        """Raise FailedError if an asserted object is deleted before its assertion's time is up.
+
+        Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
+        from the start: an object that a cleanup is about to delete exists at the first poll. Here
+        the end of a test is simulated until the timeout, so that a test that passes here passes
+        there, however late chainsaw polls.
+        """
+        store, clock = self.sim.store, self.sim.clock
+        reason, revision = "", store.revision
+
+        def lost() -> bool:
+            nonlocal reason, revision
+            if store.revision != revision:
+                revision = store.revision
+                due = [one for one in self.asserted if clock.elapsed <= one.until]
+                reason = next(filter(None, (one.deletion(self.sim) for one in due)), "")
+            return bool(reason)
+
+        last = max((one.until for one in self.asserted), default=0.0)
+        self.advance_until(lost, max(last - clock.elapsed, 0.0))
+        self.asserted = []
+        if reason:
+            raise FailedError(f"assert: {reason}")
+
     def wait_until_gone(self, client: Client, key: ObjectKey, before: Json, seconds: float) -> bool:
         """Wait until an object is deleted, at most for some seconds; return whether it is."""
 
@@ -350,13 +343,6 @@ def failure_of(
     if not matched:
         return error
     return "; ".join(map(str, problems)) or None
-
-
-def require(situation: Situation, tree: Json, value: Json) -> None:
-    """Raise FailedError if a value does not match a tree."""
-    problems = situation.check(tree, value)
-    if problems:
-        raise FailedError("; ".join(map(str, problems)))
 
 
 def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapping[str, Json]:

@@ -59,24 +59,20 @@ def _printed(pieces: list[str], data: Json) -> Iterator[str]:
             continue
         inner = piece[1:-1].strip()
         if inner.startswith("range "):
-            end = _end_of_range(pieces, place)
+            depth, end = 1, place
+            while depth:
+                if end == len(pieces):
+                    raise JsonPathError("unmatched {range}")
+                word = pieces[end][1:-1].strip()
+                depth += word.startswith("range ") - (word == "end")
+                end += 1
             for member in find(inner.removeprefix("range ").strip(), data):
-                yield from _printed(pieces[place:end], member)
-            place = end + 1
+                yield from _printed(pieces[place : end - 1], member)
+            place = end
         elif inner[:1] in {'"', "'"}:
             yield _text(inner)
         elif inner != "end":
             yield " ".join(map(_shown, find(inner, data)))
-
-
-def _end_of_range(pieces: list[str], start: int) -> int:
-    depth = 1
-    for place in range(start, len(pieces)):
-        word = pieces[place][1:-1].strip()
-        depth += word.startswith("range ") - (word == "end")
-        if not depth:
-            return place
-    raise JsonPathError("unmatched {range}")
 
 
 def find(path: str, data: Json) -> list[Json]:
@@ -212,7 +208,7 @@ def shown_seconds(seconds: int) -> str:
 
 _LEAST_WIDTH = 6
 _GAP = 3
-_BREAKS = re.compile("[\f\n\r]")
+_BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
 
 
 class Column(NamedTuple):
@@ -240,7 +236,8 @@ def print_table(
         columns = (_NAME, *(_custom(*one) for one in own))
     if namespaces:
         columns = (Column("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
-    rows = [[_cell(column.show(obj, now)) for column in columns] for obj in objects]
+    # Of several lines the first one is shown.
+    rows = [[_BREAKS.sub("...", column.show(obj, now)) for column in columns] for obj in objects]
     if headings:
         rows.insert(0, [column.heading for column in columns])
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
@@ -252,12 +249,6 @@ def print_table(
         for row in rows
     )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    """Return the first line of a text, with `...` if there are more."""
-    cut = _BREAKS.search(text)
-    return f"{text[: cut.start()]}..." if cut else text
 
 
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
@@ -342,6 +333,10 @@ def _ready(obj: Json, _now: datetime) -> str:
     return f"{ready}/{len(obj['spec']['containers'])}"
 
 
+def _restarts(obj: Json, _now: datetime) -> str:
+    return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
+
+
 _NAME = Column("NAME", lambda obj, _: object_key(obj).name)
 _AGE = Column("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
 _CREATED = Column("CREATED AT", _field("metadata", "creationTimestamp"))
@@ -372,10 +367,7 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
             _NAME,
             Column("READY", _ready),
             Column("STATUS", _state),
-            Column(
-                "RESTARTS",
-                lambda obj, _: str(sum(one.get("restartCount") or 0 for one in _states(obj))),
-            ),
+            Column("RESTARTS", _restarts),
             _AGE,
         ),
         ("", "Secret"): (

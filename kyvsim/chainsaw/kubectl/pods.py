@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from kyvsim.chainsaw.environment import Result, out, unknown_output
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
 from kyvsim.kubernetes.objects import Json
@@ -119,7 +119,8 @@ def execute(call: KubectlCall) -> Result:
     if tuple(command) not in _HARMLESS:
         shown = " ".join(command)
         raise UnsupportedError(f"`kubectl exec … -- {shown}`: containers are not simulated")
-    return unknown_output(f"`kubectl exec … -- {command[0]}`: containers are not simulated")
+    unknown = f"`kubectl exec … -- {command[0]}`: containers are not simulated"
+    return Result(0, (Printed(STDOUT, "", unknown), Printed(STDERR, "", unknown)))
 
 
 def debug(call: KubectlCall) -> Result:

@@ -17,7 +17,7 @@ from kyvsim.chainsaw.kubectl.call import (
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key
 from kyvsim.simulator.api_server import errors
 from kyvsim.yaml.text import folded_yaml
 
@@ -133,8 +133,12 @@ def condition_of(text: str) -> Callable[[Json], bool]:
     if text == "create":
         return lambda obj: obj is not None
     if kind == "condition":
-        name, _, value = rest.partition("=")
-        return lambda obj: _has_condition(obj, name, value or "True")
+        name, _, value = rest.lower().partition("=")
+        wanted = (name, value or "true")
+        return lambda obj: any(
+            (str(one.get("type")).lower(), str(one.get("status")).lower()) == wanted
+            for one in entries((obj or {}).get("status"), "conditions")
+        )
     if kind == "jsonpath":
         path, assigned, expected = rest.rpartition("=")
         if not assigned or len(path) > _LONGEST_PATH:
@@ -142,14 +146,3 @@ def condition_of(text: str) -> Callable[[Json], bool]:
         inner = path.strip("'\"").strip("{}")
         return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [expected]
     raise UnsupportedError(f"`kubectl wait --for={text}`")
-
-
-def _has_condition(obj: Json, name: str, value: str) -> bool:
-    status = obj.get("status") if obj.__class__ is dict else None
-    conditions = status.get("conditions") if status.__class__ is dict else None
-    return any(
-        str(one.get("type")).lower() == name.lower()
-        and str(one.get("status")).lower() == value.lower()
-        for one in (conditions if conditions.__class__ is list else [])
-        if one.__class__ is dict
-    )

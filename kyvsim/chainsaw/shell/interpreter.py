@@ -44,11 +44,8 @@ _BRACES = re.compile(r"\{([^{}\s]*)\}")
 _SEVERAL = re.compile(r",|\w\.\.-?\w")
 _MOST_TEXT = 1 << 18
 _SHELL_LINE = re.compile(r"#!\s*(?:\S*/)?(?:env\s+)?(?:sh|bash|dash|ash)(?:\s+(-[eux]+))?\s*")
-_OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"))
-
-
+_FLAGS = MappingProxyType({"e": "errexit", "u": "nounset", "x": "xtrace"})
 _LONGEST_PATTERN = 1_000
-_ONE = 1
 _STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
 
 
@@ -359,7 +356,7 @@ class Shell:
         child.arguments = arguments
         line = _SHELL_LINE.fullmatch(text.split("\n", 1)[0])
         if direct and line and line[1]:
-            child.options = {option for flag, option in _OPTIONS_OF_FLAGS if flag in line[1]}
+            child.options = {option for flag, option in _FLAGS.items() if flag in line[1]}
         self.usage.step(len(text) // 16)
         printed: tuple[Printed, ...] = ()
         try:
@@ -398,10 +395,12 @@ class Shell:
     def _fields(self, word: Word) -> list[tuple[str, str]]:
         """Return the fields of a word, each with itself as a pattern where it is one.
 
-        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument.
+        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument,
+        and none without arguments.
         """
         self._require_plain(word)
-        if not self.arguments and _is_only_arguments(word):
+        parts = [one for one in word if one != LiteralPart("", quoted=True)]
+        if not self.arguments and len(parts) == 1 and _is_arguments(parts[0]):
             return []
         fields: list[list[tuple[str, bool]]] = []
         current: list[tuple[str, bool]] | None = None
@@ -467,12 +466,6 @@ class Shell:
         return self.variables.get(name)
 
 
-def _is_only_arguments(word: Word) -> bool:
-    """Return whether a word is only `"$@"`, which expands to no field without arguments."""
-    others = [one for one in word if one != LiteralPart("", quoted=True)]
-    return len(others) == _ONE and _is_arguments(others[0])
-
-
 def _is_arguments(part: Part) -> bool:
     return isinstance(part, VariablePart) and part.name == "@" and part.quoted
 
@@ -508,8 +501,7 @@ def parsed(text: str) -> Script:
 # Their errors are those of dash, which ends a script where one of these fails. Source of the
 # rules: POSIX, Shell Command Language, 2.14.
 
-_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"), ("o", ""))
-_OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
+_OPTIONS = frozenset({*_FLAGS.values(), "pipefail"})
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -563,18 +555,14 @@ def _set(shell: Shell, arguments: tuple[str, ...]) -> Result:
     for one in arguments:
         letters = set(one[1:])
         if one in _OPTIONS and before.endswith("o") and before[:1] in {"-", "+"}:
-            _switch(shell, {one}, on=before.startswith("-"))
-        elif one[:1] in {"-", "+"} and letters and letters <= {flag for flag, _ in _FLAGS}:
-            options = {option for flag, option in _FLAGS if flag in one and option}
-            _switch(shell, options, on=one.startswith("-"))
+            sign, options = before[0], {one}
+        elif one[:1] in {"-", "+"} and letters and letters <= {*_FLAGS, "o"}:
+            sign, options = one[0], {option for flag, option in _FLAGS.items() if flag in one}
         else:
             raise UnsupportedError(f"`set {one}`")
+        shell.options = shell.options | options if sign == "-" else shell.options - options
         before = one
     return Result()
-
-
-def _switch(shell: Shell, options: set[str], *, on: bool) -> None:
-    shell.options = shell.options | options if on else shell.options - options
 
 
 def _unset(shell: Shell, arguments: tuple[str, ...]) -> Result:
