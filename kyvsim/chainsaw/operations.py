@@ -115,19 +115,11 @@ def create(situation: Situation, obj: Json, dry_run: bool) -> ApiResponse:
     return response
 
 
-# `create`: an object is created; it must not be there.
-
-_EXISTS = "the resource already exists in the cluster"
-
-
 def _create(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     key = object_key(obj)
     if key.name and situation.session.client.get(*key) is not None:
-        return Sent(_EXISTS, obj, unexpected=True)
+        return Sent("the resource already exists in the cluster", obj, unexpected=True)
     return answered(create(situation, obj, dry_run), obj)
-
-
-# `apply`: an object is created, or merged into the one that is there.
 
 
 def _apply(situation: Situation, obj: Json, dry_run: bool) -> Sent:
@@ -137,16 +129,10 @@ def _apply(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     return _patch(situation, obj, dry_run)
 
 
-# `patch`: an object is merged into the one that is there.
-
-
 def _patch(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     client = situation.session.client
     patch = _with_version(client, obj)
     return answered(client.merge(object_key(obj), patch, dry_run=dry_run), obj)
-
-
-# `update`: an object takes the place of the one that is there.
 
 
 def _update(situation: Situation, obj: Json, dry_run: bool) -> Sent:
@@ -162,9 +148,6 @@ def _with_version(client: Client, obj: Json) -> Json:
         return obj
     version = {"resourceVersion": metadata(now)["resourceVersion"]}
     return {**obj, "metadata": {**metadata(obj), **version}}
-
-
-# `delete`: objects are deleted; the operation waits until they are.
 
 
 def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -195,16 +178,10 @@ def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: fl
     return f"{key.kind} `{key.name}` still exists after {limit:g} s"
 
 
-# `sleep`: virtual time passes.
-
-
 def run_sleep(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Let everything happen that is due meanwhile."""
     situation.session.wait(seconds_of(situation.filled(spec.get("duration"))))
     return {}
-
-
-# `wait`: until objects are deleted, have a condition, or a field a value.
 
 
 def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -424,8 +401,6 @@ def _name(obj: Json) -> str:
 
 # `script` and `command`: interpreted here, on the simulated cluster.
 
-_KILLED = -1
-"""The exit status of a program that was killed, which has none."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
@@ -434,7 +409,7 @@ def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
     if spec.get("shell") or spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
     script = parsed(text_field(spec, "content"))
-    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
+    return _executed(situation, spec, script)
 
 
 def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -445,20 +420,36 @@ def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
     command = Simple((), tuple((LiteralPart(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
-    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
+    return _executed(situation, spec, script)
 
 
-def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
-    """Run a script; one that takes longer than it may is killed, and fails."""
+def _executed(situation: Situation, spec: Mapping[str, Json], script: Script) -> Mapping[str, Json]:
+    """Run a script; return its outputs, or raise FailedError by `check` or else the exit status.
+
+    One that takes longer than it may is killed, and fails.
+    """
     clock = situation.session.sim.clock
     end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
     if spec.get("workDir"):
         raise UnsupportedError("`workDir`")
     shell = Shell(ShellEnvironment(situation.session), _variables(situation, spec), end)
     try:
-        return shell.run(script)
+        result = shell.run(script)
+        error = f"exit status {result.status}" if result.status else None
     except KilledError:
-        return Result(_KILLED, tuple(shell.printed))
+        result, error = Result(printed=tuple(shell.printed)), "signal: killed"
+    bound = situation.bind("error", error)
+    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
+        read = contains_text([spec.get("check"), spec.get("outputs")], f"${name}")
+        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
+    if spec.get("check") is not None:
+        problems = bound.check(spec["check"], None)
+        if problems:
+            raise FailedError("; ".join(map(str, problems)))
+    elif error is not None:
+        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
+        raise FailedError(f"{error}: {output}" if output else error)
+    return outputs(bound, spec, None)
 
 
 def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
@@ -477,27 +468,6 @@ def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
         return variables[name]
 
     return _VARIABLE.sub(value, text)
-
-
-def _checked_outputs(
-    situation: Situation, spec: Mapping[str, Json], result: Result
-) -> Mapping[str, Json]:
-    """Return the outputs, or raise FailedError by `check` or else the exit status."""
-    error = f"exit status {result.status}" if result.status else None
-    if result.status == _KILLED:
-        error = "signal: killed"
-    bound = situation.bind("error", error)
-    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
-        read = contains_text([spec.get("check"), spec.get("outputs")], f"${name}")
-        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
-    if spec.get("check") is not None:
-        problems = bound.check(spec["check"], None)
-        if problems:
-            raise FailedError("; ".join(map(str, problems)))
-    elif error is not None:
-        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
-        raise FailedError(f"{error}: {output}" if output else error)
-    return outputs(bound, spec, None)
 
 
 # `forceTerminationGracePeriod`: how long the Pods of a test may take to end.

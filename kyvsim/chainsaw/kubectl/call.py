@@ -92,26 +92,16 @@ def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
         if argument == "-" or not argument.startswith("-"):
             words.append(argument)
             continue
-        for name, value in _flags(argument, rest):
-            flags[name] = (*flags.get(name, ()), value)
+        name, assigned, text = argument[2:].partition("=")
+        given = text if assigned else None
+        if not argument.startswith("--"):
+            name, letters = _SHORT.get(argument[1], argument[1]), argument[2:]
+            while name in _BARE and letters and not letters.startswith("="):
+                flags[name] = (*flags.get(name, ()), "true")
+                name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
+            given = letters.removeprefix("=") if letters else None
+        flags[name] = (*flags.get(name, ()), _value(name, given, rest))
     return KubectlArguments(tuple(words), flags, arguments[place + 1 :])
-
-
-def _flags(argument: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
-    if argument.startswith("--"):
-        name, assigned, value = argument[2:].partition("=")
-        yield name, _value(name, value if assigned else None, rest)
-        return
-    letters = argument[1:]
-    while letters:
-        name = _SHORT.get(letters[0], letters[0])
-        letters = letters[1:]
-        if name in _BARE and not letters.startswith("="):
-            yield name, "true"
-            continue
-        given = letters.removeprefix("=") if letters else None
-        yield name, _value(name, given, rest)
-        return
 
 
 def _value(name: str, given: str | None, rest: Iterator[str]) -> str:

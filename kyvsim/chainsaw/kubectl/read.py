@@ -87,7 +87,6 @@ def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
 
 # `kubectl wait`: until objects are deleted, have a condition, or a field a value.
 
-_DEFAULT = "30s"
 _LONGEST_PATH = 1_000
 
 
@@ -115,7 +114,7 @@ def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json
     deletes = condition == "delete"
     if not deletes and call.get(key) is None:
         return call.not_found(key)
-    limit, session = call.seconds("timeout", _DEFAULT), call.environment.session
+    limit, session = call.seconds("timeout", "30s"), call.environment.session
     try:
         done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
     except JsonPathError as error:
