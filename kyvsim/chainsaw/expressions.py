@@ -262,7 +262,7 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
             yield from _check(subtree, result, place)
         elif result.__class__ in {dict, list}:
             each: Iterable[tuple[str | int, Json]] = (
-                enumerate(result) if result.__class__ is list else sorted(result.items())
+                sorted(result.items()) if isinstance(result, dict) else enumerate(result)
             )
             for index, member in each:
                 inner = place.item(str(index)).binding(expression.place, index)

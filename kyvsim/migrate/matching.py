@@ -513,10 +513,8 @@ def _only(
     wild = any(sign in str(one.selector or "") for sign in "*?")
     if names is DELETED and wild:
         raise NotConvertible(
-            (
-                "label selectors with wildcards cannot be converted to CEL for objects that are "
-                "deleted"
-            ),
+            "label selectors with wildcards cannot be converted to CEL for objects that are "
+            "deleted",
             "match only the operations CREATE and UPDATE",
             (*one.path, "resources", "selector"),
         )

@@ -57,10 +57,8 @@ from kyvsim.policy.tree import PodSecurityExclusion
 
 _WHICH_ONE = ConversionCondition(
     "containers let pass",
-    (
-        "an exclusion without images exempts one of the containers, depending on the order of "
-        "exclusions: the new policy takes one whose images are not excluded"
-    ),
+    "an exclusion without images exempts one of the containers, depending on the order of "
+    "exclusions: the new policy takes one whose images are not excluded",
 )
 
 _Fits: TypeAlias = Callable[[Sequence[str]], Test]

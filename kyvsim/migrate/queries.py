@@ -221,10 +221,8 @@ def _named(key: str, scope: Scope) -> Expr:
     if key == "images":
         raise unsupported(
             "`images`",
-            (
-                "use `image(...)` of each container, which adds `library/` where a rule does not, "
-                "or an ImageValidatingPolicy"
-            ),
+            "use `image(...)` of each container, which adds `library/` where a rule does not, "
+            "or an ImageValidatingPolicy",
         )
     if not key:
         return constant(None)  # `x || ""`: a name that nothing has, and not an empty text

@@ -88,10 +88,8 @@ def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
 
 _JOINED: Final = ConversionCondition(
     "places in joined lists",
-    (
-        "elements of the later lists are not patched: their positions do not exist in the list "
-        "that is patched"
-    ),
+    "elements of the later lists are not patched: their positions do not exist in the list "
+    "that is patched",
 )
 
 

@@ -30,8 +30,6 @@ from kyvsim.policy.cel import CelValidation
 from kyvsim.policy.rule import ForEachValidation
 from kyvsim.policy.tree import Deny, Pattern, PodSecurity
 
-# `validate.pattern` and `validate.anyPattern`: the object has to fit a pattern, or one of several.
-
 
 def pattern(body: Pattern, given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a pattern."""
@@ -54,9 +52,6 @@ def _one_fits(patterns: Sequence[Pattern], subject: Expr, scope: Scope) -> Test:
     return some([*fitting, every(opposite(guard) for guard, _ in pairs)])
 
 
-# `validate.deny`: the conditions must not hold.
-
-
 def deny(body: Deny, given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a deny block, which denies everything without conditions."""
     message = given.message()
@@ -64,14 +59,10 @@ def deny(body: Deny, given: ConversionInput) -> Sequence[ValidationEntry]:
     return [ValidationEntry(opposite(denied), message)]
 
 
-# `validate.cel`: expressions that are CEL already.
-
 _DELETIONS: Final = ConversionCondition(
     "deletions",
     "they are not evaluated: expressions that read the object fail there, and so does the rule",
 )
-
-
 _OBJECT: Final = re.compile(r"\bobject\b")
 
 
@@ -89,11 +80,13 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
             "read the object with `resource.Get` in a variable",
             (*body.path, "paramKind"),
         )
-    for variable in body.variables:
-        given.scope.context.add_variable(variable.name, variable.expression)
+    context = given.scope.context
+    for variable in body.variables:  # taken over as they are
+        context.variables[variable.name] = variable.expression
+        context.optional_names.discard(variable.name)
     has_preconditions = given.rule.cel_preconditions or not named_operations(given.rule)
     if has_preconditions and not given.matching.deletes:
-        given.scope.context.note(_DELETIONS)
+        context.note(_DELETIONS)
     usual = given.rule.validate.message if given.rule.validate else ""
     return [
         ValidationEntry(
@@ -104,13 +97,10 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
     ]
 
 
-# `validate.foreach`: every element of a list has to pass.
-
-
 def foreach_validation(
     loops: Sequence[ForEachValidation], given: ConversionInput
 ) -> Sequence[ValidationEntry]:
-    """Return the validation of each loop."""
+    """Return the validation of each loop: every element of its list has to pass."""
     message = given.message()
     tests = [within(one.path, _loop, one, given.scope, 0) for one in loops]
     return [ValidationEntry(test, message) for test in tests]
@@ -152,8 +142,6 @@ def _body(block: ForEachValidation, scope: Scope, element: Expr, depth: int) -> 
     return every(within(one.path, _loop, one, scope, depth + 1) for one in block.foreach or ())
 
 
-# `validate.podSecurity`: Pods against the Pod Security Standards, control by control.
-
 _CRON_JOB: Final = "CronJob"
 _TOLD: Final = ConversionCondition(
     "message",
@@ -189,10 +177,8 @@ def _pod(body: PodSecurity, given: ConversionInput, check: ActiveCheck) -> PodEx
     places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
     if len(places) != 1 or () in places:
         raise NotConvertible(
-            (
-                f"the check of the Pods of {', '.join(given.matching.kinds)} cannot be converted "
-                "to CEL"
-            ),
+            f"the check of the Pods of {', '.join(given.matching.kinds)} cannot be converted "
+            "to CEL",
             "use one rule for Pods, one for other Pod controllers, and one for CronJobs",
         )
     (*way, last) = places.pop()

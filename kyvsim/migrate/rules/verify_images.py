@@ -218,10 +218,8 @@ def _text(text: str, register: Register) -> dict[str, Json]:
 def _refuse_variables(text: str, path: Path) -> None:
     if "{{" in text:
         raise NotConvertible(
-            (
-                "a variable here cannot be converted: an ImageValidatingPolicy takes no "
-                "expression in this field"
-            ),
+            "a variable here cannot be converted: an ImageValidatingPolicy takes no "
+            "expression in this field",
             "write the value itself",
             path,
         )
@@ -290,10 +288,8 @@ def verify_images(
     """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
-            (
-                f"converting rules for the images of {', '.join(given.matching.kinds)} is not "
-                "supported"
-            ),
+            f"converting rules for the images of {', '.join(given.matching.kinds)} is not "
+            "supported",
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
     verified = _verification(entries, given.scope)
@@ -352,10 +348,8 @@ def _verification(entries: Sequence[ImageVerification], scope: Scope) -> _Verifi
     if not entry.attestors and not entry.attestations:
         raise NotConvertible(
             "an entry without attestors cannot be converted: an ImageValidatingPolicy needs one",
-            (
-                "check for digests with `image(container.image).containsDigest()` in a "
-                "ValidatingPolicy"
-            ),
+            "check for digests with `image(container.image).containsDigest()` in a "
+            "ValidatingPolicy",
             entry.path,
         )
     statements = tuple(
