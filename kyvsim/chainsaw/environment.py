@@ -9,8 +9,6 @@ from kyvsim.chainsaw.errors import UnsupportedError, Usage
 from kyvsim.chainsaw.session import Objects, TestSession
 from kyvsim.model.chainsaw import UnreachableError
 
-# What a command prints, in the order in which it does, and how it ended.
-
 STDOUT, STDERR = 1, 2
 
 
@@ -56,8 +54,6 @@ def error_output(text: str, status: int = 1) -> Result:
     """Return that a command failed, and what it printed to standard error."""
     return Result(status, (Printed(STDERR, text),) if text else ())
 
-
-# What scripts can reach: the cluster, the files of the test, and those that they write.
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})

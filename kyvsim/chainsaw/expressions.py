@@ -146,8 +146,6 @@ def evaluate_expression(
     return evaluate(expression.text, value, bindings)
 
 
-# Scalars that are expressions, filled in: keys stay as they are.
-
 _LARGEST_WHOLE = 2**63
 _EMPTY: Json = MappingProxyType({})
 

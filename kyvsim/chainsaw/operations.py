@@ -47,8 +47,6 @@ from kyvsim.model.request import Operation as Verb
 from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client
 
-# Writing objects: attempts at requests, what is expected of them, what is cleaned up later.
-
 
 class Sent(NamedTuple):
     """How an attempt ended."""
@@ -234,8 +232,6 @@ def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
 
-# `assert` and `error`: waiting until objects match a tree, or until none does.
-
 _IDENTITY = ("apiVersion", "kind")
 _REFERENCE = ("name", "namespace", "labels")
 
@@ -398,8 +394,6 @@ def _name(obj: Json) -> str:
     api_version, kind, namespace, name = object_key(obj)
     return "/".join(filter(None, (api_version, kind, namespace, name or "*")))
 
-
-# `script` and `command`: interpreted here, on the simulated cluster.
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 

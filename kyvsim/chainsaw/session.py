@@ -50,8 +50,6 @@ class AssertedObjects(NamedTuple):
         return f"{self.name}: does not last: the object is deleted{who} at {when}"
 
 
-# What the operations of one test share: the cluster, the files, and what is to be cleaned up.
-
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""
 REQUEST = 0.01
@@ -307,9 +305,6 @@ class Situation(NamedTuple):
             raise HardError(f"{error} ({_EXPRESSIONS})") from None
 
 
-# Durations of operations, in virtual seconds.
-
-
 def seconds_of(text: Json) -> float:
     """Return the seconds of a duration; raise HardError if it is invalid."""
     nanoseconds = parse_duration(str(text))
@@ -322,9 +317,6 @@ def timeout_of(situation: Situation, spec: Mapping[str, Json], default: float) -
     """Return how long an operation may take."""
     given = spec.get("timeout")
     return default if given is None else seconds_of(situation.filled(given))
-
-
-# The blocks `expect` and `check`: what an operation's end is to be like.
 
 
 def failure_of(

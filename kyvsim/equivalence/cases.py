@@ -25,8 +25,6 @@ from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.server import scale_of
 
-# One case: a request, and the objects that exist beside it.
-
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 """The default user: in a cluster every request has one."""
 
@@ -344,9 +342,6 @@ def _namespace_labels(mentions: Iterable[FieldReference]) -> Iterator[Mapping[st
         yield from ({name: text} for text in texts)
     if len(together) > 1:
         yield together
-
-
-# Cases as manifests that tests can name: creations, each object with a name of its own.
 
 
 def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:

@@ -182,8 +182,6 @@ def _steps(text: str) -> list[str]:
     return [f"{int(amount) - 1}{unit}", f"{int(amount) + 1}{unit}"]
 
 
-# Times to try: now, moved by the durations that policies compare with.
-
 _NANOSECONDS = 1000
 _ENDS = ("Timestamp", "Time")
 _BESIDE = timedelta(seconds=1)
@@ -207,8 +205,6 @@ def moments(path: FieldPath, written: Iterable[Json], now: datetime) -> Iterator
         except OverflowError:
             continue
 
-
-# Edits: a value set, a part taken away, elements added.
 
 _ABSENT = object()
 _MOST_ELEMENTS = 3

@@ -115,8 +115,6 @@ def whole_reference(text: str) -> str:
         return text
 
 
-# Answers to what policies look up: objects and data of images, made of what they read in them.
-
 NAME = "there"
 """What objects are called that are only there to be listed."""
 _MOST = 6

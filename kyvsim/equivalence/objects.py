@@ -20,8 +20,6 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 
-# Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
-
 NAME = "a"
 NAMESPACE = "default"
 _POD_SPEC: Mapping[str, Json] = MappingProxyType({"containers": [{"name": "a", "image": "nginx"}]})
@@ -189,9 +187,6 @@ def template_path(obj: Json) -> tuple[str, ...]:
         return ()
     inner = ("spec", "template")
     return ("spec", "jobTemplate", *inner) if kind == "CronJob" else inner
-
-
-# Objects that have to be there for rules that change existing ones.
 
 
 def missing_targets(

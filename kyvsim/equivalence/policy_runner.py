@@ -357,9 +357,6 @@ def _plain(obj: Json) -> Json:
     return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
 
 
-# How the results of two policy sets in one case differ.
-
-
 def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
     """Return what differs most between two effects, None where nothing does."""
     if old.denied != new.denied:

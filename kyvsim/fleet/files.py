@@ -19,8 +19,6 @@ from kyvsim.fleet import FleetError, ReadError
 from kyvsim.load.files import explain_missing
 from kyvsim.load.folders import is_manifest_name
 
-# What one task of a run works on.
-
 
 class InputFile(NamedTuple):
     """A file with resources."""
@@ -37,9 +35,6 @@ class InputFile(NamedTuple):
 def stamp_of(facts: Iterable[str]) -> str:
     """Return a hash of some strings."""
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
-
-
-# Compressed files.
 
 
 def is_packed(name: str) -> bool:

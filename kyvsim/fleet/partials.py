@@ -16,8 +16,6 @@ from kyvsim.model.result import Excerpt, RefusalCount, ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
 
-# Rows of partial reports as lines of JSON.
-
 _USUAL = ReportRow._field_defaults
 
 
@@ -55,9 +53,6 @@ def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedR
         Location(*seen_at) if seen_at else None,
         Excerpt(*excerpt) if excerpt else None,
     )
-
-
-# Heads of partial reports, and remarks, as JSON.
 
 
 def head_json(head: Head) -> dict[str, Json]:

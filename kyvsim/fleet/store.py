@@ -20,8 +20,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ReportRow
 from kyvsim.report.diagnostics import diagnostic_json
 
-# The plan and the end of a run.
-
 _REMARKS = ("before", "after", "left_out")
 
 

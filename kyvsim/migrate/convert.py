@@ -59,8 +59,6 @@ from kyvsim.model.ports import fault_text
 from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import ContextEntry, VariableEntry
 
-# CleanupPolicy and ClusterCleanupPolicy → policies that delete.
-
 CLEANUP_KINDS: Final = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
 DELETING: Final = "DeletingPolicy"
 
@@ -93,8 +91,6 @@ def _convert_cleanup(policy: Policy) -> Conversion:
     return Conversion(policy, (outcome,), (Made(made, (0,), (0,)),))
 
 
-# Names of the objects that others become.
-
 _LONGEST: Final = 63
 """What Kyverno takes for names of policies: it writes them into labels."""
 _WRONG: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
@@ -111,9 +107,6 @@ def object_name(wanted: str) -> str:
         return wanted
     mark = sha256(wanted.encode()).hexdigest()[:_DIGITS]
     return f"{fitting[: _LONGEST - _DIGITS - 1].rstrip('-.')}-{mark}".lstrip("-")
-
-
-# One rule, converted: what policies in CEL are put together of.
 
 
 class ConvertedRule(NamedTuple):
@@ -141,9 +134,6 @@ class ConvertedRule(NamedTuple):
         """What rules of one policy have in common."""
         matching, fields = str(self.matching.constraints), str(self.fields)
         return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)
-
-
-# Converted rules → whole policies.
 
 
 class SourcePolicy(NamedTuple):
@@ -223,8 +213,6 @@ _ENTRIES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The field of the entries by kind of policy."""
 
-# Policies with rules → policies in CEL that mean the same.
-
 _PODS: Final = ("Pod",)
 _OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
@@ -298,9 +286,6 @@ def _levels(
         (level, one, ActionVariant(one.tree if level else node))
         for level, one in levels_of(place, whole.computed).items()
     ]
-
-
-# ---------------------------------------------------------------------------- one rule
 
 
 def _converted(

@@ -470,9 +470,6 @@ def removed_element(
     return listed if mine else None
 
 
-# ---------------------------------------------------------------------------- the way to a place
-
-
 def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
@@ -534,9 +531,6 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     if "'~1'" in place.path and not isinstance(place.way[-1], str):
         raise unsupported("an escaped key", "write the key unescaped", (*patch.path, "path"))
     return place.value.is_there()
-
-
-# ---------------------------------------------------------------------------- operations
 
 
 def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:

@@ -164,9 +164,6 @@ def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bo
     return some([value.is_missing(), found]) if if_missing else every([value.is_there(), found])
 
 
-# ---------------------------------------------------------------------------- maps
-
-
 def _of_map(pattern: PatternMap, value: Expr, scope: Scope) -> PatternTest:
     # Anchors, but for `<(key)`, are looked at before keys that are plain.
     members = [
@@ -307,9 +304,6 @@ def _of_wildcard_key(entry: PatternEntry, value: Expr, scope: Scope) -> PatternT
         return PatternTest((some([value.is_missing(), loop]),))
     loop = Quantified(value.text, "key", every([fits, test]), "exists")
     return PatternTest((every([value.is_there(), loop]),), insists=True)
-
-
-# ---------------------------------------------------------------------------- lists
 
 
 def _of_list(pattern: PatternList, value: Expr, scope: Scope, *, if_missing: bool) -> PatternTest:

@@ -232,9 +232,6 @@ def _everywhere(
     return every([of_pod, pod.container_settings(steps, test, fits, spared)])
 
 
-# What the node shares: namespaces, ports, paths, and hosts that probes call.
-
-
 def _host_namespaces(pod: PodExpressions) -> Test:
     return every(
         pod.unless_excluded(Not(_is_set(pod.spec.child(field))), f"spec.{field}", _fixed("true"))
@@ -277,9 +274,6 @@ def _host_probes(pod: PodExpressions) -> Test:
     return pod.containers(of_container)
 
 
-# Kernel parameters: only those that a Pod has for itself.
-
-
 def _sysctls(pod: PodExpressions) -> Test:
     listed = pod.setting("sysctls")
     safe = Relation("sysctl.name", "in", pod.words("safeSysctls", pod.variant.allowed))
@@ -287,9 +281,6 @@ def _sysctls(pod: PodExpressions) -> Test:
     return _each(
         listed.or_else([]), "sysctl", pod.unless_excluded(safe, field, _read("sysctl.name"))
     )
-
-
-# Volumes of the kinds that a restricted Pod may have.
 
 
 def _restricted_volumes(pod: PodExpressions) -> Test:
@@ -306,8 +297,6 @@ def _restricted_volumes(pod: PodExpressions) -> Test:
     )
     return _each(listed.or_else([]), volume.text, some([test, *excused]))
 
-
-# Linux capabilities that containers add and drop.
 
 _NAME = "capability"
 
@@ -346,9 +335,6 @@ def _capabilities(listed: Expr, allowed: Iterable[Test]) -> Test:
     return Quantified(listed.or_else([]), _NAME, some(allowed))
 
 
-# Privileges of containers.
-
-
 def _is_set(value: Expr) -> Test:
     """Return the test that a switch is there and on."""
     return Plain(value.or_else(False))
@@ -375,8 +361,6 @@ def _escalation(pod: PodExpressions) -> Test:
 
     return pod.containers(of_container)
 
-
-# Users that containers run as: not root.
 
 _NON_ROOT = "securityContext.runAsNonRoot"
 
@@ -427,8 +411,6 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
     return Relation(kind.or_else(listed[0]), "in", pod.words("profileTypes", listed))
 
 
-# AppArmor profiles: not unconfined, in fields and in annotations.
-
 _ANNOTATIONS = "metadata.annotations["
 
 
@@ -454,8 +436,6 @@ def _annotations(pod: PodExpressions) -> Test:
     return _each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", _read(profile)))
 
 
-# Seccomp profiles: not unconfined.
-
 _PROFILE = "seccompProfile"
 
 
@@ -480,8 +460,6 @@ def _seccomp_restricted(pod: PodExpressions) -> Test:
         given.append(pod.some_container(is_other))
     return every([_allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
 
-
-# SELinux options: types for containers only, no user and no role.
 
 _OPTIONS = "seLinuxOptions"
 

@@ -46,8 +46,6 @@ from kyvsim.policy.rule import ForEachValidation
 
 _Tree: TypeAlias = dict[str, Any]
 
-# Expressions and texts → values.
-
 
 def query_value(text: str, scope: Scope, value: Expr | None = None) -> Expr:
     """Return what an expression finds in a value, or in the names of the scope.
@@ -175,8 +173,6 @@ def _marked(number: str, scope: Scope) -> Expr:
     value = scope.marked[int(number)]
     return value if value.soft else value.given()
 
-
-# Names and fields: `request.object.spec.replicas`, `element.name`, `labels."a/b"`.
 
 _PLAIN: Final = frozenset({"operation", "namespace", "name"})
 _TYPED: Final = frozenset({"kind", "resource", "requestKind", "requestResource"})

@@ -29,8 +29,6 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.values import Expr
 
-# Wildcard texts → tests of texts.
-
 _SPECIAL = re.compile(r"([.+()|\[\]{}^$\\])")
 
 

@@ -39,9 +39,6 @@ def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
     }
 
 
-# Conditions of policies: tests under names of which none comes twice.
-
-
 def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
     """Return a test as conditions: one for each part that has to hold."""
     if test == TRUE:
@@ -64,9 +61,6 @@ def written_conditions(
         text = test if isinstance(test, str) else laid_out(test)
         found[free_name(name, found, "-")] = text
     return tuple(found.items())
-
-
-# Failure actions for some namespaces → rules with one action each, and where they have it.
 
 
 class ActionVariant(NamedTuple):
@@ -116,8 +110,6 @@ def variants_of(rule: RuleNode, policy: FailureAction) -> list[ActionVariant]:
 def _is_enforced(action: str) -> bool:
     return action.lower() == "enforce"
 
-
-# Settings of a policy → those of the new one.
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 """Of the policies that others become."""

@@ -55,8 +55,6 @@ from kyvsim.patch.strategic_merge import DIRECTIVE
 from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 
-# Conditions of a merge: `(key)` and `<(key)`.
-
 CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 
 
@@ -98,8 +96,6 @@ def _is_fixed(data: PatternNode) -> bool:
     text = data.data if isinstance(data.data, str) else ""
     return not (split_operator(text)[0] or has_wildcard(text) or "{{" in text)
 
-
-# Elements of lists in merges: those that are named, and templates for all that fit.
 
 _NAME: Final = "name"
 _OF_LOOP: Final = "{{element.name}}"
@@ -285,9 +281,6 @@ def _bare(data: PatternNode) -> Json:
         if value is not None and (value or not before):
             found[one.key] = value
     return found
-
-
-# ---------------------------------------------------------------------------- lists
 
 
 def _list_patches(
@@ -514,9 +507,6 @@ def _is_special(entry: PatternEntry, around: PatchContext) -> bool:
     if entry.text == DIRECTIVE or not isinstance(data, PatternLeaf) or data.data is None:
         return True
     return anchor_of(entry) is not None or bool(optional_text(data, around))
-
-
-# ---------------------------------------------------------------------------- lists
 
 
 def _keys_of(place: _MergeTarget) -> tuple[str, ...]:

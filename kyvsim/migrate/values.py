@@ -119,9 +119,6 @@ def is_always_given(types: Types, key: str) -> bool:
     )
 
 
-# Values that expressions read: their text, what they are, and whether they may be missing.
-
-
 class Expr(NamedTuple):
     """One value."""
 

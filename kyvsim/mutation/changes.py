@@ -236,8 +236,6 @@ def _other_pattern(atom: Comparison | Range) -> str:
     return f"{atom.operator}{_other_text(atom.operand)}"
 
 
-# CEL expressions: constants, operators and quantifiers.
-
 _OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
     {
         "==": "!=",

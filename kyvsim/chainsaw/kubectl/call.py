@@ -16,8 +16,6 @@ from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore, errors
 from kyvsim.simulator.api_server.server import ADMIN
 
-# What kubectl calls kinds: plurals, singulars, short names, groups behind a dot.
-
 
 class NamedKind(NamedTuple):
     """A kind, and the apiVersion under which it is requested."""
@@ -116,8 +114,6 @@ def _value(name: str, given: str | None, rest: Iterator[str]) -> str:
         raise UnsupportedError(f"the flag `{name}` of kubectl without a value")
     return value
 
-
-# One call of kubectl: its arguments and its requests.
 
 _DENIED = "admission webhook "
 _COUNT = re.compile(r"[+-]?[0-9]{1,9}")
@@ -275,9 +271,6 @@ def together(results: list[Result]) -> Result:
     return Result(max((result.status for result in results), default=0), printed)
 
 
-# The objects of a kind that flags choose: by namespace, by labels.
-
-
 def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
     everywhere = call.invocation.is_set("all-namespaces")
@@ -300,8 +293,6 @@ def _equality(text: str) -> tuple[str, str, bool]:
             return key, value, same
     raise UnsupportedError(f"the selector `{text}` of kubectl")
 
-
-# The objects of `--filename`, each with the name of its file.
 
 _SHOWN = 1_000
 

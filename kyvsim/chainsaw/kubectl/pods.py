@@ -57,8 +57,6 @@ def _answer(call: KubectlCall, done: str) -> Result:
     return out(f'pod "kyverno-{component}"{done}\n')
 
 
-# What kubectl does with Pods: `run`, `exec`, `debug`, `evict`.
-
 _TARGETED = (
     'Targeting container "{}". If you don\'t see processes from this container it may be because '
     "the container runtime doesn't support this feature."

@@ -21,8 +21,6 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key
 from kyvsim.simulator.api_server import errors
 from kyvsim.yaml.text import folded_yaml
 
-# `kubectl get`: objects shown in several formats.
-
 
 def get(call: KubectlCall) -> Result:
     """Print objects; missing ones are reported on standard error."""
@@ -84,8 +82,6 @@ def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
         )
     raise UnsupportedError(f"`kubectl get --output {form}`")
 
-
-# `kubectl wait`: until objects are deleted, have a condition, or a field a value.
 
 _LONGEST_PATH = 1_000
 

@@ -105,8 +105,6 @@ def _difference(now: Json, desired: Json, before: Json) -> dict[str, Json]:
     return changes
 
 
-# `kubectl create`: objects of files, or of a few kinds from flags.
-
 _ALIASES = MappingProxyType(
     {"ns": "namespace", "cm": "configmap", "deploy": "deployment", "cj": "cronjob"}
     | {"sa": "serviceaccount"}
@@ -221,8 +219,6 @@ _MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
     }
 )
 
-# `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
-
 
 def mark(call: KubectlCall, field: str, done: str) -> Result:
     """Set and take away labels or annotations."""
@@ -259,9 +255,6 @@ def _mark_one(
     response = call.client.merge(key, {"metadata": {field: changed}})
     removed = field == "labels" and all(value is None for value in changed.values())
     return answer(response, f"{shown} {'unlabeled' if removed else done}")
-
-
-# `kubectl patch`: an object changed by a merge, strategic or JSON patch.
 
 
 def run_patch(call: KubectlCall) -> Result:
@@ -305,9 +298,6 @@ def _patched(kind: str, now: Json, patch: Json) -> Json:
     raise UnsupportedError(f"`kubectl patch --type {kind}`")
 
 
-# `kubectl scale`: another number of replicas.
-
-
 def run_scale(call: KubectlCall) -> Result:
     """Scale what is named."""
     replicas = call.whole_number("replicas", "-1")
@@ -324,8 +314,6 @@ def run_scale(call: KubectlCall) -> Result:
         results.append(answer(response, f"{shown_name(key)} scaled"))
     return together(results)
 
-
-# `kubectl delete`: objects by name, by labels, of files; it waits until they are deleted.
 
 _PROPAGATION = MappingProxyType({"orphan": "Orphan", "foreground": "Foreground"})
 

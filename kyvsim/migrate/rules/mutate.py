@@ -54,8 +54,6 @@ from kyvsim.patch.keyed_lists import find_type
 from kyvsim.policy.mutation import ForEachMutation, Mutate, MutateTarget
 from kyvsim.policy.tree import Pattern, PatternMap
 
-# `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
-
 
 def patch_resource(body: Mutate, given: ConversionInput) -> Sequence[MutationEntry]:
     """Return the mutations of the object of the request."""
@@ -83,8 +81,6 @@ def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
         except Atomic:
             return MutationEntry("JSONPatch", *merged_fields(patch.root, root, around))
 
-
-# `mutate.foreach`: the object is patched for each element of a list.
 
 _JOINED: Final = ConversionCondition(
     "places in joined lists",
@@ -241,9 +237,6 @@ def _trigger(scope: Scope, matching: Matching) -> Expr:
     metadata = Expr(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
     known_fields = {"metadata": metadata, "kind": Expr("request.kind.kind", TEXT, noun="kind")}
     return Expr(text, matching.types, fields=MappingProxyType(known_fields))
-
-
-# ---------------------------------------------------------------------------- which objects
 
 
 def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:

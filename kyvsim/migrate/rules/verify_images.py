@@ -75,8 +75,6 @@ def _is_open(pattern: str) -> bool:
     return not is_full or host == DEFAULT_REGISTRY or not rest.endswith("*") or rest.endswith(":*")
 
 
-# Attestors of image rules → the attestors of a policy: keys, certificates, identities.
-
 IMAGE: Final = "image"
 """What an image is called in expressions."""
 _REKOR: Final = "https://rekor.sigstore.dev"
@@ -225,9 +223,6 @@ def _refuse_variables(text: str, path: Path) -> None:
         )
 
 
-# Attestations of image rules → those of a policy, and the tests of their payloads.
-
-
 class Statement(NamedTuple):
     """One attestation that a rule requires."""
 
@@ -258,8 +253,6 @@ def statement_of(index: int, one: Attestation, register: Register) -> Statement:
         payload=Expr(payload if notary else f"{payload}.predicate"),
     )
 
-
-# `verifyImages`: signatures and attestations of images.
 
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
 _TOLD: Final = ConversionCondition(
