@@ -21,16 +21,12 @@ _NAMESPACE = ("v1", "Namespace", "")
 
 
 class _Ending(NamedTuple):
-    """What settled a test before its end."""
-
     result: str
     reason: str
     location: Location | None
 
 
 class _TestRun(NamedTuple):
-    """A step that ran, for its clean-up."""
-
     step: ChainsawStep
     situation: Situation
     created: tuple[ObjectKey, ...]

@@ -297,7 +297,6 @@ def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tup
 def _by_path(
     found: Iterable[tuple[FieldPath, tuple[_Item, ...]]],
 ) -> dict[FieldPath, tuple[_Item, ...]]:
-    """Return all items of each path."""
     by_path: dict[FieldPath, tuple[_Item, ...]] = {}
     for path, items in found:
         by_path[path] = (*by_path.get(path, ()), *items)

@@ -202,7 +202,6 @@ class LookupAnswers:
                 yield None, case._replace(there=(*before, *after), given=False)
 
     def _made(self, lookups: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
-        """Return answers to all lookups: of single objects first, then of lists."""
         named = [one for one in lookups if one.name]
         # A kind that is listed in a namespace is not read in others.
         lists = {(one.api_version, one.kind): one for one in sorted(lookups) if not one.name}

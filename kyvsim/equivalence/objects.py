@@ -171,7 +171,6 @@ def with_template_metadata(obj: Json) -> Json:
 
 
 def _template_in(obj: Json) -> Json:
-    """Return the template of Pods in a controller, None where there is none."""
     path = template_path(obj)
     found: Json = obj
     for step in path:
@@ -214,7 +213,6 @@ def missing_targets(
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a name is empty, a wildcard or a variable."""
     return not text or has_wildcard(text) or "{{" in text
 
 

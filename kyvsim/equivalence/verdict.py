@@ -291,7 +291,6 @@ def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
 
 
 def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
-    """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the limit on time or cases was reached after {cases}, so not all were tried"

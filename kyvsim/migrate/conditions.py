@@ -104,7 +104,6 @@ _SECONDS: Final = f"^[-+]?({_PLAIN}|({_PLAIN}(ns|us|ms|s|m|h))+)$"
 
 
 def _compared(sign: str, key: Expr, value: Expr) -> Test:
-    """Return the test that a key is larger or smaller than a value."""
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
     sides = (key, value)

@@ -115,7 +115,6 @@ def _answer(path: str, scope: Scope) -> Expr:
 
 
 def _labels(query: str, scope: Scope) -> list[str]:
-    """Return the labels argument of a list call."""
     name, _, selector = query.partition("=")
     pairs = [one.partition("=") for one in unquote(selector).split(",")]
     if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):

@@ -210,7 +210,6 @@ def _pieces(test: Test) -> Iterator[str]:
 
 
 def _parts(test: Test) -> list[Test | str]:
-    """Return the parts of a test in order."""
     if isinstance(test, Plain):
         return [test.text]
     if isinstance(test, Relation):

@@ -430,8 +430,6 @@ _KEYS: Final = ConversionCondition(
 
 
 class _Patch(NamedTuple):
-    """A patch whose operations are converted one after the other."""
-
     root: PatchTarget
     around: PatchContext
     path: Path

@@ -125,7 +125,6 @@ class SelectedKind(NamedTuple):
 
 
 def _selected(selector: KindSelector, context: ConversionContext) -> list[SelectedKind]:
-    """Return the kinds that an entry of `kinds` names."""
     if selector.subresource:
         context.note(_PARTS)
     if selector.kind == "*":
@@ -538,7 +537,6 @@ def _are_namespaced(text: str) -> bool:
 
 
 def _named(match: MatchBlock, context: ConversionContext) -> list[SelectedKind]:
-    """Return the kinds that a match block names."""
     lists = []
     for one in match.effective:
         if one.kinds:

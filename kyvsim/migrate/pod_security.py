@@ -86,12 +86,10 @@ def _each(source: str, name: str, body: Test) -> Test:
 
 
 def _is_of(exclusion: PodSecurityExclusion, field: str) -> bool:
-    """Return whether an exclusion is about a field."""
     return exclusion.restricted_field in {"", field}
 
 
 def _excludes(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
-    """Return the test that an exclusion is about forbidden values."""
     return fits(exclusion.values) if exclusion.values else TRUE
 
 

@@ -65,7 +65,6 @@ def loop_list(loop: ForEachValidation | ForEachMutation | ForEachGeneration, sco
 
 
 def _read(tree: _Tree, scope: Scope) -> Expr:
-    """Return the value of a tree."""
     convert = _NODES.get(tree["type"])
     if convert is None:
         raise unsupported(f"`{tree['type'].replace('_', ' ')}`")
@@ -147,12 +146,10 @@ def _depth(text: str, inner: re.Match[str]) -> int:
 
 
 def _is_marked(text: object) -> bool:
-    """Return whether a part of a query holds marks."""
     return isinstance(text, str) and _MARK.search(text) is not None
 
 
 def _marked_text(text: str, scope: Scope) -> Expr:
-    """Return a text with marks as a value."""
     alone = _ALONE.fullmatch(text)
     if alone:
         return _marked(alone[1], scope)
@@ -246,7 +243,6 @@ def _of_request(key: str, scope: Scope) -> Expr:
 
 
 def _subexpression(tree: _Tree, scope: Scope) -> Expr:
-    """Return what a chain of steps leads to."""
     first, *rest = tree["children"]
     value = _read(first, scope)
     for step in rest:
@@ -271,7 +267,6 @@ def _called(step: _Tree, value: Expr, scope: Scope) -> Expr:
 
 
 def _identity(_: _Tree, scope: Scope) -> Expr:
-    """Return the current value."""
     if scope.current is None:
         raise unsupported("`@` outside a list")
     return scope.current
@@ -309,7 +304,6 @@ def variable_name(name: str) -> str:
 
 
 def _as_value(test: Test) -> Expr:
-    """Return a test as a value that is true or false."""
     return Expr(one_line(test), BOOL, level_of(test), test=test)
 
 
@@ -447,7 +441,6 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
 
 
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
-    """Return a list that `steps` make of another one."""
     plain, soft = f"{whole.tight()}{steps}", f"{whole.list_or_empty}{steps}"
     is_soft = soft != plain and not _fails(whole)
     return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
@@ -475,7 +468,6 @@ def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
 
 
 def _flatten(tree: _Tree, scope: Scope) -> Expr:
-    """Return a list with the lists in it opened."""
     value = _read(tree["children"][0], scope)
     if value.parts:
         found = list(value.parts)
@@ -513,7 +505,6 @@ def _filtered(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _values(tree: _Tree, scope: Scope) -> Expr:
-    """Return the values of a map."""
     left, right = tree["children"]
     whole = _read(left, scope)
     steps = f".map(key, {whole.tight()}[key])"
@@ -526,7 +517,6 @@ def _values(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _multi_select(tree: _Tree, scope: Scope) -> Expr:
-    """Return a list of several values."""
     found = [_read(one, scope) for one in tree["children"]]
     types: Types = list_of(found[0].types if all(one.is_text for one in found) else UNKNOWN)
     text = f"[{', '.join(one.or_else(None) for one in found)}]"
@@ -564,7 +554,6 @@ def _call(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _moment(value: Expr) -> str:
-    """Return the time of a string."""
     return value.moment or f"timestamp({value.text})"
 
 

@@ -172,8 +172,6 @@ def _directive(patch: PatternNode) -> str:
 
 
 class _FieldPatch(NamedTuple):
-    """A part of a patch, and where it goes."""
-
     place: PatchTarget
     merges: tuple[MergeField, ...]
     around: PatchContext
@@ -385,8 +383,6 @@ def _inner(part: _FieldPatch, index: Expr, element: Expr) -> _FieldPatch:
 
 
 class _MergeTarget(NamedTuple):
-    """The object that a part of a patch is for."""
-
     value: Expr
     name: str
     """The name of its type: `Object.spec.containers`."""

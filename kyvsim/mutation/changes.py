@@ -227,7 +227,6 @@ def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[P
 
 
 def _other_pattern(atom: Comparison | Range) -> str:
-    """Return another text for an atom; "" where there is none."""
     if isinstance(atom, Range):
         return f"{atom.first}{'-' if atom.inside else '!-'}{_other_text(atom.last)}"
     if has_wildcard(atom.operand) and not atom.operand.strip("?*"):

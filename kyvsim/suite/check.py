@@ -95,8 +95,6 @@ _SILENCE = MappingProxyType(
 
 
 class _RowAnswer(NamedTuple):
-    """A result that a row means, and the response that holds it."""
-
     response: PolicyResponse
     result: RuleResult
 

@@ -47,8 +47,6 @@ class SuiteInputs(NamedTuple):
 
 
 class _ExpectedAnswer(NamedTuple):
-    """One answer of a policy to a request, as the reference program counts them."""
-
     policy: Policy
     stage: Stage
     variant: str | None

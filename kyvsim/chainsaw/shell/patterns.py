@@ -64,8 +64,6 @@ def compile_pattern(text: str, flags: str) -> Any:
 
 
 class _Translation:
-    """The translation of one line of a pattern to RE2's syntax."""
-
     def __init__(self, source: str, *, extended: bool) -> None:
         self.source = source
         self.extended = extended

@@ -147,7 +147,6 @@ def _copies(target: GenerateTarget, scope: Scope) -> list[str] | None:
 
 
 def _copied(target: GenerateTarget, clone: Clone, scope: Scope) -> str:
-    """Return the expression that copies the object which `clone` names."""
     kind = target.kind
     if "{{" in target.api_version + kind:
         raise unsupported("a copy whose kind is computed at evaluation", "use a rule for each kind")
@@ -268,7 +267,6 @@ def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, J
 
 
 def _loop(block: ForEachGeneration, scope: Scope) -> GenerationEntry:
-    """Return the expression that makes objects for each element of a list."""
     listed = loop_list(block, scope)
     source, name, names = _elements(listed, scope, by_place="elementIndex" in str(block))
     scope = scope._replace(names={**scope.names, **names}, taken=scope.taken | {name})

@@ -267,8 +267,6 @@ _REGISTRY: Final = ConversionCondition(
 
 
 class _Verification(NamedTuple):
-    """The requirements of the only entry of a rule."""
-
     entry: ImageVerification
     signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
