@@ -11,13 +11,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import read_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
-from kyvsim.migrate.context import (
-    NotConvertible,
-    Scope,
-    element_for,
-    unsupported,
-    within,
-)
+from kyvsim.migrate.context import NotConvertible, Scope, element_for, unsupported, within
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,

@@ -223,8 +223,7 @@ _DELETIONS: Final = ConversionCondition(
     "they are not evaluated: context entries that read `request.object` find nothing there",
 )
 _WEBHOOK: Final = ConversionCondition(
-    "webhook conditions",
-    "they also apply to scans, unlike those of the old policy's webhook",
+    "webhook conditions", "they also apply to scans, unlike those of the old policy's webhook"
 )
 _BRACES: Final = re.compile(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = ConversionCondition(

@@ -167,14 +167,7 @@ def _turns(test: Test) -> bool:
 
 
 _LEVELS: Final[Mapping[type[Test], int]] = MappingProxyType(
-    {
-        Relation: RELATION,
-        Not: UNARY,
-        All: AND,
-        Some: OR,
-        Quantified: TIGHT,
-        Conditional: CHOICE,
-    }
+    {Relation: RELATION, Not: UNARY, All: AND, Some: OR, Quantified: TIGHT, Conditional: CHOICE}
 )
 
 

@@ -61,9 +61,7 @@ def _chosen(
     return found
 
 
-def without_operations(
-    conditions: Conditions | None,
-) -> tuple[Conditions | None, frozenset[str]]:
+def without_operations(conditions: Conditions | None) -> tuple[Conditions | None, frozenset[str]]:
     """Return preconditions without those on the operation, and the operations that these allow."""
     allowed = frozenset(EVERY)
     if conditions is None:

@@ -52,9 +52,7 @@ def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[Json]:
     return [{"name": name, "expression": text} for name, text in pairs]
 
 
-def written_conditions(
-    conditions: Sequence[tuple[str, Test | str]],
-) -> tuple[tuple[str, str], ...]:
+def written_conditions(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tuple[str, str], ...]:
     """Return conditions as texts; a name that comes again gets a number."""
     found: dict[str, str] = {}
     for name, test in conditions:
@@ -115,8 +113,7 @@ API_VERSION: Final = f"{CEL_GROUP}/v1"
 """Of the policies that others become."""
 
 _EXISTING: Final = ConversionCondition(
-    "existing violations",
-    "non-compliant objects can no longer be updated until fixed",
+    "existing violations", "non-compliant objects can no longer be updated until fixed"
 )
 _REPLICATION: Final = ConversionCondition(
     "ReplicationControllers", "none are used: CEL policies have no variant for them"

@@ -9,16 +9,7 @@ from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_c
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import NotConvertible, Scope, located, unsupported, within
 from kyvsim.migrate.context_entries import with_entries
-from kyvsim.migrate.expressions import (
-    CHOICE,
-    TRUE,
-    Plain,
-    Quantified,
-    Test,
-    every,
-    opposite,
-    some,
-)
+from kyvsim.migrate.expressions import CHOICE, TRUE, Plain, Quantified, Test, every, opposite, some
 from kyvsim.migrate.matching import named_operations
 from kyvsim.migrate.patterns import guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import PodExpressions, control_test
@@ -90,8 +81,7 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
     usual = given.rule.validate.message if given.rule.validate else ""
     return [
         ValidationEntry(
-            Plain(one.expression, CHOICE),
-            RuleMessage(one.message or usual, one.message_expression),
+            Plain(one.expression, CHOICE), RuleMessage(one.message or usual, one.message_expression)
         )
         for one in body.expressions
     ]
