@@ -12,7 +12,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.fleet import FleetError, ReadError
@@ -62,23 +62,21 @@ def _suffix(name: str) -> str:
     return f".{name.rpartition('.')[2].lower()}"
 
 
-def _zstandard() -> type:
+def _zstandard() -> ModuleType:
     try:
-        from zstandard import ZstdDecompressor
+        import zstandard
     except ImportError:
         text = "files that end in .zst need the package zstandard: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None
-    return ZstdDecompressor
+    return zstandard
 
 
 def _unzstd(data: bytes) -> bytes:
     """Return all frames; the library's own readers take an end in the middle of one for the end."""
-    decompressor = _zstandard()
-    import zstandard
-
+    zstandard = _zstandard()
     parts = []
     while data:
-        frame = decompressor().decompressobj()
+        frame = zstandard.ZstdDecompressor().decompressobj()
         try:
             parts.append(frame.decompress(data))
         except zstandard.ZstdError as error:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -54,10 +54,6 @@ class RunEnd(NamedTuple):
     """Those after them."""
 
 
-def _remarks_json(remarks: Iterable[Diagnostic]) -> list[Any]:
-    return [diagnostic_json(one) for one in remarks]
-
-
 try:
     import fcntl
 except ImportError:  # Windows has none
@@ -100,7 +96,7 @@ class ReportStore:
         self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
         content: dict[str, Any] = plan._asdict()
-        content |= {name: _remarks_json(content[name]) for name in _REMARKS}
+        content |= {name: [*map(diagnostic_json, content[name])] for name in _REMARKS}
         self._write(_PLAN, content)
 
     def end(self) -> RunEnd | None:
@@ -119,7 +115,7 @@ class ReportStore:
         plan = self.plan()
         if plan is None or plan.run != end.run:
             raise FleetError(f"{self.folder}: another run also writes its partial reports there")
-        remarks, last = _remarks_json(end.remarks), _remarks_json(end.last)
+        remarks, last = (list(map(diagnostic_json, some)) for some in (end.remarks, end.last))
         self._write(_END, {"run": end.run, "remarks": remarks, "last": last})
 
     def write(self, partial: Partial) -> None:

@@ -357,22 +357,14 @@ def _filter_test(
                     )
                 tests.append(Relation(names.kind, "!=", "'Namespace'"))
             tests.append(_namespace_labels(one.namespace_selector, names))
-    return every([*tests, *_user_tests(one, context)])
-
-
-def _user_tests(one: ResourceFilter, context: ConversionContext) -> list[Test]:
-    tests = []
-    if one.roles:
-        tests.append(_roles(one.roles))
-    if one.cluster_roles:
-        tests.append(_cluster_roles(one.cluster_roles))
-    if tests:
+    if one.roles or one.cluster_roles:
         context.note(_BOUND)
-    if one.subjects:
-        tests.append(some(map(_subject_test, one.subjects)))
-    if tests:
+    if one.names_users:
         context.note(USER_KNOWN)
-    return tests
+    tests += [_roles(one.roles)] if one.roles else []
+    tests += [_cluster_roles(one.cluster_roles)] if one.cluster_roles else []
+    tests += [some(map(_subject_test, one.subjects))] if one.subjects else []
+    return every(tests)
 
 
 def _subject_test(subject: Subject) -> Test:

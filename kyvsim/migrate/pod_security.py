@@ -89,7 +89,7 @@ def _is_of(exclusion: PodSecurityExclusion, field: str) -> bool:
     return exclusion.restricted_field in {"", field}
 
 
-def _excludes(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
+def _is_excluded(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
     return fits(exclusion.values) if exclusion.values else TRUE
 
 
@@ -102,13 +102,13 @@ class ContainerExpressions(NamedTuple):
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the security context."""
-        return _below(self.value, ("securityContext", *steps))
+        return self.value.at("securityContext", *steps)
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
         """Return a test of a field, or that its value is excluded for the image."""
         image = self.value.child("image").text
         found = (
-            every([some(like_one(image, list(one.images))), _excludes(one, fits)])
+            every([some(like_one(image, list(one.images))), _is_excluded(one, fits)])
             for one in self.exclusions
             if _is_of(one, f"spec.{self.group}[*].{field}")
         )
@@ -130,7 +130,7 @@ class PodExpressions(NamedTuple):
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the Pod's own security context."""
-        return _below(self.spec, ("securityContext", *steps))
+        return self.spec.at("securityContext", *steps)
 
     def words(self, name: str, values: Iterable[str]) -> str:
         """Return the variable of words that are allowed."""
@@ -138,7 +138,7 @@ class PodExpressions(NamedTuple):
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
         """Return a test of a field of the Pod, or that its value is excluded."""
-        return some([test, *(_excludes(one, fits) for one in self.own if _is_of(one, field))])
+        return some([test, *(_is_excluded(one, fits) for one in self.own if _is_of(one, field))])
 
     def containers(
         self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
@@ -150,8 +150,7 @@ class PodExpressions(NamedTuple):
         """
         loops, apart = [], []
         for group in CONTAINER_FIELDS:
-            source = self.spec.child(group)
-            loop = Quantified(source.or_else([]), CONTAINER, body(self._container(group)))
+            loop = self.loop(group, body)
             if loop.body == TRUE:
                 continue
             if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
@@ -181,22 +180,14 @@ class PodExpressions(NamedTuple):
 
         return self.containers(of_container, spared)
 
-    def some_container(self, body: Callable[[ContainerExpressions], Test]) -> Test:
-        """Return the test that what `body` makes holds in a container of some list."""
-        loops = (
-            Quantified(
-                self.spec.child(group).or_else([]),
-                CONTAINER,
-                body(self._container(group)),
-                "exists",
-            )
-            for group in CONTAINER_FIELDS
-        )
-        return some(joined_loops(loops, self.context))
-
-    def _container(self, group: str) -> ContainerExpressions:
-        element = Expr(CONTAINER, self.spec.child(group).element_types, noun=group)
-        return ContainerExpressions(element, group, self.by_image)
+    def loop(
+        self, group: str, body: Callable[[ContainerExpressions], Test], macro: str = "all"
+    ) -> Quantified:
+        """Return the loop over one list of containers with what `body` makes of each."""
+        listed = self.spec.child(group)
+        element = Expr(CONTAINER, listed.element_types, noun=group)
+        test = body(ContainerExpressions(element, group, self.by_image))
+        return Quantified(listed.or_else([]), CONTAINER, test, macro)
 
     def _spares(self, field: str) -> bool:
         """Return whether an exclusion without images is about a field of containers."""
@@ -206,12 +197,6 @@ class PodExpressions(NamedTuple):
         if spares and self.by_image:
             self.context.note(_WHICH_ONE)
         return spares
-
-
-def _below(value: Expr, steps: Iterable[str]) -> Expr:
-    for step in steps:
-        value = value.child(step)
-    return value
 
 
 def _everywhere(
@@ -308,7 +293,17 @@ def _capabilities_baseline(pod: PodExpressions) -> Test:
 def _capabilities_restricted(pod: PodExpressions) -> Test:
     """All must be dropped, and only a few may be added."""
     may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
-    return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
+
+    def of_container(one: ContainerExpressions) -> Test:
+        dropped = one.setting("capabilities", "drop")
+        drops_all = one.unless_excluded(
+            Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
+            "securityContext.capabilities.drop",
+            lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
+        )
+        return every([drops_all, _added(one, may_add)])
+
+    return pod.containers(of_container)
 
 
 def _added(one: ContainerExpressions, allowed: Test) -> Test:
@@ -317,15 +312,6 @@ def _added(one: ContainerExpressions, allowed: Test) -> Test:
         _capabilities(added, [allowed]),
         "securityContext.capabilities.add",
         lambda patterns: _capabilities(added, [allowed, *like_one(_NAME, list(patterns))]),
-    )
-
-
-def _dropped(one: ContainerExpressions) -> Test:
-    dropped = one.setting("capabilities", "drop")
-    return one.unless_excluded(
-        Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
-        "securityContext.capabilities.drop",
-        lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
     )
 
 
@@ -409,17 +395,11 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
     return Relation(kind.or_else(listed[0]), "in", pod.words("profileTypes", listed))
 
 
-_ANNOTATIONS = "metadata.annotations["
-
-
 def _app_armor(pod: PodExpressions) -> Test:
-    """Only the runtime's default profile and local ones."""
-    return every([_allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
-
-
-def _annotations(pod: PodExpressions) -> Test:
+    """Only the runtime's default profile and local ones, in fields and in annotations."""
+    fields = _allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES)
     for one in pod.own:
-        if one.restricted_field.startswith(_ANNOTATIONS):
+        if one.restricted_field.startswith("metadata.annotations["):
             raise NotConvertible(
                 f"an exclusion of `{one.restricted_field}` cannot be converted to CEL",
                 "exclude the whole control, or test the annotation in an expression by hand",
@@ -431,7 +411,8 @@ def _annotations(pod: PodExpressions) -> Test:
         Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
         Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
     ]
-    return _each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", _read(profile)))
+    test = pod.unless_excluded(some(allowed), "", _read(profile))
+    return every([fields, _each(pod.annotations, "key", test)])
 
 
 _PROFILE = "seccompProfile"
@@ -455,7 +436,8 @@ def _seccomp_restricted(pod: PodExpressions) -> Test:
 
     given = [of_pod.is_there(), pod.containers(is_given, found)]
     if pod.own or pod.by_image:
-        given.append(pod.some_container(is_other))
+        loops = [pod.loop(group, is_other, "exists") for group in CONTAINER_FIELDS]
+        given.append(some(joined_loops(loops, pod.context)))
     return every([_allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
 
 
@@ -534,6 +516,6 @@ def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:
         return test
-    name = pod.spec.child("os").child("name").or_else("")
+    name = pod.spec.at("os", "name").or_else("")
     is_windows = pod.context.optional_variable("isWindows", f"{name} == 'windows'")
     return some([Plain(is_windows), test])

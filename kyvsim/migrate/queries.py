@@ -227,7 +227,7 @@ def _named(key: str, scope: Scope) -> Expr:
 def _of_request(key: str, scope: Scope) -> Expr:
     if scope.at_rest:
         if key == "namespace":
-            return scope.object.child("metadata").child("namespace")
+            return scope.object.at("metadata", "namespace")
         raise unsupported(f"`request.{key}`", "use `target`: there is no request")
     if key == "object":
         return scope.object

@@ -1,6 +1,6 @@
 """Strategic merge patches → apply configurations and JSON patches in CEL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
@@ -222,13 +222,9 @@ def _change(data: PatternNode, part: _FieldPatch, *, only_new: bool) -> list[Pat
         return [] if only_new else _operations("remove", part, "", place.value.is_there())
     if isinstance(data, PatternList):
         return _list_patches(data, part, missing, only_new=only_new)
-    if isinstance(data, PatternMap) and not only_new and directive in {"", "merge"}:
-        return _map_patches(data, part, missing)
-    text = value_text(_bare(data), part.around)
-    return _operations("add", part, text, missing if only_new else TRUE)
-
-
-def _map_patches(data: PatternMap, part: _FieldPatch, missing: Test) -> list[PatchExpression]:
+    if not isinstance(data, PatternMap) or only_new or directive not in {"", "merge"}:
+        text = value_text(_bare(data), part.around)
+        return _operations("add", part, text, missing if only_new else TRUE)
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
@@ -342,15 +338,14 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loop_element and outer is not None and outer.goes_over(value):
-        mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
+        mine = _inner(part, outer.counter, outer.element)
         found = _field_patches(patch.rest, mine)
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
     element = part.around.scope.element(value)
     name = element.text
     index = counter("index" if not part.around.loops else "place")
     scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
-    inner = _inner(part, index, element)
-    inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
+    inner = _inner(part, index, element)._replace(around=part.around._replace(scope=scope))
     operations = _field_patches(patch.rest, inner)
     if patch.is_template:
         if patch.adds:
@@ -375,8 +370,12 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
 
 
 def _inner(part: _FieldPatch, index: Expr, element: Expr) -> _FieldPatch:
-    merges = tuple(one.element or NOTHING_MERGES for one in part.merges)
-    return part._replace(place=part.place.element(index, element), merges=merges)
+    place = part.place.element(index, element)
+    return part._replace(place=place, merges=_of_elements(part.merges), guards=[])
+
+
+def _of_elements(merges: Iterable[MergeField]) -> tuple[MergeField, ...]:
+    return tuple(one.element or NOTHING_MERGES for one in merges)
 
 
 # Strategic merges → `Object{...}`, which is merged by the types of the fields.
@@ -570,12 +569,9 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     return text, place.value.is_there()
 
 
-def _of_elements(place: _MergeTarget) -> tuple[MergeField, ...]:
-    return tuple(one.element or NOTHING_MERGES for one in place.merges)
-
-
 def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
-    element = place._replace(value=Expr("", place.value.element_types), merges=_of_elements(place))
+    value, merges = Expr("", place.value.element_types), _of_elements(place.merges)
+    element = place._replace(value=value, merges=merges)
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
     if any(anchor_of(one) is not None for one in patch.data.entries):
@@ -589,7 +585,7 @@ def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
     taken = place.around.scope.taken | {name}
     around = place.around._replace(scope=place.around.scope._replace(taken=taken))
     inner = place._replace(
-        value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place)
+        value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place.merges)
     )
     if patch.adds:
         place.around.scope.context.note(FIRST)

@@ -261,6 +261,13 @@ class Expr(NamedTuple):
         has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
         return found._replace(optional=optional, has=has)
 
+    def at(self, *keys: str) -> "Expr":
+        """Return what is at a path of maps."""
+        found = self
+        for key in keys:
+            found = found.child(key)
+        return found
+
     def entry(self, key: str) -> "Expr":
         """Return what a map has under the key that an expression gives."""
         before = self.tight()

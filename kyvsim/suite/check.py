@@ -258,7 +258,7 @@ def check_rows(
 
 
 # The reading of rows that the reference program has (`--lenient`), row for row.
-
+#
 # Rows that never ran are treated as there: a resource without a result of any rule
 # passes as excluded, unknown names mean all resources. Source of the rules: upstream
 # cmd/cli/kubectl-kyverno/commands/test/output.go
@@ -271,22 +271,12 @@ def check_row_leniently(row: ExpectedRow, context: RowContext) -> Iterator[RowOu
     triggers = context.observed.triggers[row.operation]
     for key in candidates(row, (*context.observed.targets, *triggers)):
         rows, dropped = _of_trigger(row, key, triggers.get(key), context.files)
-        rows += [
-            outcome(
-                row,
-                target.result.rule.name,
-                shown_key(key),
-                compare_result(
-                    row,
-                    ResultObject(target.response.policy, target.result, target.object),
-                    context.files,
-                ),
-            )
-            for target in context.observed.targets.get(key, ())
-        ]
-        if rows:
-            yield from rows
-        elif not dropped:
+        for target in context.observed.targets.get(key, ()):
+            left = ResultObject(target.response.policy, target.result, target.object)
+            verdict = compare_result(row, left, context.files)
+            rows.append(outcome(row, target.result.rule.name, shown_key(key), verdict))
+        yield from rows
+        if not rows and not dropped:
             invalid = context.refused.get(row.policy.rpartition("/")[2])
             shown = ("Fail", "Not found", "Not found")
             if invalid is not None:
@@ -298,21 +288,18 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
     """Return those of the resources that a row means: all, where it names none that is there."""
     if row.resources is None:
         return every
-    named = [key for name in row.resources for key in every if _is_named(key, name)]
-    named += [
+    named = [
         key
-        for spec in row.specs
+        for name in row.resources
         for key in every
-        if (key.api_version, key.namespace, key.name)
-        == (spec.api_version, spec.namespace, spec.name)
+        if leads_to_payload(name, key)
+        or name == key.name
+        or name.split("/") == [key.namespace, key.name]
     ]
+    for spec in row.specs:
+        parts = (spec.api_version, spec.namespace, spec.name)
+        named += (key for key in every if (key.api_version, key.namespace, key.name) == parts)
     return named or every
-
-
-def _is_named(key: ObjectKey, name: str) -> bool:
-    if leads_to_payload(name, key):
-        return True
-    return name == key.name or name.split("/") == [key.namespace, key.name]
 
 
 def _of_trigger(
@@ -321,31 +308,20 @@ def _of_trigger(
     """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
     rows: list[RowOutcome] = []
     dropped = False
-    name = row.policy.rpartition("/")[2]
-    for response in answers.responses.get(name, ()) if answers else ():
-        verdicts = tuple(_trigger_verdicts(row, response, files))
-        matched = [(result, name, verdict) for result, name, verdict in verdicts if verdict]
-        dropped = dropped or len(matched) < len(verdicts)
-        rows += [
-            outcome(row, result.rule.name, name or shown_key(key), verdict)
-            for result, name, verdict in matched
-        ]
+    policy = row.policy.rpartition("/")[2]
+    for response in answers.responses.get(policy, ()) if answers else ():
+        meant = (one for one in response.results if means_rule(row, response.policy, one.rule.name))
+        for result in meant:
+            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
+            for name, verdict in _lenient_verdicts(row, response, result, files):
+                if verdict.missing and tolerated:
+                    dropped = True
+                else:
+                    rows.append(outcome(row, result.rule.name, name or shown_key(key), verdict))
         if not rows and not dropped:
             excluded = ("Pass", "Excluded", "Excluded")
             rows.append(RowOutcome(row.policy, row.rule, shown_key(key), *excluded))
     return rows, dropped
-
-
-def _trigger_verdicts(
-    row: ExpectedRow, response: PolicyResponse, files: Files
-) -> Iterator[tuple[RuleResult, str, RowVerdict | None]]:
-    """Yield the results that a row means with name and verdict; None for one that is dropped."""
-    for result in response.results:
-        if not means_rule(row, response.policy, result.rule.name):
-            continue
-        for name, verdict in _lenient_verdicts(row, response, result, files):
-            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
-            yield result, name, None if verdict.missing and tolerated else verdict
 
 
 def _lenient_verdicts(

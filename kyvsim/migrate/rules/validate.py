@@ -172,14 +172,12 @@ def _pod(body: PodSecurity, given: ConversionInput, check: ActiveCheck) -> PodEx
             "use one rule for Pods, one for other Pod controllers, and one for CronJobs",
         )
     (*way, last) = places.pop()
-    owner = given.scope.object
-    for step in way:
-        owner = owner.child(step)
+    owner = given.scope.object.at(*way)
     exclusions = [one for one in body.exclude if one.control_name == check.control]
     # Annotations of a CronJob's Pods are looked for in its Job, as upstream does.
     is_cron_job = _CRON_JOB in given.matching.kinds
-    holder = given.scope.object.child("spec").child("jobTemplate") if is_cron_job else owner
-    annotations = holder.child("metadata").child("annotations").or_else({})
+    holder = given.scope.object.at("spec", "jobTemplate") if is_cron_job else owner
+    annotations = holder.at("metadata", "annotations").or_else({})
     if _CRON_JOB in given.controllers:
         # Written so that the derived policies leave it as it is.
         of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"
