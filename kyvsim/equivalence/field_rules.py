@@ -530,8 +530,6 @@ def _is_named(kind: Type, value: Json) -> bool:
 
 
 def _has_null(value: Json) -> bool:
-    if value.__class__ is dict:
-        return any(map(_has_null, value.values()))
-    if value.__class__ is list:
-        return any(map(_has_null, value))
+    if value.__class__ in {dict, list}:
+        return any(map(_has_null, value.values() if value.__class__ is dict else value))
     return value is None

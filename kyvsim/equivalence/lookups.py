@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -22,16 +23,16 @@ IMAGE = "Image"
 """The kind of image data, which has no apiVersion."""
 
 
+@dataclass
 class LookupLog:
     """Records the lookups of one evaluation."""
 
-    def __init__(self) -> None:
-        self.missed: dict[ObjectKey, None] = {}
-        """Missing objects; without a name: an empty list."""
-        self.placeholders: dict[ObjectKey, None] = {}
-        """Objects that exist only because the request needs them."""
-        self.found = 0
-        """How often something was there."""
+    missed: dict[ObjectKey, None] = field(default_factory=dict)
+    """Missing objects; without a name: an empty list."""
+    placeholders: dict[ObjectKey, None] = field(default_factory=dict)
+    """Objects that exist only because the request needs them."""
+    found: int = 0
+    """How often something was there."""
 
     def forget(self) -> None:
         """Begin anew."""

@@ -122,14 +122,10 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
 
 def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
     """Return an object of a kind with next to nothing in it."""
-    if (kind.group, kind.kind) == POD:
-        return _object(kind, {"spec": dict(_POD_SPEC)}, kinds)
     if (kind.group, kind.kind) in CONTROLLERS:
         return wrapped(smallest(KindName("", "v1", "Pod")), kind)
-    return _object(kind, _FIELDS.get(kind.kind, {}), kinds)
-
-
-def _object(kind: KindName, fields: Mapping[str, Json], kinds: KindTable) -> Json:
+    is_pod = (kind.group, kind.kind) == POD
+    fields = {"spec": dict(_POD_SPEC)} if is_pod else _FIELDS.get(kind.kind, {})
     meta = {"name": NAME}
     if is_namespaced_in_cluster(kind.group, kind.kind, kinds):
         meta["namespace"] = NAMESPACE
@@ -221,7 +217,6 @@ def _is_open(text: str) -> bool:
 # Rules get the user's roles with the request, CEL policies list the bindings.
 
 _GROUP = "rbac.authorization.k8s.io"
-_API_VERSION = f"{_GROUP}/v1"
 _KINDS = ("RoleBinding", "ClusterRoleBinding")
 _ACCOUNT = "system:serviceaccount:"
 _NOBODY: Mapping[str, Json] = MappingProxyType({"kind": "Group", "name": "nobody"})
@@ -258,7 +253,7 @@ def _binding(name: str, role: str, subject: Json, namespace: str = "") -> Json:
     place = {"namespace": namespace} if namespace else {}
     kind = "Role" if namespace else "ClusterRole"
     return {
-        "apiVersion": _API_VERSION,
+        "apiVersion": f"{_GROUP}/v1",
         "kind": f"{kind}Binding",
         "metadata": {"name": name, **place},
         "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role},

@@ -9,6 +9,7 @@ enough with many cases. The rest is tried as long as the budget lasts, and repor
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -287,8 +288,7 @@ class Search:
         A first object may be one on which it makes no difference, or that defaults excuse.
         """
         for kind in self._one_sided():
-            name, of = kind.kind, (kind.group, kind.kind)
-            if of not in CONTROLLERS:
+            if (kind.group, kind.kind) not in CONTROLLERS:
                 continue
             pods = [one for one in self._kept if _is_new_pod(one)]
             changed = (
@@ -298,7 +298,7 @@ class Search:
                 if made is not case.object and made.__class__ is dict and "spec" in made
             )
             for case in (*pods, *changed):
-                if self._kind_effects[name].differs:
+                if self._kind_effects[kind.kind].differs:
                     break
                 self._try(case._replace(object=wrapped(case.object, kind), given=False))
 
@@ -442,14 +442,14 @@ class Search:
                 raise _EnoughError
 
 
+@dataclass
 class _KindEffects:
     """What both sides did with objects of one kind."""
 
-    def __init__(self) -> None:
-        self.has_results = [False, False]
-        self.acts = False
-        self.differs = False
-        """Whether there is a difference that counts."""
+    has_results: list[bool] = field(default_factory=lambda: [False, False])
+    acts: bool = False
+    differs: bool = False
+    """Whether there is a difference that counts."""
 
 
 def _is_new_pod(case: Case) -> bool:

@@ -43,11 +43,8 @@ from kyvsim.model.tracing import PointKind
 _TYPE = frozenset({("apiVersion",), ("kind",)})
 _IDENTITY = _TYPE | {("metadata",), ("metadata", "name")}
 _NAMES_THERE = _IDENTITY | {
-    ("metadata", "namespace"),
-    *(
-        (name,)
-        for name in ("image", "manifest", "config", "digest", "registry", "repository", "data")
-    ),
+    *(("metadata", "namespace"), ("image",), ("manifest",), ("config",), ("digest",)),
+    *(("registry",), ("repository",), ("data",)),
 }
 """Names of looked-up objects have to stay, and image data has required parts."""
 _SIMPLE: tuple[Json, ...] = ("a", 1, True)
@@ -105,16 +102,13 @@ def _with_smaller_answers(case: Case) -> Iterator[Case]:
     for place, one in enumerate(case.there):
         before, after = case.there[:place], case.there[place + 1 :]
         yield case._replace(there=(*before, *after))
-        for smaller in _smaller_parts(one, _NAMES_THERE, _NAMES_THERE):
+        for smaller in _smaller_objects(one, _NAMES_THERE, _NAMES_THERE):
             yield case._replace(there=(*before, smaller, *after))
 
 
-def _smaller_objects(obj: Json) -> Iterator[Json]:
-    # What one is called may change, but not go.
-    return _smaller_parts(obj, _IDENTITY, _TYPE)
-
-
-def _smaller_parts(obj: Json, there: frozenset[Path], unchanged: frozenset[Path]) -> Iterator[Json]:
+def _smaller_objects(
+    obj: Json, there: frozenset[Path] = _IDENTITY, unchanged: frozenset[Path] = _TYPE
+) -> Iterator[Json]:
     """Yield objects with less in them: some parts have to be there, some to stay as they are."""
     found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in there]
     for path, _ in sorted(found, key=lambda one: -one[1]):
