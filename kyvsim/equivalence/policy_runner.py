@@ -24,7 +24,7 @@ from kyvsim.equivalence.objects import (
     with_template_metadata,
 )
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -50,10 +50,10 @@ class CaseEffect(NamedTuple):
     """Whether a rule fails or ends in an error before the object is stored."""
     blocked: bool
     """Whether one does so that enforces: others only report it."""
-    object: Json
+    object: KubernetesObject
     """The object as it is left."""
     changed: bool
-    generated: tuple[Json, ...]
+    generated: tuple[KubernetesObject, ...]
     """Created objects, without Kyverno's own labels, and changes of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
@@ -136,8 +136,8 @@ class CaseWorld:
     def __init__(
         self,
         world: World,
-        given: Sequence[Json],
-        definitions: Sequence[Json],
+        given: Sequence[KubernetesObject],
+        definitions: Sequence[KubernetesObject],
         *,
         stores: bool = False,
         binds: frozenset[str] = frozenset(),
@@ -181,14 +181,14 @@ class CaseWorld:
             details=details_of(case, self._kinds) if case.part else None,
         )
 
-    def _read(self, obj: Json) -> Json:
-        meta = obj.get("metadata") if obj.__class__ is dict else None
-        if meta.__class__ is not dict or meta.get("namespace"):
-            return with_floats(obj)
-        key = object_key(obj)
-        if not is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
-            return with_floats(obj)
-        return with_floats({**obj, "metadata": {**meta, "namespace": NAMESPACE}})
+    def _read(self, obj: KubernetesObject | None) -> KubernetesObject | None:
+        meta = obj.get("metadata") if obj is not None else None
+        if obj is not None and isinstance(meta, dict) and not meta.get("namespace"):
+            key = object_key(obj)
+            if is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
+                obj = {**obj, "metadata": {**meta, "namespace": NAMESPACE}}
+        read: KubernetesObject | None = with_floats(obj)
+        return read
 
     def of(self, request: AdmissionRequest, case: Case) -> World:
         """Return the world of a request: its Namespace is there, as one always is."""
@@ -205,7 +205,7 @@ class CaseWorld:
             found = self._worlds[key]
         return found._replace(arriving=request.subject, spares_triggers=True)
 
-    def _around(self, name: str, case: Case, stored: Json | None = None) -> World:
+    def _around(self, name: str, case: Case, stored: KubernetesObject | None = None) -> World:
         objects = [*(with_floats(one) for one in case.there if not is_image(one)), *self._given]
         if stored is not None:
             there = object_key(stored)
@@ -276,7 +276,7 @@ class PolicyRunner:
         )
 
 
-def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
+def effect_of(response: EngineResponse, namespace: KubernetesObject | None = None) -> CaseEffect:
     """Return what comes of a response to a request in a Namespace, None for none."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
     refusals = [
@@ -286,7 +286,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
         and answer.phase in _ADMITTING
         and not one.rule.facts.spares_triggers
     ]
-    made: list[Json] = []
+    made: list[KubernetesObject] = []
     for _, one in results:
         made += map(_plain, one.generated)
         made += (target.object for target in one.targets if target.changed)
@@ -309,7 +309,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
     )
 
 
-def _blocks(answer: PolicyResponse, one: RuleResult, namespace: Json) -> bool:
+def _blocks(answer: PolicyResponse, one: RuleResult, namespace: KubernetesObject | None) -> bool:
     """Return whether a request is denied for a refusal, by the action of its rule or policy.
 
     upstream: pkg/webhooks/utils/block.go, where an error of a policy with `Ignore` blocks nothing
@@ -338,7 +338,7 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
                 yield f"generated objects have `{name}: true`"
 
 
-def _plain(obj: Json) -> Json:
+def _plain(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the labels by which Kyverno knows what it made.
 
     A rule can write anything but a map there, which stays as it is.
@@ -376,7 +376,7 @@ def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
     return None if old.later == new.later else DifferenceKind.LATER
 
 
-def _unordered(value: Json) -> Json:
+def _unordered(value: object) -> object:
     """Return a value whose lists are in an order of their own."""
     if value.__class__ is dict:
         return {name: _unordered(one) for name, one in value.items()}
@@ -507,7 +507,7 @@ class PolicyPair:
             return False
         return difference(*self.run(case._replace(object=whole, old=old, there=there))) is None
 
-    def _completed(self, obj: Json) -> Json:
+    def _completed(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object as an API server hands it on, with its defaults."""
         kind = type_of(obj, self.find)
         return with_template_metadata(with_spec(with_defaults(obj), kind))
@@ -524,6 +524,7 @@ class PolicyPair:
         created = (
             case._replace(object=one, operation=Operation.CREATE, old=None)
             for one in (case.object, case.old)
+            if one is not None
         )
         return all(effect.denied for one in created for effect in self.run(one))
 

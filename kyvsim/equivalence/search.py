@@ -21,7 +21,7 @@ from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyPair, Verdicts
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.field_reference import Segment
 from kyvsim.model.request import Operation
@@ -118,7 +118,7 @@ class Search:
         self._leading: list[Case] = []
         """Those of them that are the first in the results of both sides."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
-        self._harmless: dict[str, Json] = {}
+        self._harmless: dict[str, KubernetesObject] = {}
         """By kind an object that both sides let pass."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
         self._kind_effects: defaultdict[str, _KindEffects] = defaultdict(_KindEffects)
@@ -133,7 +133,7 @@ class Search:
         self._let_pass = [False, False]
         self._answered = [False, False]
 
-    def run(self, given: Sequence[Json]) -> SearchResult:
+    def run(self, given: Sequence[KubernetesObject]) -> SearchResult:
         """Return what comes of trying the given objects and those that can be made."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
@@ -154,7 +154,7 @@ class Search:
             stalled=self._stalled,
         )
 
-    def _search(self, given: Sequence[Json]) -> None:
+    def _search(self, given: Sequence[KubernetesObject]) -> None:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
@@ -210,7 +210,7 @@ class Search:
             self._seek_one_sided()
         self._finished = True
 
-    def _openings(self, given: Sequence[Json]) -> Iterator[Case]:
+    def _openings(self, given: Sequence[KubernetesObject]) -> Iterator[Case]:
         """Yield the cases to begin with: what is given, and the smallest of each kind."""
         yield from (Case(obj, given=True) for obj in given)
         small = [smallest(kind, self._kinds) for kind in self._space.kinds]
@@ -220,7 +220,7 @@ class Search:
         for part in self._space.parts:
             yield from smallest_requests(part, self._kinds)
 
-    def _filled(self, obj: Json, *, everywhere: bool = False) -> Json:
+    def _filled(self, obj: KubernetesObject, *, everywhere: bool = False) -> KubernetesObject:
         """Return an object with something in all fields of a list's elements that are read.
 
         With `everywhere`, also in all fields outside of lists, and no empty texts.
@@ -314,7 +314,7 @@ class Search:
             if one.acts and not one.differs and one.has_results.count(True) == 1
         ]
 
-    def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
+    def _edits(self, obj: KubernetesObject) -> tuple[list[Edit], list[Edit]]:
         """Return the changes for objects of a kind, and those that do not fit its type."""
         key = object_key(obj)
         kind = (key.api_version, key.kind)
