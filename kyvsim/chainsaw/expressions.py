@@ -32,7 +32,7 @@ NEEDING_A_CLUSTER = (
 )
 
 
-def _at(items: list[Json], place: float) -> Json:
+def _at(items: list[object], place: float) -> object:
     if not 0 <= place < len(items):
         raise QueryError(f"index {int(place)} is out of range")
     return items[int(place)]
@@ -78,7 +78,7 @@ _TOO_MUCH = "the step limit for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
 """The values of `$name`, by name without the `$`."""
-Evaluate = Callable[[str, Json, Bindings], Json]
+Evaluate = Callable[[str, object, Bindings], Json]
 """Evaluates the text of an expression on a value; raises HardError."""
 
 
@@ -119,7 +119,7 @@ def compile_evaluate(system: System) -> Evaluate:
     """Return what evaluates expressions; numbers are floats in what it returns."""
     query = bound_queries(system, FUNCTIONS)
 
-    def evaluate(text: str, value: Json, bindings: Bindings) -> Json:
+    def evaluate(text: str, value: object, bindings: Bindings) -> Json:
         # Expressions count with floats.
         named = {name: with_floats(one) for name, one in bindings.items() if f"${name}" in text}
         system.meter.begin_rule()
@@ -138,7 +138,7 @@ def compile_evaluate(system: System) -> Evaluate:
 
 
 def evaluate_expression(
-    expression: TreeExpression, value: Json, bindings: Bindings, evaluate: Evaluate
+    expression: TreeExpression, value: object, bindings: Bindings, evaluate: Evaluate
 ) -> Json:
     """Return what an expression finds; raise UnsupportedError for another language."""
     if expression.engine != "jp":
@@ -147,10 +147,10 @@ def evaluate_expression(
 
 
 _LARGEST_WHOLE = 2**63
-_EMPTY: Json = MappingProxyType({})
+_EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
-def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: Json = _EMPTY) -> Json:
+def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: object = _EMPTY) -> Json:
     """Return a value with every text that is an expression replaced by what it finds in `data`.
 
     Without data there is an empty map, so that lists and maps can be made of bindings.
@@ -196,7 +196,7 @@ class TreeMismatch(NamedTuple):
 
 
 def check_tree(
-    tree: Json, value: Json, bindings: Bindings, evaluate: Evaluate
+    tree: object, value: object, bindings: Bindings, evaluate: Evaluate
 ) -> tuple[TreeMismatch, ...]:
     """Return where `value` does not match `tree`; nothing if it matches.
 
@@ -216,18 +216,18 @@ class _TreePlace(NamedTuple):
     def item(self, index: str) -> "_TreePlace":
         return self._replace(path=f"{self.path}[{index}]")
 
-    def binding(self, name: str, value: Json) -> "_TreePlace":
+    def binding(self, name: str, value: object) -> "_TreePlace":
         return self._replace(bindings={**self.bindings, name: value}) if name else self
 
 
-def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
-    if tree.__class__ is dict:
+def _check(tree: object, value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
+    if isinstance(tree, dict):
         yield from _check_map(tree, value, at)
-    elif tree.__class__ is list:
+    elif isinstance(tree, list):
         yield from _check_list(tree, value, at)
     else:
         expected = tree
-        if tree.__class__ is str:
+        if isinstance(tree, str):
             expression = parse_expression(tree)
             if expression.engine:
                 expected = evaluate_expression(expression, value, at.bindings, at.evaluate)
@@ -240,7 +240,7 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
             yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(expected)}")
 
 
-def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
+def _check_map(tree: Mapping[str, object], value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
     if not tree:
         if value is None:
             yield TreeMismatch(at.path, "is null, but should exist")
@@ -248,18 +248,18 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
     for key, subtree in tree.items():
         expression = parse_expression(str(key))
         place = at.under(str(key))
-        if not expression.engine and not (value.__class__ is dict and expression.text in value):
-            yield TreeMismatch(place.path, "field not found in the input object")
-            continue
         if expression.engine:
             result = evaluate_expression(expression, value, at.bindings, at.evaluate)
-        else:
+        elif isinstance(value, dict) and expression.text in value:
             result = value[expression.text]
+        else:
+            yield TreeMismatch(place.path, "field not found in the input object")
+            continue
         place = place.binding(expression.binding, result)
         if not expression.foreach:
             yield from _check(subtree, result, place)
         elif result.__class__ in {dict, list}:
-            each: Iterable[tuple[str | int, Json]] = (
+            each: Iterable[tuple[str | int, object]] = (
                 sorted(result.items()) if isinstance(result, dict) else enumerate(result)
             )
             for index, member in each:
@@ -270,11 +270,11 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
             yield TreeMismatch(place.path, text)
 
 
-def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
+def _check_list(tree: list[object], value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
     if value is None:
         yield TreeMismatch(at.path, "is null, but should be a list")
         return
-    if value.__class__ is not list:
+    if not isinstance(value, list):
         raise HardError(f"{at.path}: expected a list, not {_kind(value)}")
     if len(tree) != len(value):
         yield TreeMismatch(at.path, f"the list has {len(value)} items, not {len(tree)}")
@@ -283,12 +283,12 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
         yield from _check(subtree, member, at.item(str(index)))
 
 
-def _kind(value: Json) -> str:
+def _kind(value: object) -> str:
     if value is None:
         return "null"
     names = {dict: "a map", list: "a list", str: "a string", bool: "a boolean"}
     return names.get(value.__class__, "a number")
 
 
-def _shown(value: Json) -> str:
-    return f"`{value}`" if value.__class__ is str else str(value)
+def _shown(value: object) -> str:
+    return f"`{value}`" if isinstance(value, str) else str(value)

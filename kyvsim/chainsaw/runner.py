@@ -8,9 +8,10 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
+from kyvsim.chainsaw.expressions import Bindings
 from kyvsim.chainsaw.operations import OPERATIONS, delete_one
 from kyvsim.chainsaw.session import Files, Situation, TestSession
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
 from kyvsim.patch.json_patch import merge_patch
@@ -54,7 +55,7 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     test = session.test
     session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
-    given: dict[str, Json] = {"namespace": session.namespace, "test": about}
+    given: dict[str, object] = {"namespace": session.namespace, "test": about}
     bindings = {**given, "values": {}, "client": None, "config": None}
     situation = Situation(session, bindings, test.timeouts, test.template, test.propagation)
     opened: list[ObjectKey] = []
@@ -156,7 +157,7 @@ def _run_block(
     return first
 
 
-def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
+def _answered(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run an operation; raise UnsupportedError if policies needed data that is not available.
 
     The operation's own result is meaningless then.
@@ -169,7 +170,7 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
         run = OPERATIONS.get(operation.kind)
         if run is None:
             raise UnsupportedError("this operation is not simulated")
-        return dict(run(situation.bind_all(operation.bindings), operation.spec))
+        return run(situation.bind_all(operation.bindings), operation)
     finally:
         unanswered = situation.session.unanswered
         if unanswered:

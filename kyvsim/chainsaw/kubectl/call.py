@@ -10,7 +10,7 @@ from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEn
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
 from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore, errors
@@ -189,7 +189,7 @@ class KubectlCall(NamedTuple):
                 return named
         raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
 
-    def get(self, key: ObjectKey) -> Json | None:
+    def get(self, key: ObjectKey) -> KubernetesObject | None:
         """Return the object of a key, None where there is none.
 
         Raises UnsupportedError if it is missing because the simulation does not write it.
@@ -208,7 +208,7 @@ class KubectlCall(NamedTuple):
         namespaced = self.store.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
-    def placed(self, obj: Json) -> Json:
+    def placed(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object from a file in the namespace that is meant."""
         return self.environment.session.placed(obj, self.namespace)
 
@@ -271,7 +271,7 @@ def together(results: list[Result]) -> Result:
     return Result(max((result.status for result in results), default=0), printed)
 
 
-def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
+def chosen(call: KubectlCall, kind: NamedKind) -> list[KubernetesObject]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
     everywhere = call.invocation.is_set("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
@@ -297,16 +297,16 @@ def _equality(text: str) -> tuple[str, str, bool]:
 _SHOWN = 1_000
 
 
-def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
+def from_files(call: KubectlCall) -> list[tuple[str, KubernetesObject]]:
     """Return the objects of the files given; raise KubectlError where one cannot be read."""
-    named: list[tuple[str, Json]] = []
+    named: list[tuple[str, KubernetesObject]] = []
     for name in call.invocation.values("filename"):
         objects, why = call.environment.objects(name, call.stdin)
         if why:
             raise KubectlError(f"error: {why}")
         shown = "STDIN" if name == "-" else name
-        for obj in (one for document in objects for one in _listed(document)):
-            _require_object(obj, shown)
+        for one in (one for document in objects for one in _listed(document)):
+            obj = _usable(one, shown)
             require_simulated(object_key(obj))
             named.append((shown, call.placed(obj)))
     if not named:
@@ -316,20 +316,20 @@ def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
     return named
 
 
-def _listed(document: Json) -> list[Json]:
+def _listed(document: object) -> list[object]:
     """Return the objects of a document: those of a List, or the one that it is."""
-    items = document.get("items") if document.__class__ is dict else None
+    items = document.get("items") if isinstance(document, dict) else None
     if isinstance(items, list) and object_key(document).kind.endswith("List"):
         return items
     return [document]
 
 
-def _require_object(obj: Json, name: str) -> None:
-    """Raise KubectlError for what cannot be sent.
+def _usable(obj: object, name: str) -> KubernetesObject:
+    """Return an object of a file; raise KubectlError for what cannot be sent.
 
     Source of the texts: k8s.io/apimachinery, what reading unstructured objects returns.
     """
-    if obj.__class__ is not dict:
+    if not isinstance(obj, dict):
         kinds = {list: "array", str: "string", bool: "bool"}
         kind = kinds.get(obj.__class__, "number")
         into = "Go value of type map[string]interface {}"
@@ -347,3 +347,4 @@ def _require_object(obj: Json, name: str) -> None:
     if any(one is not None and one.__class__ is not str for one in names):
         text = "json: cannot unmarshal the metadata into Go struct field ObjectMeta"
         raise KubectlError(f'error: unable to decode "{name}": {text}')
+    return obj

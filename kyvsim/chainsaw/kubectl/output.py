@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.simulator.api_server import ObjectStore
 
 # JSONPath templates as kubectl has them.
@@ -32,7 +32,7 @@ class JsonPathError(Exception):
 
 
 def print_jsonpath(
-    template: str, data: Json, count: Callable[[int], None] = lambda _length: None
+    template: str, data: object, count: Callable[[int], None] = lambda _length: None
 ) -> str:
     """Return what a template prints of an object; raise JsonPathError for an invalid template.
 
@@ -49,7 +49,7 @@ def print_jsonpath(
     return "".join(texts)
 
 
-def _printed(pieces: list[str], data: Json) -> Iterator[str]:
+def _printed(pieces: list[str], data: object) -> Iterator[str]:
     place = 0
     while place < len(pieces):
         piece = pieces[place]
@@ -75,7 +75,7 @@ def _printed(pieces: list[str], data: Json) -> Iterator[str]:
             yield " ".join(map(_shown, find(inner, data)))
 
 
-def find(path: str, data: Json) -> list[Json]:
+def find(path: str, data: object) -> list[object]:
     """Return what a path leads to."""
     values = [data]
     at = 0
@@ -97,21 +97,21 @@ def _unescaped(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name)
 
 
-def _member(value: Json, name: str) -> Iterator[Json]:
+def _member(value: object, name: str) -> Iterator[object]:
     if name == "*":
         yield from _every(value)
     elif value.__class__ is dict and name in value:
         yield value[name]
 
 
-def _every(value: Json) -> Iterator[Json]:
+def _every(value: object) -> Iterator[object]:
     if value.__class__ is list:
         yield from value
     elif value.__class__ is dict:
         yield from value.values()
 
 
-def _inner(value: Json, inner: str) -> Iterator[Json]:
+def _inner(value: object, inner: str) -> Iterator[object]:
     if inner == "*":
         yield from _every(value)
     elif inner[:1] in {"'", '"'}:
@@ -133,7 +133,7 @@ def _inner(value: Json, inner: str) -> Iterator[Json]:
             raise JsonPathError(f"error parsing jsonpath [{inner}]")
 
 
-def _filtered(value: Json, inner: str) -> Iterator[Json]:
+def _filtered(value: object, inner: str) -> Iterator[object]:
     condition = _FILTER.fullmatch(inner)
     if condition is None:
         raise JsonPathError(f"error parsing jsonpath [{inner}]")
@@ -153,7 +153,7 @@ def _text(quoted: str) -> str:
     return quoted[1:-1].replace("\\n", "\n").replace("\\t", "\t")
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     if value.__class__ is str:
         return str(value)
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
@@ -215,11 +215,16 @@ class Column(NamedTuple):
     """A column: its heading, and what it shows of an object at a time."""
 
     heading: str
-    show: Callable[[Json, datetime], str]
+    show: Callable[[KubernetesObject, datetime], str]
 
 
 def print_table(
-    objects: Sequence[Json], store: ObjectStore, now: datetime, *, namespaces: bool, headings: bool
+    objects: Sequence[KubernetesObject],
+    store: ObjectStore,
+    now: datetime,
+    *,
+    namespaces: bool,
+    headings: bool,
 ) -> str:
     """Return the table of some objects of one kind.
 
@@ -265,7 +270,7 @@ def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str
 
 
 def _custom(heading: str, kind: str, path: str) -> Column:
-    def show(obj: Json, now: datetime) -> str:
+    def show(obj: KubernetesObject, now: datetime) -> str:
         values = find(path, obj)
         if not values or values[0] is None:
             return ""
@@ -276,32 +281,34 @@ def _custom(heading: str, kind: str, path: str) -> Column:
     return Column(heading, show)
 
 
-def _field(*path: str, default: str = "") -> Callable[[Json, datetime], str]:
-    def show(obj: Json, _now: datetime) -> str:
-        value = obj
+def _field(*path: str, default: str = "") -> Callable[[KubernetesObject, datetime], str]:
+    def show(obj: KubernetesObject, _now: datetime) -> str:
+        value: object = obj
         for name in path:
-            value = (value or {}).get(name)
+            value = value.get(name) if isinstance(value, dict) else None
         return default if value is None else str(value)
 
     return show
 
 
-def _ratio(ready: tuple[str, ...], desired: tuple[str, ...]) -> Callable[[Json, datetime], str]:
+def _ratio(
+    ready: tuple[str, ...], desired: tuple[str, ...]
+) -> Callable[[KubernetesObject, datetime], str]:
     above, below = _field(*ready, default="0"), _field(*desired, default="0")
     return lambda obj, now: f"{above(obj, now)}/{below(obj, now)}"
 
 
-def _entries(*names: str) -> Callable[[Json, datetime], str]:
+def _entries(*names: str) -> Callable[[KubernetesObject, datetime], str]:
     return lambda obj, _now: str(sum(len(obj.get(name) or {}) for name in names))
 
 
-def _about(obj: Json, _now: datetime) -> str:
+def _about(obj: KubernetesObject, _now: datetime) -> str:
     involved = obj.get("involvedObject") or {}
     kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
     return f"{kind}/{name}" if name else kind
 
 
-def _selector(obj: Json, _now: datetime) -> str:
+def _selector(obj: KubernetesObject, _now: datetime) -> str:
     selector = (obj.get("spec") or {}).get("podSelector") or {}
     if selector.get("matchExpressions"):
         raise UnsupportedError("the table of `kubectl get` for selectors with expressions")
@@ -309,13 +316,13 @@ def _selector(obj: Json, _now: datetime) -> str:
     return ",".join(f"{name}={labels[name]}" for name in sorted(labels)) or "<none>"
 
 
-def _states(pod: Json) -> list[Json]:
+def _states(pod: KubernetesObject) -> list[KubernetesObject]:
     if (pod.get("spec") or {}).get("initContainers"):
         raise UnsupportedError("the table of `kubectl get` for Pods with init containers")
     return (pod.get("status") or {}).get("containerStatuses") or []
 
 
-def _state(obj: Json, _now: datetime) -> str:
+def _state(obj: KubernetesObject, _now: datetime) -> str:
     """Return what a Pod is doing, or why its first container that does not run is not."""
     if metadata(obj).get("deletionTimestamp"):
         return "Terminating"
@@ -328,12 +335,12 @@ def _state(obj: Json, _now: datetime) -> str:
     return text_field(status, "reason") or text_field(status, "phase")
 
 
-def _ready(obj: Json, _now: datetime) -> str:
+def _ready(obj: KubernetesObject, _now: datetime) -> str:
     ready = sum(one.get("ready") is True for one in _states(obj))
     return f"{ready}/{len(obj['spec']['containers'])}"
 
 
-def _restarts(obj: Json, _now: datetime) -> str:
+def _restarts(obj: KubernetesObject, _now: datetime) -> str:
     return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse
 from kyvsim.simulator.api_server.server import eviction_request, exec_request
@@ -72,7 +71,7 @@ def run(call: KubectlCall) -> Result:
     if len(given.words) != 1 or not given.value("image"):
         raise KubectlError('error: required flag(s) "image" not set')
     name = given.words[0]
-    container: dict[str, Json] = {"name": name, "image": given.value("image"), "resources": {}}
+    container: dict[str, object] = {"name": name, "image": given.value("image"), "resources": {}}
     words = list(given.command)
     if words:
         container["command" if given.is_set("command") else "args"] = words

@@ -17,7 +17,7 @@ from kyvsim.chainsaw.kubectl.call import (
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, entries, object_key
 from kyvsim.simulator.api_server import errors
 from kyvsim.yaml.text import folded_yaml
 
@@ -25,7 +25,7 @@ from kyvsim.yaml.text import folded_yaml
 def get(call: KubectlCall) -> Result:
     """Print objects; missing ones are reported on standard error."""
     given = call.invocation
-    existing: list[Json] = []
+    existing: list[KubernetesObject] = []
     printed: list[Printed] = []
     single = False
     for kind, name in named_objects(call, given.words):
@@ -59,7 +59,7 @@ def get(call: KubectlCall) -> Result:
     return Result(status, (*printed, Printed(STDOUT, text)))
 
 
-def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
+def _shown(call: KubectlCall, shown: KubernetesObject, objects: list[KubernetesObject]) -> str:
     given = call.invocation
     form, _, template = given.value("output").partition("=")
     if form == "json":
@@ -106,7 +106,12 @@ def wait(call: KubectlCall) -> Result:
     return Result(0, tuple(printed))
 
 
-def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
+def _wait(
+    call: KubectlCall,
+    key: ObjectKey,
+    condition: str,
+    met: Callable[[KubernetesObject | None], bool],
+) -> Result:
     deletes = condition == "delete"
     if not deletes and call.get(key) is None:
         return call.not_found(key)
@@ -120,7 +125,7 @@ def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json
     return Result(1, (timed_out(key),))
 
 
-def condition_of(text: str) -> Callable[[Json], bool]:
+def condition_of(text: str) -> Callable[[KubernetesObject | None], bool]:
     """Return the test of an object in `--for`; raise UnsupportedError for others."""
     kind, _, rest = text.partition("=")
     if text == "delete":

@@ -21,7 +21,14 @@ from kyvsim.chainsaw.kubectl.call import (
 )
 from kyvsim.chainsaw.kubectl.pods import restarted
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, metadata, object_key
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    annotations,
+    metadata,
+    object_key,
+)
 from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
@@ -50,7 +57,7 @@ def replace(call: KubectlCall) -> Result:
     return together(results)
 
 
-def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
+def _apply(call: KubectlCall, name: str, obj: KubernetesObject) -> Result:
     key = object_key(obj)
     mode = call.invocation.value("dry-run", "none")
     if mode not in {"none", "server"}:
@@ -88,8 +95,10 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     return answer(call.client.send(request), f"{shown} configured", about)
 
 
-def _difference(now: Json, desired: Json, before: Json) -> dict[str, Json]:
-    changes: dict[str, Json] = {}
+def _difference(
+    now: Mapping[str, object], desired: Mapping[str, object], before: Mapping[str, object]
+) -> dict[str, object]:
+    changes: dict[str, object] = {}
     for name, value in desired.items():
         current = now.get(name)
         if value.__class__ is dict and current.__class__ is dict:
@@ -136,7 +145,7 @@ def create(call: KubectlCall) -> Result:
     return _send_new(call, obj, about, dry_run=dry_run)
 
 
-def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Result:
+def _send_new(call: KubectlCall, obj: KubernetesObject, about: str, *, dry_run: bool) -> Result:
     response = call.client.create(obj, dry_run=dry_run)
     done = f"{shown_name(object_key(response.object or obj))} created"
     if response.error is not None and response.error.reason == "AlreadyExists":
@@ -144,16 +153,16 @@ def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Res
     return answer(response, done, about)
 
 
-def _named(api_version: str, kind: str, name: str, **fields: Json) -> Json:
+def _named(api_version: str, kind: str, name: str, **fields: object) -> KubernetesObject:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def _config_map(call: KubectlCall, name: str) -> Json:
+def _config_map(call: KubectlCall, name: str) -> KubernetesObject:
     pairs = (one.partition("=") for one in call.invocation.flags.get("from-literal", ()))
     return _named("v1", "ConfigMap", name, data={key: value for key, _, value in pairs})
 
 
-def _deployment(call: KubectlCall, name: str) -> Json:
+def _deployment(call: KubectlCall, name: str) -> KubernetesObject:
     labels = {"app": name}
     containers = [
         {"name": image.rpartition("/")[2].partition("@")[0].partition(":")[0], "image": image}
@@ -169,15 +178,15 @@ def _deployment(call: KubectlCall, name: str) -> Json:
     return {**made, "metadata": {"name": name, "labels": labels}}
 
 
-def _job_spec(call: KubectlCall, name: str, restart: str) -> Json:
-    container: dict[str, Json] = {"name": name, "image": call.invocation.value("image")}
+def _job_spec(call: KubectlCall, name: str, restart: str) -> dict[str, object]:
+    container: dict[str, object] = {"name": name, "image": call.invocation.value("image")}
     if call.invocation.command:
         container["command"] = list(call.invocation.command)
     policy = call.invocation.value("restart", restart)
     return {"template": {"spec": {"containers": [container], "restartPolicy": policy}}}
 
 
-def _cron_job(call: KubectlCall, name: str) -> Json:
+def _cron_job(call: KubectlCall, name: str) -> KubernetesObject:
     schedule = call.invocation.value("schedule")
     if not schedule:
         raise KubectlError('error: required flag(s) "schedule" not set')
@@ -185,12 +194,12 @@ def _cron_job(call: KubectlCall, name: str) -> Json:
     return _named("batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": template})
 
 
-def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
-    def make(call: KubectlCall, name: str) -> Json:
+def _binding(kind: str) -> Callable[[KubectlCall, str], KubernetesObject]:
+    def make(call: KubectlCall, name: str) -> KubernetesObject:
         given = call.invocation
         role_kind = "ClusterRole" if given.value("clusterrole") else "Role"
         role = given.value("clusterrole") or given.value("role")
-        subjects: list[Json] = [
+        subjects: list[dict[str, str]] = [
             {"kind": flag.capitalize(), "apiGroup": _RBAC, "name": one}
             for flag in ("user", "group")
             for one in given.values(flag)
@@ -204,7 +213,7 @@ def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
     return make
 
 
-_MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
+_MAKERS: Mapping[str, Callable[[KubectlCall, str], KubernetesObject]] = MappingProxyType(
     {
         "clusterrolebinding": _binding("ClusterRoleBinding"),
         "configmap": _config_map,
@@ -285,7 +294,7 @@ def run_patch(call: KubectlCall) -> Result:
     return answer(call.client.send(request), done)
 
 
-def _patched(kind: str, now: Json, patch: Json) -> Json:
+def _patched(kind: str, now: KubernetesObject, patch: Json) -> Json:
     try:
         if kind == "json":
             return apply_json_patch(now, patch)

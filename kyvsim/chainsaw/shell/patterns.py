@@ -174,7 +174,7 @@ class _Translation:
         del self.pieces[self.atom :]
         self.pieces.append(f"(?:{whole}{mark})")
 
-    def _interval(self, form: Any) -> None:
+    def _interval(self, form: re.Pattern[str]) -> None:
         match = form.match(self.source, self.at)
         if match is None or not (match[1] or match[2]):
             if not self.extended:
