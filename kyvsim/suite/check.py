@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
@@ -340,7 +340,7 @@ def _lenient_verdicts(
         yield generated_name(obj), compare_result(row, ResultObject(policy, result, obj), files)
 
 
-def left_object(response: PolicyResponse) -> Json:
+def left_object(response: PolicyResponse) -> KubernetesObject:
     """Return the object after a response: empty if a mutate rule without targets had an error."""
     failed = (
         response.phase is Phase.MUTATE

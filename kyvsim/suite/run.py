@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
 from kyvsim.engine.world import GivenObjects, World, creation_of
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData
 from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
@@ -32,12 +32,12 @@ class SuiteInputs(NamedTuple):
 
     policies: PolicySet
     resources: tuple[Document, ...]
-    targets: tuple[Json, ...]
-    others: tuple[Json, ...]
+    targets: tuple[KubernetesObject, ...]
+    others: tuple[KubernetesObject, ...]
     """What else the cluster holds: parameters, cluster resources."""
     in_cluster: bool
     """Whether API calls and lookups are answered from all objects."""
-    clone_sources: Mapping[str, tuple[Json, ...]]
+    clone_sources: Mapping[str, tuple[KubernetesObject, ...]]
     """What generate rules may copy besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
@@ -71,7 +71,7 @@ class TargetAnswer(NamedTuple):
 
     response: PolicyResponse
     result: RuleResult
-    object: Json
+    object: KubernetesObject
 
 
 class Observed(NamedTuple):
@@ -117,11 +117,11 @@ def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
     return tuple(dict.fromkeys((*keys, *map(object_key, inputs.targets))))
 
 
-def _is_namespace(obj: Json) -> bool:
+def _is_namespace(obj: KubernetesObject) -> bool:
     return object_key(obj).kind == "Namespace"
 
 
-def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
+def _objects(inputs: SuiteInputs) -> tuple[KubernetesObject, ...]:
     return (*(document.data for document in inputs.resources), *inputs.targets, *inputs.others)
 
 
@@ -166,7 +166,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
 
 
 def _sources_of(
-    obj: Json, clone_sources: Mapping[str, tuple[Json, ...]]
+    obj: KubernetesObject, clone_sources: Mapping[str, tuple[KubernetesObject, ...]]
 ) -> Callable[[str], ClusterView]:
     return lambda key: GivenObjects((obj, *clone_sources.get(key, ())))
 
@@ -245,7 +245,7 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
 
 
 def _patched(
-    targets: Iterable[Json], responses: Iterable[EngineResponse]
+    targets: Iterable[KubernetesObject], responses: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
     keys = tuple(map(object_key, targets))
