@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.chainsaw import unsupported
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
 from kyvsim.chainsaw.expressions import Bindings, TreeMismatch, parse_expression
@@ -23,15 +24,6 @@ from kyvsim.chainsaw.session import (
 )
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 from kyvsim.chainsaw.shell.parser import AndOr, LiteralPart, Pipeline, Script, Simple
-from kyvsim.chainsaw.unsupported import (
-    is_elsewhere,
-    is_served,
-    require_filled_in,
-    require_installed_so,
-    require_release,
-    require_simulated,
-    require_written,
-)
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
@@ -233,7 +225,7 @@ def show_object(situation: Situation, operation: ChainsawOperation) -> Bindings:
         return {}
     given = situation.filled(dict(operation.spec))
     named = in_namespace(situation, _referenced(given, "name", "namespace"))
-    if candidates(situation, named) or is_elsewhere(object_key(named)):
+    if candidates(situation, named) or unsupported.is_elsewhere(object_key(named)):
         return {}
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
@@ -312,21 +304,21 @@ def _require_served(situation: Situation, tree: KubernetesObject) -> None:
     """Raise HardError for a kind that the cluster does not serve: chainsaw cannot request it."""
     key = object_key(tree)
     store = situation.session.sim.store
-    if key.kind and not is_served(key, store):
-        require_release(key, store)
-        require_written(key, store)
+    if key.kind and not unsupported.is_served(key, store):
+        unsupported.require_release(key, store)
+        unsupported.require_written(key, store)
         raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
 
 
 def _require_in_reach(situation: Situation, tree: KubernetesObject) -> None:
     """Raise UnsupportedError if the result would be different in a real cluster."""
     if tree.get("kind"):
-        require_written(object_key(tree), situation.session.sim.store)
+        unsupported.require_written(object_key(tree), situation.session.sim.store)
     for one in _candidates(situation, tree):
         if one is not None:
             problems = situation.check(tree, one)
-            require_filled_in(one, problems)
-            require_installed_so(tree, one, problems)
+            unsupported.require_filled_in(one, problems)
+            unsupported.require_installed_so(tree, one, problems)
 
 
 def _trees(situation: Situation, operation: ChainsawOperation) -> list[KubernetesObject]:
@@ -523,7 +515,7 @@ def require_usable(obj: KubernetesObject) -> KubernetesObject:
     marks = (about or {}).get("labels")
     if marks is not None and marks.__class__ is not dict:
         raise HardError("`labels` must be a mapping")
-    require_simulated(object_key(obj))
+    unsupported.require_simulated(object_key(obj))
     return obj
 
 
@@ -594,8 +586,8 @@ def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectK
         named = [in_namespace(situation, require_usable(_referenced(ref, *_REFERENCE)))]
     store = situation.session.sim.store
     for key in map(object_key, named):
-        require_written(key, store)
-        if not is_served(key, store):
+        unsupported.require_written(key, store)
+        if not unsupported.is_served(key, store):
             raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
     return [object_key(one) for obj in named for one in candidates(situation, obj)]
 

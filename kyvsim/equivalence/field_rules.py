@@ -12,18 +12,7 @@ from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, te
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.field_reference import FieldPath, Segment
-from kyvsim.patch.merge_types import (
-    BOOLEAN,
-    NUMERIC,
-    STRING,
-    UNTYPED,
-    FindType,
-    NoTypesError,
-    Type,
-    find_type,
-    read_type,
-    resolve,
-)
+from kyvsim.patch import merge_types
 from kyvsim.patch.structured_merge import misfits
 from kyvsim.simulator.api_server.defaults import as_typed
 
@@ -317,25 +306,27 @@ _NOTHING: tuple[object, ...] = (None, "", [])
 
 _CLASSES: Mapping[str, frozenset[type]] = MappingProxyType(
     {
-        STRING: frozenset({str}),
-        NUMERIC: frozenset({int, float}),
-        BOOLEAN: frozenset({bool}),
-        UNTYPED: frozenset({str, int, float, bool}),
+        merge_types.STRING: frozenset({str}),
+        merge_types.NUMERIC: frozenset({int, float}),
+        merge_types.BOOLEAN: frozenset({bool}),
+        merge_types.UNTYPED: frozenset({str, int, float, bool}),
     }
 )
-_SAMPLES: Mapping[str, object] = MappingProxyType({STRING: "a", NUMERIC: 1, BOOLEAN: True})
+_SAMPLES: Mapping[str, object] = MappingProxyType(
+    {merge_types.STRING: "a", merge_types.NUMERIC: 1, merge_types.BOOLEAN: True}
+)
 
 
-def type_of(obj: KubernetesObject, find: FindType) -> Type | None:
+def type_of(obj: KubernetesObject, find: merge_types.FindType) -> merge_types.Type | None:
     """Return the type of an object, None where nothing is known of its kind."""
     key = object_key(obj)
     try:
         return find(key.api_version, key.kind)
-    except NoTypesError:
+    except merge_types.NoTypesError:
         return None
 
 
-def with_spec(obj: KubernetesObject, kind: Type | None) -> KubernetesObject:
+def with_spec(obj: KubernetesObject, kind: merge_types.Type | None) -> KubernetesObject:
     """Return an object with a specification, if its kind has one: the field cannot be missing.
 
     Source of the rule: the types of k8s.io/api, of which none has a pointer there.
@@ -345,7 +336,7 @@ def with_spec(obj: KubernetesObject, kind: Type | None) -> KubernetesObject:
     return {**obj, "spec": {}}
 
 
-def leads_somewhere(root: Type | None, path: FieldPath) -> bool:
+def leads_somewhere(root: merge_types.Type | None, path: FieldPath) -> bool:
     """Return whether an object can have something at a path; True where nothing is known."""
     return root is None or type_at(root, path) is not None
 
@@ -362,7 +353,7 @@ def of_one_shape(paths: Iterable[FieldPath]) -> Iterator[FieldPath]:
             yield path
 
 
-def type_at(root: Type | None, path: FieldPath) -> Type | None:
+def type_at(root: merge_types.Type | None, path: FieldPath) -> merge_types.Type | None:
     """Return the type of the value at a path, None if there can be none."""
     here = root
     for step in path:
@@ -376,11 +367,11 @@ def type_at(root: Type | None, path: FieldPath) -> Type | None:
             ref = here.mapping.others
         else:
             ref = here.mapping.fields.get(str(step), here.mapping.others)
-        here = None if ref is None else resolve(ref)
+        here = None if ref is None else merge_types.resolve(ref)
     return here
 
 
-def suits(found: Type | None, value: object) -> bool:
+def suits(found: merge_types.Type | None, value: object) -> bool:
     """Return whether a value has a type that is allowed, at its top."""
     if found is None:
         return True
@@ -388,16 +379,16 @@ def suits(found: Type | None, value: object) -> bool:
         return found.mapping is not None
     if value.__class__ is list:
         return found.sequence is not None
-    if value.__class__ is bool and found.scalar == UNTYPED:
+    if value.__class__ is bool and found.scalar == merge_types.UNTYPED:
         # Scalars of no type are quantities and times, unless anything at all may be there.
         return found.mapping is not None
     return value.__class__ in _CLASSES.get(found.scalar, ())
 
 
-def new_element(name: str, depth: int, sequence: Type | None) -> object:
+def new_element(name: str, depth: int, sequence: merge_types.Type | None) -> object:
     """Return an element for the list in a field, with what elements must have there."""
     ref = sequence.sequence.element if sequence and sequence.sequence else None
-    inner = resolve(ref) if ref is not None else None
+    inner = merge_types.resolve(ref) if ref is not None else None
     if inner is not None and inner.scalar and inner.mapping is None:
         return _SAMPLES.get(inner.scalar, "a")
     keys = (sequence.sequence.keys if sequence and sequence.sequence else None) or ()
@@ -416,7 +407,7 @@ def new_element(name: str, depth: int, sequence: Type | None) -> object:
 
 
 @cache
-def image_type() -> Type:
+def image_type() -> merge_types.Type:
     """Return the type of the data of an image; how it is written: `read_type`."""
     texts = {"a": "s"}
     by_name: object = {"p": {}, "e": "s"}
@@ -444,7 +435,7 @@ def image_type() -> Type:
         "manifest": {"p": {**head, **layers, "annotations": by_name}},
         "imageIndex": {"p": {**head, **manifests, "annotations": by_name}},
     }
-    return resolve(read_type({"p": whole}))
+    return merge_types.resolve(merge_types.read_type({"p": whole}))
 
 
 # Whether an API server would hand an object to policies as it is.
@@ -453,7 +444,7 @@ _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
 
 
-def is_accepted(obj: KubernetesObject, find: FindType) -> bool:
+def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
     """Return whether an API server would take an object, and would leave nothing of it out.
 
     Of kinds whose types nobody knows all that is certain is that null is no value, and what
@@ -480,7 +471,7 @@ def is_accepted(obj: KubernetesObject, find: FindType) -> bool:
     )
 
 
-def _has_values(kind: Type, value: object, path: FieldPath) -> bool:
+def _has_values(kind: merge_types.Type, value: object, path: FieldPath) -> bool:
     """Return whether numbers, quantities and times have values that an API server reads.
 
     The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
@@ -489,17 +480,17 @@ def _has_values(kind: Type, value: object, path: FieldPath) -> bool:
     if isinstance(value, dict) and kind.mapping is not None:
         fields = kind.mapping.fields
         return all(
-            ref is None or _has_values(resolve(ref), one, (*path, name))
+            ref is None or _has_values(merge_types.resolve(ref), one, (*path, name))
             for name, one in value.items()
             for ref in (fields.get(name, kind.mapping.others),)
         )
     if isinstance(value, list) and kind.sequence is not None:
-        inner = resolve(kind.sequence.element)
+        inner = merge_types.resolve(kind.sequence.element)
         return all(_has_values(inner, one, (*path, Segment.ELEMENT)) for one in value)
     plain = value if isinstance(value, str | int) and not isinstance(value, bool) else None
-    if kind.scalar == NUMERIC:
+    if kind.scalar == merge_types.NUMERIC:
         return isinstance(plain, int) and is_possible(path, plain)
-    if kind.scalar != UNTYPED or path[:1] == ("metadata",):
+    if kind.scalar != merge_types.UNTYPED or path[:1] == ("metadata",):
         return True
     if kind.mapping is not None:
         return plain is not None and is_possible(path, plain)
@@ -508,24 +499,24 @@ def _has_values(kind: Type, value: object, path: FieldPath) -> bool:
 
 
 @cache
-def _metadata() -> Type:
+def _metadata() -> merge_types.Type:
     """Return the type of metadata, which objects of all kinds share."""
-    found = type_at(find_type("v1", "Pod"), ("metadata",))
+    found = type_at(merge_types.find_type("v1", "Pod"), ("metadata",))
     if found is None:
         raise LookupError("the types of Kubernetes have no metadata")
     return found
 
 
-def _is_named(kind: Type, value: object) -> bool:
+def _is_named(kind: merge_types.Type, value: object) -> bool:
     """Return whether elements have what names them in their list, at any depth."""
     if isinstance(value, dict) and kind.mapping is not None:
         fields = (
             (kind.mapping.fields.get(name, kind.mapping.others), one) for name, one in value.items()
         )
-        return all(ref is None or _is_named(resolve(ref), one) for ref, one in fields)
+        return all(ref is None or _is_named(merge_types.resolve(ref), one) for ref, one in fields)
     if isinstance(value, list) and kind.sequence is not None:
         needed = [key for key in kind.sequence.keys or () if not kind.sequence.defaults.get(key)]
-        inner = resolve(kind.sequence.element)
+        inner = merge_types.resolve(kind.sequence.element)
         return all(all(one.get(key) for key in needed) and _is_named(inner, one) for one in value)
     return True
 

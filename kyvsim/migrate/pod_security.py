@@ -5,27 +5,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.pod_security.controls import (
-    ALL_CAPABILITIES,
-    APP_ARMOR_ANNOTATION,
-    APP_ARMOR_LOCAL,
-    APP_ARMOR_NAMED,
-    APP_ARMOR_PROFILES,
-    CONTAINER_FIELDS,
-    DEFAULT_CAPABILITIES,
-    DEFAULT_PROC_MOUNT,
-    HOST_HANDLERS,
-    HOST_NAMESPACES,
-    LIFECYCLE,
-    OTHER_VOLUMES,
-    PROBES,
-    RESTRICTED_CAPABILITIES,
-    RESTRICTED_VOLUMES,
-    SECCOMP_PROFILES,
-    SELINUX_FIELDS,
-    ActiveCheck,
-    ControlVersion,
-)
+from kyvsim.languages.classic.pod_security import controls
 from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.expressions import (
     FALSE,
@@ -122,7 +102,7 @@ class PodExpressions(NamedTuple):
     spec: Expr
     annotations: str
     """The expression of its annotations, a map."""
-    variant: ControlVersion
+    variant: controls.ControlVersion
     """The check as it is in the version of the rule."""
     own: tuple[PodSecurityExclusion, ...]
     """Exclusions without images."""
@@ -149,11 +129,11 @@ class PodExpressions(NamedTuple):
         in one that has nothing: an exclusion without images then lets one container pass.
         """
         loops, apart = [], []
-        for group in CONTAINER_FIELDS:
+        for group in controls.CONTAINER_FIELDS:
             loop = self.loop(group, body)
             if loop.body == TRUE:
                 continue
-            if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
+            if group == controls.CONTAINER_FIELDS[1] and self._spares(spared[0]):
                 # All elements pass, or all but one where something is found.
                 others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
                 one_left = Relation(f"size({others})", "<=", "1")
@@ -192,7 +172,7 @@ class PodExpressions(NamedTuple):
     def _spares(self, field: str) -> bool:
         """Return whether an exclusion without images is about a field of containers."""
         spares = bool(field) and any(
-            _is_of(one, f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+            _is_of(one, f"spec.{controls.CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
         )
         if spares and self.by_image:
             self.context.note(_WHICH_ONE)
@@ -218,7 +198,7 @@ def _everywhere(
 def _host_namespaces(pod: PodExpressions) -> Test:
     return every(
         pod.unless_excluded(Not(_is_set(pod.spec.child(field))), f"spec.{field}", _fixed("true"))
-        for field in HOST_NAMESPACES
+        for field in controls.HOST_NAMESPACES
     )
 
 
@@ -248,10 +228,10 @@ def _host_probes(pod: PodExpressions) -> Test:
 
     def of_container(one: ContainerExpressions) -> Test:
         lifecycle = one.value.child("lifecycle")
-        handlers = [one.value.child(name) for name in PROBES]
-        handlers += [lifecycle.child(name) for name in LIFECYCLE]
+        handlers = [one.value.child(name) for name in controls.PROBES]
+        handlers += [lifecycle.child(name) for name in controls.LIFECYCLE]
         listed = f"[{', '.join(handler.optional for handler in handlers)}]"
-        hosts = (f"handler.?{way}.?host.orValue('')" for way in HOST_HANDLERS)
+        hosts = (f"handler.?{way}.?host.orValue('')" for way in controls.HOST_HANDLERS)
         return _each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
 
     return pod.containers(of_container)
@@ -270,12 +250,12 @@ def _restricted_volumes(pod: PodExpressions) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
     volume = Expr("volume", listed.element_types)
-    kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
+    kinds = pod.words("volumeTypes", controls.RESTRICTED_VOLUMES)
     allowed = Quantified(kinds, "kind", Relation("kind", "in", volume.text), "exists")
     test = pod.unless_excluded(allowed, "", _fits_any)
     excused = (
         volume.child(kind).is_there()
-        for kind in OTHER_VOLUMES
+        for kind in controls.OTHER_VOLUMES
         if any(one.restricted_field == f"spec.volumes[*].{kind}" for one in pod.own)
     )
     return _each(listed.or_else([]), volume.text, some([test, *excused]))
@@ -286,18 +266,18 @@ _NAME = "capability"
 
 def _capabilities_baseline(pod: PodExpressions) -> Test:
     """No more than the default set may be added."""
-    listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
+    listed = pod.words("defaultCapabilities", controls.DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
 def _capabilities_restricted(pod: PodExpressions) -> Test:
     """All must be dropped, and only a few may be added."""
-    may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
+    may_add = some(like_one(_NAME, sorted(controls.RESTRICTED_CAPABILITIES)))
 
     def of_container(one: ContainerExpressions) -> Test:
         dropped = one.setting("capabilities", "drop")
         drops_all = one.unless_excluded(
-            Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
+            Relation(quoted(controls.ALL_CAPABILITIES), "in", dropped.or_else([])),
             "securityContext.capabilities.drop",
             lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
         )
@@ -397,7 +377,7 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
 
 def _app_armor(pod: PodExpressions) -> Test:
     """Only the runtime's default profile and local ones, in fields and in annotations."""
-    fields = _allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES)
+    fields = _allowed_types(pod, "appArmorProfile", controls.APP_ARMOR_PROFILES)
     for one in pod.own:
         if one.restricted_field.startswith("metadata.annotations["):
             raise NotConvertible(
@@ -407,9 +387,9 @@ def _app_armor(pod: PodExpressions) -> Test:
             )
     profile = f"{pod.annotations}[key]"
     allowed: list[Test] = [
-        Not(Plain(f"key.startsWith({quoted(APP_ARMOR_ANNOTATION)})")),
-        Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
-        Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
+        Not(Plain(f"key.startsWith({quoted(controls.APP_ARMOR_ANNOTATION)})")),
+        Relation(profile, "in", literal(sorted(controls.APP_ARMOR_NAMED))),
+        Plain(f"{profile}.startsWith({quoted(controls.APP_ARMOR_LOCAL)})"),
     ]
     test = pod.unless_excluded(some(allowed), "", _read(profile))
     return every([fields, _each(pod.annotations, "key", test)])
@@ -432,13 +412,13 @@ def _seccomp_restricted(pod: PodExpressions) -> Test:
         return one.unless_excluded(one.setting(_PROFILE).is_there(), field, _fits_any)
 
     def is_other(one: ContainerExpressions) -> Test:
-        return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, SECCOMP_PROFILES))
+        return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, controls.SECCOMP_PROFILES))
 
     given = [of_pod.is_there(), pod.containers(is_given, found)]
     if pod.own or pod.by_image:
-        loops = [pod.loop(group, is_other, "exists") for group in CONTAINER_FIELDS]
+        loops = [pod.loop(group, is_other, "exists") for group in controls.CONTAINER_FIELDS]
         given.append(some(joined_loops(loops, pod.context)))
-    return every([_allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
+    return every([_allowed_types(pod, _PROFILE, controls.SECCOMP_PROFILES, found), some(given)])
 
 
 _OPTIONS = "seLinuxOptions"
@@ -460,13 +440,13 @@ def _se_linux_options(pod: PodExpressions) -> Test:
         )
 
     def of_container(one: ContainerExpressions) -> Test:
-        values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
+        values = ((part, one.setting(_OPTIONS, part)) for part in controls.SELINUX_FIELDS)
         return every(
             one.unless_excluded(is_allowed(part, value), f"{field}.{part}", _read(value.text))
             for part, value in values
         )
 
-    return every([*map(of_pod, SELINUX_FIELDS), pod.containers(of_container)])
+    return every([*map(of_pod, controls.SELINUX_FIELDS), pod.containers(of_container)])
 
 
 CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyType(
@@ -484,7 +464,9 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         ),
         "procMount": lambda pod: pod.container_settings(
             ("procMount",),
-            lambda one: Relation(one.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT)),
+            lambda one: Relation(
+                one.or_else(controls.DEFAULT_PROC_MOUNT), "==", quoted(controls.DEFAULT_PROC_MOUNT)
+            ),
             lambda one: _read(one.text),
         ),
         "restrictedVolumes": _restricted_volumes,
@@ -497,7 +479,9 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         ),
         "seLinuxOptions": _se_linux_options,
         # Rules name no version before Kubernetes had fields for it: no annotations.
-        "seccompProfile_baseline": lambda pod: _allowed_types(pod, _PROFILE, SECCOMP_PROFILES),
+        "seccompProfile_baseline": lambda pod: _allowed_types(
+            pod, _PROFILE, controls.SECCOMP_PROFILES
+        ),
         "seccompProfile_restricted": _seccomp_restricted,
         "sysctls": _sysctls,
         "windowsHostProcess": lambda pod: _everywhere(
@@ -511,7 +495,7 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
 """By the ids of the checks."""
 
 
-def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
+def control_test(check: controls.ActiveCheck, pod: PodExpressions) -> Test:
     """Return the test that a Pod keeps a control; it is true where all of it is let pass."""
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:

@@ -19,32 +19,20 @@ from kyvsim.migrate.expressions import (
     one_line,
     quoted,
 )
-from kyvsim.patch.merge_types import (
-    BOOLEAN,
-    NUMERIC,
-    STRING,
-    UNTYPED,
-    ListType,
-    MapType,
-    NoTypesError,
-    Type,
-    TypeRef,
-    find_type,
-    resolve,
-)
+from kyvsim.patch import merge_types
 
 # The known types of a value: one for each kind of object that it may be part of.
 #
 # The types are those of structured merges; nothing is known of custom resources.
 
-Types: TypeAlias = tuple[Type, ...]
+Types: TypeAlias = tuple[merge_types.Type, ...]
 """What a value is, by kind; () where nothing is known."""
 
 UNKNOWN: Final[Types] = ()
-TEXT: Final[Types] = (Type(STRING),)
-NUMBER: Final[Types] = (Type(NUMERIC),)
-BOOL: Final[Types] = (Type(BOOLEAN),)
-MAP: Final[Types] = (Type(mapping=MapType({}, "*", False)),)
+TEXT: Final[Types] = (merge_types.Type(merge_types.STRING),)
+NUMBER: Final[Types] = (merge_types.Type(merge_types.NUMERIC),)
+BOOL: Final[Types] = (merge_types.Type(merge_types.BOOLEAN),)
+MAP: Final[Types] = (merge_types.Type(mapping=merge_types.MapType({}, "*", False)),)
 
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 """Fields of metadata that are texts, although merges take them for anything."""
@@ -69,11 +57,11 @@ _GIVEN: Final = (
 
 def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
     """Return the types of objects by apiVersion and kind; () where one of them is not known."""
-    found: list[Type] = []
+    found: list[merge_types.Type] = []
     for api_version, kind in kinds:
         try:
-            one = find_type(api_version, kind)
-        except NoTypesError:
+            one = merge_types.find_type(api_version, kind)
+        except merge_types.NoTypesError:
             return UNKNOWN
         if one is None:
             return UNKNOWN
@@ -81,19 +69,21 @@ def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
     return tuple(found)
 
 
-def _resolved(refs: Iterable[TypeRef | None]) -> Types:
-    found: list[Type] = []
+def _resolved(refs: Iterable[merge_types.TypeRef | None]) -> Types:
+    found: list[merge_types.Type] = []
     for ref in refs:
         if ref is None or isinstance(ref, str):
             return UNKNOWN
-        found.append(resolve(ref))
+        found.append(merge_types.resolve(ref))
     return tuple(found)
 
 
 def field_of(types: Types, key: str) -> Types:
     """Return the types of a field, () where one of the maps does not know it."""
     maps = [one.mapping for one in types]
-    refs: list[TypeRef | None] = [one and (one.fields.get(key) or one.others) for one in maps]
+    refs: list[merge_types.TypeRef | None] = [
+        one and (one.fields.get(key) or one.others) for one in maps
+    ]
     if key in _TIMES:
         refs = [TEXT[0] if one is not None else None for one in refs]
     return _resolved(refs)
@@ -107,7 +97,7 @@ def field_names(types: Types) -> tuple[str, ...]:
 def list_of(types: Types) -> Types:
     """Return the type of a list of such elements."""
     element = types[0] if types else "*"
-    return (Type(sequence=ListType(element, None, {})),)
+    return (merge_types.Type(sequence=merge_types.ListType(element, None, {})),)
 
 
 def is_always_given(types: Types, key: str) -> bool:
@@ -169,22 +159,22 @@ class Expr(NamedTuple):
     @property
     def is_text(self) -> bool:
         """Whether it is certainly a text."""
-        return self._is(STRING)
+        return self._is(merge_types.STRING)
 
     @property
     def is_number(self) -> bool:
         """Whether it is certainly a number."""
-        return self._is(NUMERIC)
+        return self._is(merge_types.NUMERIC)
 
     @property
     def is_bool(self) -> bool:
         """Whether it is certainly true or false."""
-        return self._is(BOOLEAN)
+        return self._is(merge_types.BOOLEAN)
 
     @property
     def is_scalar(self) -> bool:
         """Whether it is a text or a number, as quantities are."""
-        return self._is(UNTYPED)
+        return self._is(merge_types.UNTYPED)
 
     def _is(self, scalar: str) -> bool:
         return bool(self.types) and all(

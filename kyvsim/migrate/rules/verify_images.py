@@ -26,17 +26,7 @@ from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts
-from kyvsim.policy.images import (
-    Attestation,
-    Attestor,
-    AttestorSet,
-    Certificates,
-    CTLog,
-    ImageVerification,
-    Keyless,
-    Keys,
-    Rekor,
-)
+from kyvsim.policy import images
 
 # `imageReferences` → which images a policy is about.
 #
@@ -85,7 +75,7 @@ class Register(NamedTuple):
     """The attestors of one policy, by their names, in order."""
 
     scope: Scope
-    entry: ImageVerification
+    entry: images.ImageVerification
     """The entry of the rule that they are for."""
     known: dict[str, dict[str, Json]]
 
@@ -94,7 +84,7 @@ class Register(NamedTuple):
         """Whether the signatures are those of Notary."""
         return self.entry.type == "Notary"
 
-    def signed(self, sets: Iterable[AttestorSet], call: str) -> list[Test]:
+    def signed(self, sets: Iterable[images.AttestorSet], call: str) -> list[Test]:
         """Return a test for each set of attestors: enough have signed; `call` lacks their list."""
         found: list[Test] = []
         for one in sets:
@@ -106,7 +96,7 @@ class Register(NamedTuple):
             found.append(Relation(f"{call}[{listed}])", ">=", str(one.required or len(names))))
         return found
 
-    def _name(self, attestor: Attestor) -> str:
+    def _name(self, attestor: images.Attestor) -> str:
         """Return the name of an attestor, which is taken over unless it is there already."""
         base, made = _attestor(attestor, self)
         same = (name for name, other in self.known.items() if other == made)
@@ -115,7 +105,7 @@ class Register(NamedTuple):
         return name
 
 
-def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Json]]:
+def _attestor(attestor: images.Attestor, register: Register) -> tuple[str, dict[str, Json]]:
     authority = attestor.keys or attestor.certificates or attestor.keyless
     found: dict[str, Json]
     match authority:
@@ -126,11 +116,11 @@ def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Js
                 "use one set of attestors for each, or combine counts in an expression by hand",
                 attestor.attestor.path if attestor.attestor else attestor.path,
             )
-        case Keys():
+        case images.Keys():
             name, found = "key", {"key": within(authority.path, _by_key, authority, register)}
-        case Keyless():
+        case images.Keyless():
             name, found = "keyless", {"keyless": _keyless(authority)}
-        case Certificates():
+        case images.Certificates():
             texts = {"cert": authority.cert, "certChain": authority.cert_chain}
             with located(authority.path):
                 if register.is_notary:
@@ -148,7 +138,7 @@ def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Js
     return name, {"cosign": found}
 
 
-def _by_key(keys: Keys, register: Register) -> dict[str, Json]:
+def _by_key(keys: images.Keys, register: Register) -> dict[str, Json]:
     key: dict[str, Json]
     if keys.secret:
         register.scope.context.note(LOOK_UP)
@@ -164,7 +154,7 @@ def _by_key(keys: Keys, register: Register) -> dict[str, Json]:
     return {**key, "hashAlgorithm": algorithm} if algorithm else key
 
 
-def _keyless(keyless: Keyless) -> dict[str, Json]:
+def _keyless(keyless: images.Keyless) -> dict[str, Json]:
     identity: dict[str, Json] = {}
     for name, text, regular in (
         ("issuer", keyless.issuer, keyless.issuer_reg_exp),
@@ -186,7 +176,7 @@ def _keyless(keyless: Keyless) -> dict[str, Json]:
     return found
 
 
-def _logs(rekor: Rekor | None, ctlog: CTLog | None) -> dict[str, Json]:
+def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, Json]:
     """Return which logs have to know of a signature."""
     found: dict[str, Json] = {"url": rekor.url if rekor and rekor.url else _REKOR}
     texts: list[tuple[str, str, Path]] = []
@@ -234,7 +224,7 @@ class Statement(NamedTuple):
     """Its payload."""
 
 
-def statement_of(index: int, one: Attestation, register: Register) -> Statement:
+def statement_of(index: int, one: images.Attestation, register: Register) -> Statement:
     """Return an attestation; `index` names unnamed ones."""
     name = variable_name(one.name) if one.name else f"statement{index + 1}"
     if not any(each.entries for each in one.attestors):
@@ -267,14 +257,14 @@ _REGISTRY: Final = ConversionCondition(
 
 
 class _Verification(NamedTuple):
-    entry: ImageVerification
+    entry: images.ImageVerification
     signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
     attestors: Mapping[str, Json]
 
 
 def verify_images(
-    entries: Sequence[ImageVerification], given: ConversionInput
+    entries: Sequence[images.ImageVerification], given: ConversionInput
 ) -> Sequence[ValidationEntry]:
     """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
@@ -299,7 +289,7 @@ def verify_images(
 
 
 def image_fields(
-    entries: Sequence[ImageVerification], policy: PolicyFacts, scope: Scope
+    entries: Sequence[images.ImageVerification], policy: PolicyFacts, scope: Scope
 ) -> Mapping[str, Json]:
     """Return the fields of a policy on images beside its validations."""
     verified = _verification(entries, scope)
@@ -325,7 +315,7 @@ def image_fields(
     return found
 
 
-def _verification(entries: Sequence[ImageVerification], scope: Scope) -> _Verification:
+def _verification(entries: Sequence[images.ImageVerification], scope: Scope) -> _Verification:
     (entry, *others) = entries
     if others:
         raise NotConvertible(
