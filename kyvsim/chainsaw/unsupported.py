@@ -154,11 +154,10 @@ def _acting(key: ObjectKey) -> str:
         return ""
     if key.kind in _CONFIGURATIONS and (not key.name or key.name in _WRITTEN_HERE):
         return ""
-    for kind in (key.kind, _EVERY):
-        why = _ACTING.get((group, kind))
-        if why is not None:
-            return why or f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
-    return ""
+    why = _ACTING.get((group, key.kind), _ACTING.get((group, _EVERY)))
+    if why == "":
+        return f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
+    return why or ""
 
 
 def require_release(key: ObjectKey, store: ObjectStore) -> None:
@@ -188,10 +187,10 @@ def _written_elsewhere(key: ObjectKey) -> str:
     """Return who writes an object in a cluster, "" where it would be written here too."""
     group = split_api_version(key.api_version)[0]
     name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
-    for kind in (key.kind, _EVERY):
-        writer = _WRITTEN_ELSEWHERE.get((group, kind))
-        if writer is not None:
-            return f"{name}: in a cluster {writer} would write this, which is not simulated"
+    every = _WRITTEN_ELSEWHERE.get((group, _EVERY))
+    writer = _WRITTEN_ELSEWHERE.get((group, key.kind), every)
+    if writer is not None:
+        return f"{name}: in a cluster {writer} would write this, which is not simulated"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: the components installed there are not simulated"

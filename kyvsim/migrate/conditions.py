@@ -469,18 +469,14 @@ def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
     if key.soft and name in _OF_ALL:
         present += key.needs
     present += value.needs if value.soft else ()
-    held = operator(_insisted(key), _insisted(value))
+    # Other values end in an error where they are missing, as they do in a rule.
+    held = operator(*(one if _may_be_empty(one) else one.given() for one in (key, value)))
     return FallibleTest(every([*present, held]), fails)
 
 
 def _may_be_empty(value: Expr) -> bool:
     """Return whether a value is a list that is empty where what it is made of is missing."""
     return bool(value.soft) or (value.nullable and value.is_list)
-
-
-def _insisted(value: Expr) -> Expr:
-    """Return a value that ends in an error where it is missing, as it does in a rule."""
-    return value if _may_be_empty(value) else value.given()
 
 
 def value_of(data: Json, scope: Scope) -> Expr:

@@ -349,20 +349,18 @@ def _compared(left: Expr, sign: str, right: Expr) -> Test:
     if not left.may_miss and not right.may_miss:
         return Relation(left.tight(RELATION + 1), sign, right.tight(RELATION + 1))
     if sign in {"==", "!="} and right.constant:
-        default = _other_than(right.constant[0])
+        # Another value than the constant, of the same type.
+        constant = right.constant[0]
+        default: str | int = "" if constant != "" else "-"
+        if isinstance(constant, bool):
+            default = not constant
+        elif isinstance(constant, int | float):
+            default = constant - 1 if isinstance(constant, int) and constant <= 0 else 0
         return Relation(left.or_else(default), sign, right.text)
     if sign in {"==", "!="}:
         return Relation(left.or_else(None), sign, right.or_else(None))
     there = [one.is_there() for one in (left, right)]
     return every([*there, Relation(left.text, sign, right.text)])
-
-
-def _other_than(constant: object) -> str | int | bool:
-    if isinstance(constant, bool):
-        return not constant
-    if isinstance(constant, int | float):
-        return constant - 1 if isinstance(constant, int) and constant <= 0 else 0
-    return "" if constant != "" else "-"
 
 
 def _either(tree: _Tree, scope: Scope) -> Expr:
@@ -442,13 +440,9 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
 
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
     plain, soft = f"{whole.tight()}{steps}", f"{whole.list_or_empty}{steps}"
-    is_soft = soft != plain and not _fails(whole)
-    return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
-
-
-def _fails(whole: Expr) -> bool:
-    """Return whether a value may end in an error, and not just be missing."""
-    return bool(whole.needs) and not whole.soft
+    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+        soft = ""
+    return Expr(plain, types, noun=noun, soft=soft, needs=whole.needed())
 
 
 def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
@@ -510,7 +504,8 @@ def _values(tree: _Tree, scope: Scope) -> Expr:
     steps = f".map(key, {whole.tight()}[key])"
     source = whole.or_else({}) if whole.may_miss else whole.tight()
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
-    soft = "" if soft == plain or _fails(whole) else soft
+    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+        soft = ""
     types = list_of(whole.value_types)
     listed = Expr(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
     return _mapped(listed, right, scope)

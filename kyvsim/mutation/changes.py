@@ -59,19 +59,17 @@ class MutationKind(NamedTuple):
     name: str
     """What is changed, in words: `operator of a condition`."""
     part: PartKind
-    changes: Callable[[MutationPoint, Json, KubernetesObject], Iterator[PolicyChange]]
+    changes: Callable[[MutationPoint, Json, object], Iterator[PolicyChange]]
     """Yields the changes at a point, with a value, of a document."""
 
 
-def _with_value(
-    point: MutationPoint, value: object, data: KubernetesObject, other: object
-) -> PolicyChange:
+def _with_value(point: MutationPoint, value: object, data: object, other: object) -> PolicyChange:
     was, now = json.dumps(value), json.dumps(other)
     return PolicyChange(point.path, was, now, replaced(data, point.path, other))
 
 
 def _with_text(
-    point: MutationPoint, text: str, data: KubernetesObject, at: int, was: str, now: str
+    point: MutationPoint, text: str, data: object, at: int, was: str, now: str
 ) -> PolicyChange:
     """Return the document with a part of a text replaced, which begins at a character."""
     whole = f"{text[:at]}{now}{text[at + len(was) :]}"
@@ -103,9 +101,7 @@ def _other_text(text: str) -> str:
     return f"{text}x" if text else "x"
 
 
-def _constants(
-    point: MutationPoint, value: object, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _constants(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with another value, unless the value is made when the rule runs."""
     other = _other_value(value)
     if other is not None:
@@ -144,30 +140,24 @@ OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
-def _any_or_all(point: MutationPoint, _: object, data: KubernetesObject) -> Iterator[PolicyChange]:
+def _any_or_all(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
     other = "all" if point.name == "any" else "any"
     yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
 
 
-def _condition_operators(
-    point: MutationPoint, was: str, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _condition_operators(point: MutationPoint, was: str, data: object) -> Iterator[PolicyChange]:
     for other in OTHER_OPERATORS.get(was, ()):
         yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
 
 
-def _left_out(
-    point: MutationPoint, value: object, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _left_out(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document without a filter, a condition, an exclude block or a field."""
     last = point.path[-1]
     was = last if isinstance(last, str) else point.name or json.dumps(value)
     yield PolicyChange(point.path, was, "", without(data, point.path))
 
 
-def _pod_security_levels(
-    point: MutationPoint, was: str, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _pod_security_levels(point: MutationPoint, was: str, data: object) -> Iterator[PolicyChange]:
     other = {"restricted": "baseline", "baseline": "restricted"}.get(was)
     if other:
         yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
@@ -183,7 +173,7 @@ _OTHER_PATTERN_OPERATORS: Mapping[str, str] = MappingProxyType(
 _ATOM = re.compile(r"[^|&]+")
 
 
-def _anchors(point: MutationPoint, _: object, data: KubernetesObject) -> Iterator[PolicyChange]:
+def _anchors(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with the field as another anchor, or as none."""
     was = str(point.path[-1])
     anchor = parse_anchor(was)
@@ -210,18 +200,14 @@ def _atoms(value: object) -> Iterator[tuple[str, int, Comparison | Range]]:
             yield text, found.start() + found[0].index(text), atom
 
 
-def _pattern_operators(
-    point: MutationPoint, value: str, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _pattern_operators(point: MutationPoint, value: str, data: object) -> Iterator[PolicyChange]:
     for text, at, atom in _atoms(value):
         if isinstance(atom, Comparison) and atom.operator in _OTHER_PATTERN_OPERATORS:
             now = f"{_OTHER_PATTERN_OPERATORS[atom.operator]}{atom.operand}"
             yield _with_text(point, value, data, at, text, now)
 
 
-def _pattern_values(
-    point: MutationPoint, value: object, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _pattern_values(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with another value, or without one of several alternatives."""
     if not isinstance(value, str):
         yield _with_value(point, value, data, _other_value(value))
@@ -265,9 +251,7 @@ _OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
 _OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 
 
-def _cel_constants(
-    point: MutationPoint, expression: str, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _cel_constants(point: MutationPoint, expression: str, data: object) -> Iterator[PolicyChange]:
     """Yield the document with one constant changed: a truth value, an integer, a plain string."""
     for token in tokenize(expression)[0]:
         text = token.text
@@ -282,9 +266,7 @@ def _cel_constants(
         yield _with_text(point, expression, data, token.at, text, now)
 
 
-def _cel_operators(
-    point: MutationPoint, expression: str, data: KubernetesObject
-) -> Iterator[PolicyChange]:
+def _cel_operators(point: MutationPoint, expression: str, data: object) -> Iterator[PolicyChange]:
     """Yield the document with one operator or quantifier changed."""
     tokens, _ = tokenize(expression)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
