@@ -50,28 +50,29 @@ class Disagreement(NamedTuple):
     finding: CaseDifference
 
 
-class SearchResult(NamedTuple):
+@dataclass
+class SearchResult:
     """What came of a search."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[Case, ...] = ()
     """Those that reached something new."""
-    total: int
-    given: int
+    total: int = 0
+    given: int = 0
     """How many of all were given as they are."""
-    denied: int
-    acted: tuple[int, int]
+    denied: int = 0
+    acted: list[int] = field(default_factory=lambda: [0, 0])
     """How often either side did anything."""
-    let_pass: tuple[bool, bool]
+    let_pass: list[bool] = field(default_factory=lambda: [False, False])
     """Whether either side let an object be created that an API server would take."""
-    answered: tuple[bool, bool]
+    answered: list[bool] = field(default_factory=lambda: [False, False])
     """Whether all that either side looks up was ever there."""
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[Disagreement, ...] = ()
     """One of each sort."""
-    finished: bool
+    finished: bool = False
     """Whether the budget was enough for an answer."""
-    one_sided: tuple[str, ...]
+    one_sided: tuple[str, ...] = ()
     """Kinds on which only one side acts, though no difference that counts shows it."""
-    ended: bool
+    ended: bool = False
     """Whether it was enough for all that there was to be tried."""
     stalled: bool = False
     """Whether it stopped because many cases in a row reached nothing new."""
@@ -126,40 +127,27 @@ class Search:
         """How many cases there were when one was the first of its sort."""
         self._finished = False
         """Whether enough was tried of what a cluster can come to."""
-        self._ended = False
-        self._stalled = False
-        self._denied = 0
-        self._acted = [0, 0]
-        self._let_pass = [False, False]
-        self._answered = [False, False]
+        self._result = SearchResult()
 
     def run(self, given: Sequence[KubernetesObject]) -> SearchResult:
         """Return what comes of trying the given objects and those that can be made."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
                 self._search(given)
-            self._ended = True
-        return SearchResult(
-            cases=tuple(self._kept),
-            total=len(self._known),
-            given=len(given),
-            denied=self._denied,
-            acted=(self._acted[0], self._acted[1]),
-            let_pass=(self._let_pass[0], self._let_pass[1]),
-            answered=(self._answered[0], self._answered[1]),
-            disagreements=tuple(self._found.values()),
-            finished=self._ended or (self._finished and len(self._known) >= _MANY),
-            one_sided=tuple(one.kind for one in self._one_sided()),
-            ended=self._ended,
-            stalled=self._stalled,
-        )
+            self._result.ended = True
+        result = self._result
+        result.cases, result.total, result.given = tuple(self._kept), len(self._known), len(given)
+        result.disagreements = tuple(self._found.values())
+        result.finished = result.ended or (self._finished and len(self._known) >= _MANY)
+        result.one_sided = tuple(one.kind for one in self._one_sided())
+        return result
 
     def _search(self, given: Sequence[KubernetesObject]) -> None:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
         self._grow_waiting(first)
-        if not all(self._let_pass):
+        if not all(self._result.let_pass):
             # Where several fields must be there, no first change shows which others are missing.
             for kind in self._space.kinds:
                 whole = self._filled(smallest(kind, self._kinds), everywhere=True)
@@ -399,7 +387,7 @@ class Search:
         is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
         patience = self._budget.patience
         is_stalled = patience is not None and count - self._last_first > patience
-        self._stalled = is_stalled
+        self._result.stalled = is_stalled
         if count >= self._budget.cases or is_late or is_stalled:
             raise _SpentError
 
@@ -418,17 +406,17 @@ class Search:
             self._harmless.setdefault(object_key(case.object).kind, case.object)
 
     def _count(self, case: Case, verdicts: Verdicts) -> None:
-        self._denied += verdicts.old.denied
+        self._result.denied += verdicts.old.denied
         effects = self._kind_effects[object_key(case.object).kind]
         for number, effect in enumerate(verdicts):
             effects.has_results[number] |= bool(effect.results)
             effects.acts |= effect.acts
-            self._acted[number] += effect.acts
-            self._answered[number] |= effect.answered
-            is_first = not self._let_pass[number]
+            self._result.acted[number] += effect.acts
+            self._result.answered[number] |= effect.answered
+            is_first = not self._result.let_pass[number]
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
-                self._let_pass[number] = is_accepted(case.object, self._pair.find)
+                self._result.let_pass[number] = is_accepted(case.object, self._pair.find)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
             effects.differs |= finding.limit is None
