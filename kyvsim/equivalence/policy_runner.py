@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import PolicySet
@@ -232,41 +233,34 @@ class CaseWorld:
         )
 
 
+@dataclass
 class PolicyRunner:
     """A policy set that is evaluated case by case."""
 
-    def __init__(
-        self,
-        policies: PolicySet,
-        case_world: CaseWorld,
-        marks: StepCounter | None = None,
-        tally: PointCounter | None = None,
-        *,
-        has_lookups: bool = False,
-    ) -> None:
-        """Take the tracers that the policies were compiled with, and whether they look up data."""
-        self._has_lookups = has_lookups
-        self.policies = policies
-        self._case_world = case_world
-        self.marks = marks or StepCounter()
-        self._tally = tally or PointCounter()
+    policies: PolicySet
+    case_world: CaseWorld
+    marks: StepCounter = field(default_factory=StepCounter)
+    """The tracers that the policies were compiled with: this one, and the one of coverage."""
+    tally: PointCounter = field(default_factory=PointCounter)
+    has_lookups: bool = False
+    """Whether the policies look up data."""
 
     def points(self) -> tuple[Point, ...]:
         """Return the coverage counted so far."""
-        return self._tally.points()
+        return self.tally.points()
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""
-        return evaluate(self.policies, request, self._case_world.of(request, case))
+        return evaluate(self.policies, request, self.case_world.of(request, case))
 
     def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
         """Return what the policies do with the request of a case."""
-        lookups, failed = self._case_world.lookups, self.marks.failed_entries
+        lookups, failed = self.case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
         found = effect_of(self.respond(request, case), namespace)
-        if not self._has_lookups:
+        if not self.has_lookups:
             return found._replace(answered=True)
         vain = bool(lookups.missed) or self.marks.failed_entries > failed
         return found._replace(
@@ -412,29 +406,20 @@ class CaseDifference(NamedTuple):
     """The failing statuses of either side, whatever its rules are called."""
 
 
+@dataclass
 class PolicyPair:
     """Two sides, and what knows the types of objects."""
 
-    def __init__(
-        self,
-        old: PolicyRunner,
-        new: PolicyRunner,
-        case_world: CaseWorld,
-        find: FindType,
-        conditions: frozenset[Limit] = frozenset(),
-        patterns: frozenset[str] = frozenset(),
-    ) -> None:
-        """Take `find`, which finds the types of objects, and `conditions`, which are known to hold.
-
-        These were named when one side was converted to the other: what differs where they do not
-        hold is no counterexample. `patterns` are the texts with operators that either side writes.
-        """
-        self.old = old
-        self.new = new
-        self.find = find
-        self._case_world = case_world
-        self._conditions = conditions
-        self._patterns = patterns
+    old: PolicyRunner
+    new: PolicyRunner
+    case_world: CaseWorld
+    find: FindType
+    """Finds the types of objects."""
+    conditions: frozenset[Limit] = frozenset()
+    """Those that were named when one side was converted to the other: what differs where they do
+    not hold is no counterexample."""
+    patterns: frozenset[str] = frozenset()
+    """The texts with operators that either side writes."""
 
     def reached(self) -> tuple[int, int]:
         """Return how many different answers the parts of both gave so far, and how many parts."""
@@ -443,7 +428,7 @@ class PolicyPair:
 
     def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
-        request = self._case_world.request(case)
+        request = self.case_world.request(case)
         return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
@@ -463,9 +448,9 @@ class PolicyPair:
         limit = self._limit(case, verdicts, found)
         if limit is None and not accepted:
             limit = Limit.NOT_ACCEPTED
-        if limit is None and Limit.READ_TEXTS in self._conditions:
+        if limit is None and Limit.READ_TEXTS in self.conditions:
             limit = Limit.READ_TEXTS if self._depends_on(case, has_wildcard) else None
-        if limit is None and self._patterns and self._depends_on(case, self._patterns.__contains__):
+        if limit is None and self.patterns and self._depends_on(case, self.patterns.__contains__):
             limit = Limit.PATTERN_TEXTS
         if limit is None and case.unusual and type_of(case.object, self.find) is None:
             limit = Limit.UNTYPED
@@ -484,12 +469,12 @@ class PolicyPair:
         refused = {one.status for one in verdicts.old.results} - {"pass", "skip"}
         # The new side is not about an operation for which the old one ends in nothing but errors.
         is_other = case.operation is not Operation.CREATE and refused == {"error"} and is_silent
-        if Limit.OTHER_OPERATIONS in self._conditions and is_other:
+        if Limit.OTHER_OPERATIONS in self.conditions and is_other:
             return Limit.OTHER_OPERATIONS
         is_deletion = case.operation is Operation.DELETE and is_silent
-        if Limit.DELETIONS in self._conditions and is_deletion:
+        if Limit.DELETIONS in self.conditions and is_deletion:
             return Limit.DELETIONS
-        if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
+        if Limit.READ_AMOUNTS in self.conditions and _ends_in_errors(verdicts):
             return Limit.READ_AMOUNTS
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
