@@ -140,23 +140,21 @@ class ShellEnvironment(NamedTuple):
     def matching(self, pattern: str) -> tuple[str, ...]:
         """Return the names that a pattern matches, in order; () for none."""
         if pattern.startswith(_SCRATCH):
-            keys = self.session.written
-            names = [key[len(_WRITTEN_ONLY) :] for key in keys if key.startswith(_WRITTEN_ONLY)]
-            siblings = (one for one in names if one.count("/") == pattern.count("/"))
+            keys = (one for one in self.session.written if one.startswith(_WRITTEN_ONLY))
+            written = (one.removeprefix(_WRITTEN_ONLY) for one in keys)
+            siblings = (one for one in written if one.count("/") == pattern.count("/"))
             return tuple(sorted(one for one in siblings if fnmatchcase(one, pattern)))
         names_on_disk = self._reach(pattern, self.session.files.matching)
         self.usage.step(10 + len(names_on_disk))
         if "/" in pattern:
             return names_on_disk
         home = self._key(".")
-        own = (
-            posixpath.basename(one)
-            for one in self.session.written
-            if posixpath.dirname(one) == home
-        )
         hidden = pattern.startswith(".")
-        fitting = [one for one in own if fnmatchcase(one, pattern)]
-        return tuple(sorted({*names_on_disk, *(one for one in fitting if hidden or one[0] != ".")}))
+        names = set(names_on_disk)
+        for folder, name in map(posixpath.split, self.session.written):
+            if folder == home and fnmatchcase(name, pattern) and (hidden or name[0] != "."):
+                names.add(name)
+        return tuple(sorted(names))
 
     def objects(self, name: str, stdin: str = "") -> Objects:
         """Return the documents of a file, and why there are none."""

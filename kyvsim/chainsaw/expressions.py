@@ -21,14 +21,9 @@ from kyvsim.model.ports import BudgetError
 # Source of the list: chainsaw's documentation, "Functions"; kyverno-json's;
 # github.com/kyverno/chainsaw pkg/engine/functions; kyverno-json pkg/core/templating
 
-NEEDING_A_CLUSTER = (
-    "env",
-    "k8s_get",
-    "k8s_list",
-    "k8s_exists",
-    "k8s_resource_exists",
-    "k8s_server_version",
-    "metrics_decode",
+NEEDING_A_CLUSTER = frozenset(
+    {"env", "k8s_get", "k8s_list", "k8s_exists", "k8s_resource_exists"}
+    | {"k8s_server_version", "metrics_decode"}
 )
 
 

@@ -559,11 +559,8 @@ def candidates(situation: Situation, obj: KubernetesObject) -> list[KubernetesOb
         live = client.get(*key)
         return [] if live is None else [live]
     required = labels(obj).items()
-    return [
-        one
-        for one in client.list(key.api_version, key.kind, key.namespace)
-        if required <= labels(one).items()
-    ]
+    objects = client.list(key.api_version, key.kind, key.namespace)
+    return [one for one in objects if required <= labels(one).items()]
 
 
 def _referenced(given: KubernetesObject, *fields: str) -> KubernetesObject:

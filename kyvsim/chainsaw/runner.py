@@ -63,11 +63,8 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     def begin() -> Situation:
         bound = situation.bind_all(test.bindings)
         if session.client.get(*_NAMESPACE, session.namespace) is None:
-            plain = {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": session.namespace},
-            }
+            meta = {"name": session.namespace}
+            plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
             namespace = merge_patch(plain, bound.filled(test.namespace_template or {}))
             response = session.client.create(namespace)
             if response.error is not None:

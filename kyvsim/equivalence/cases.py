@@ -53,13 +53,8 @@ class Case(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether a manifest of the object says all that there is to the case."""
-        return (
-            self.operation is Operation.CREATE
-            and self.user == STRANGER
-            and not self.namespace_labels
-            and not self.there
-            and not self.part
-        )
+        is_creation = self.operation is Operation.CREATE and self.user == STRANGER
+        return is_creation and not (self.namespace_labels or self.there or self.part)
 
     @property
     def identity(self) -> str:

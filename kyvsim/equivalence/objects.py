@@ -27,11 +27,8 @@ _POD_SPEC: Mapping[str, object] = MappingProxyType(
 )
 _LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
 _USUAL = (
-    ("", "Pod"),
-    ("", "ConfigMap"),
-    ("", "Service"),
-    ("apps", "Deployment"),
-    ("rbac.authorization.k8s.io", "ClusterRole"),
+    *(("", "Pod"), ("", "ConfigMap"), ("", "Service")),
+    *(("apps", "Deployment"), ("rbac.authorization.k8s.io", "ClusterRole")),
 )
 """What stands for kinds that a wildcard leaves open."""
 _CLUSTER_ROLE: Mapping[str, object] = MappingProxyType(

@@ -342,11 +342,8 @@ def _plain(obj: KubernetesObject) -> KubernetesObject:
         return obj
     labels = meta.get("labels") or {}
     if labels.__class__ is dict:
-        labels = {
-            key: value
-            for key, value in labels.items()
-            if not any(one in key for one in _BOOKKEEPING)
-        }
+        own = {key for key in labels if any(one in key for one in _BOOKKEEPING)}
+        labels = {key: value for key, value in labels.items() if key not in own}
     kept = {name: value for name, value in meta.items() if name != "labels"}
     return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
 
@@ -527,12 +524,9 @@ class PolicyPair:
         if text_field(case.object, "kind") != UNDERIVED:
             return False
         pod = unwrapped(case.object)
-        silent = [effect for effect in verdicts if not effect.results]
-        return (
-            len(silent) == 1
-            and pod is not None
-            and difference(*self.run(case._replace(object=pod))) in _AS_REFUSED
-        )
+        if pod is None or [bool(effect.results) for effect in verdicts].count(False) != 1:
+            return False
+        return difference(*self.run(case._replace(object=pod))) in _AS_REFUSED
 
 
 def _ends_in_errors(verdicts: Verdicts) -> bool:

@@ -295,12 +295,12 @@ class Search:
 
         Without those for which a difference that counts is known.
         """
-        effects = ((one, self._kind_effects[one.kind]) for one in self._space.kinds)
-        return [
-            kind
-            for kind, one in effects
-            if one.acts and not one.differs and one.has_results.count(True) == 1
-        ]
+        found = []
+        for kind in self._space.kinds:
+            one = self._kind_effects[kind.kind]
+            if one.acts and not one.differs and one.has_results.count(True) == 1:
+                found.append(kind)
+        return found
 
     def _edits(self, obj: KubernetesObject) -> tuple[list[Edit], list[Edit]]:
         """Return the changes for objects of a kind, and those that do not fit its type."""

@@ -121,11 +121,9 @@ class LocalFiles:
             names = []
             for place, folders, files in os.walk(path):
                 folders[:] = sorted(one for one in folders if not one.startswith("."))
-                names += [
-                    os.path.join(place, name)
-                    for name in sorted(files)
-                    if not name.startswith(".") and is_manifest_name(bare_name(name))
-                ]
+                shown = (one for one in sorted(files) if not one.startswith("."))
+                manifests = (one for one in shown if is_manifest_name(bare_name(one)))
+                names += [os.path.join(place, one) for one in manifests]
             missing = "no YAML or JSON file in this folder, compressed or not"
         elif os.path.exists(path):
             names, missing = [path], ""

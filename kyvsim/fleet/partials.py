@@ -47,12 +47,8 @@ def rows_in(lines: bytes) -> Iterator[ReportRow]:
 
 def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedReason:
     """Return a reason from its parts."""
-    return ReportedReason(
-        text,
-        Location(*place),
-        Location(*seen_at) if seen_at else None,
-        Excerpt(*excerpt) if excerpt else None,
-    )
+    where, shown = Location(*seen_at) if seen_at else None, Excerpt(*excerpt) if excerpt else None
+    return ReportedReason(text, Location(*place), where, shown)
 
 
 def head_json(head: Head) -> dict[str, Json]:
@@ -170,14 +166,10 @@ def _field(arrow: ModuleType, name: str) -> Any:
 
 def _columns(row: ReportRow) -> dict[str, Any]:
     place = dict(zip(("file", "line", "column"), row.place, strict=True))
-    reasons = [
-        {
-            **one._asdict(),
-            "place": one.place._asdict(),
-            "seen_at": one.seen_at._asdict() if one.seen_at else None,
-        }
-        for one in row.reasons
-    ]
+    reasons = []
+    for one in row.reasons:
+        seen_at = one.seen_at._asdict() if one.seen_at else None
+        reasons.append({**one._asdict(), "place": one.place._asdict(), "seen_at": seen_at})
     return {**row._asdict(), "place": place, "reasons": reasons}
 
 

@@ -120,12 +120,8 @@ _ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Equal": ("NotEqual",),
-        "Equals": ("NotEquals",),
-        "NotEqual": ("Equal",),
-        "NotEquals": ("Equals",),
-        "In": ("NotIn",),
-        "NotIn": ("In",),
+        **{name: (f"Not{name}",) for name in ("Equal", "Equals", "In")},
+        **{f"Not{name}": (name,) for name in ("Equal", "Equals", "In")},
         "AnyIn": ("AllIn", "AllNotIn"),
         "AllIn": ("AnyIn", "AnyNotIn"),
         "AnyNotIn": ("AllNotIn", "AllIn"),
@@ -236,17 +232,8 @@ def _other_pattern(atom: Comparison | Range) -> str:
 
 
 _OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
-    {
-        "==": "!=",
-        "!=": "==",
-        "<": "<=",
-        "<=": "<",
-        ">": ">=",
-        ">=": ">",
-        "&&": "||",
-        "||": "&&",
-        "!": "",
-    }
+    {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+    | {"&&": "||", "||": "&&", "!": ""}
 )
 _OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 

@@ -81,18 +81,13 @@ def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: boo
 
 
 def _filter(one: tree.ResourceFilter) -> _Points:
-    lists = {
-        "operations": one.operations,
-        "kinds": one.kinds,
-        "names": one.names,
-        "namespaces": one.namespaces,
-    }
     for name in one.resource_fields:
         path = (*one.path, "resources", name)
         # At least one field that selects resources has to stay.
         if name != "kinds" and len(one.resource_fields) > 1:
             yield _removable(path)
-        yield from _elements(lists.get(name), path)
+        if name in {"operations", "kinds", "names", "namespaces"}:
+            yield from _elements(getattr(one, name), path)
     users = {"roles": one.roles, "clusterRoles": one.cluster_roles, "subjects": one.subjects}
     amount = one.has_resources + len(users) - [*users.values()].count(None)
     for name, listed in users.items():
@@ -134,13 +129,12 @@ def _validation(node: Validate | ForEachValidation) -> _Points:
     yield from _loops(node)
 
 
-def _loops(
-    node: Validate
-    | ForEachValidation
-    | mutation.Mutate
-    | mutation.ForEachMutation
-    | generation.Generate,
-) -> _Points:
+_Looping: TypeAlias = (
+    Validate | ForEachValidation | mutation.Mutate | mutation.ForEachMutation | generation.Generate
+)
+
+
+def _loops(node: _Looping) -> _Points:
     return _elements(node.foreach, (*node.path, "foreach"), "loop")
 
 

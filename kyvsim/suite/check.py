@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
@@ -94,11 +93,6 @@ _SILENCE = MappingProxyType(
 )
 
 
-class _RowAnswer(NamedTuple):
-    response: PolicyResponse
-    result: RuleResult
-
-
 def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     targets = target_policies(row, index)
@@ -127,7 +121,7 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
         object_key(obj)
         for key in keys
         for answer in _answers(row, triggers.get(key), targets)
-        for obj in answer.result.generated
+        for obj in answer[1].generated
     }
     for file in row.generated:
         expected = context.files[file]
@@ -147,7 +141,7 @@ def _on_resource(
     outcomes = []
     for answer in _answers(row, answers, targets):
         for name, verdict in _verdicts(row, answer, context):
-            checked = _outcome(row, name or shown_key(key), answer.result, verdict)
+            checked = _outcome(row, name or shown_key(key), answer[1], verdict)
             if answers and checked.failed:
                 checked = checked._replace(reasons=context.reasons(answers, *answer))
             outcomes.append(checked)
@@ -190,7 +184,8 @@ def _without_result(
 
 def _answers(
     row: ExpectedRow, answers: ResourceAnswers | None, targets: Sequence[TargetPolicy]
-) -> Iterator[_RowAnswer]:
+) -> Iterator[tuple[PolicyResponse, RuleResult]]:
+    """Yield the results that a row means, with the responses that hold them."""
     if answers is None:
         return
     for policy in (target.compiled.policy for target in targets):
@@ -198,7 +193,7 @@ def _answers(
             if response.policy is policy:
                 for result in response.results:
                     if means_rule(row, policy, result.rule.name):
-                        yield _RowAnswer(response, result)
+                        yield response, result
 
 
 def _outcome(
@@ -210,10 +205,10 @@ def _outcome(
 
 
 def _verdicts(
-    row: ExpectedRow, answer: _RowAnswer, context: RowContext
+    row: ExpectedRow, answer: tuple[PolicyResponse, RuleResult], context: RowContext
 ) -> Iterator[tuple[str, RowVerdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
-    (response, result), policy = answer, answer.response.policy
+    (response, result), policy = answer, answer[0].policy
     for obj in result.generated:
         made = ResultObject(policy, result, obj)
         yield generated_name(obj), compare_result(row, made, context.files)
@@ -342,12 +337,7 @@ def _lenient_verdicts(
 
 def left_object(response: PolicyResponse) -> KubernetesObject:
     """Return the object after a response: empty if a mutate rule without targets had an error."""
-    failed = (
-        response.phase is Phase.MUTATE
-        and response.policy.facts.has_rules
-        and any(
-            result.status is RuleStatus.ERROR and not result.rule.facts.targets
-            for result in response.results
-        )
-    )
+    is_mutation = response.phase is Phase.MUTATE and response.policy.facts.has_rules
+    own = (result for result in response.results if not result.rule.facts.targets)
+    failed = is_mutation and any(result.status is RuleStatus.ERROR for result in own)
     return {} if failed else response.object

@@ -209,13 +209,11 @@ def _by_policy(
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     by_policy_and_phase = {(response.policy, response.phase): response for response in responses}
     by_name: dict[str, tuple[PolicyResponse, ...]] = {}
-    chain = [
-        by_policy_and_phase.get((expected.policy, expected.stage.phase))
-        for expected in expected_answers
-        if expected.stage is Stage.CEL_MUTATE
-    ]
-    changed = [answer.object for answer in chain if answer is not None and answer.changed]
-    left = changed[-1] if changed else None
+    left = None
+    for expected in expected_answers:
+        answer = by_policy_and_phase.get((expected.policy, expected.stage.phase))
+        if expected.stage is Stage.CEL_MUTATE and answer is not None and answer.changed:
+            left = answer.object
     for expected in expected_answers:
         phase = expected.stage.phase
         answer = by_policy_and_phase.get((expected.policy, phase))

@@ -276,14 +276,12 @@ def chosen(call: KubectlCall, kind: NamedKind) -> list[KubernetesObject]:
     everywhere = call.invocation.is_set("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
     requirements = [_equality(one) for one in call.invocation.values("selector")]
-    objects = [
-        one
-        for one in call.client.list(kind.api_version, kind.kind, namespace)
-        if all((labels(one).get(key) == value) is same for key, value, same in requirements)
-    ]
+    objects = call.client.list(kind.api_version, kind.kind, namespace)
+    for key, value, same in requirements:
+        objects = [one for one in objects if (labels(one).get(key) == value) is same]
     if not objects:
         require_written(ObjectKey(*kind, namespace, ""), call.store)
-    return objects
+    return list(objects)
 
 
 def _equality(text: str) -> tuple[str, str, bool]:

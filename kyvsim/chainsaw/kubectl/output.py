@@ -246,14 +246,9 @@ def print_table(
     if headings:
         rows.insert(0, [column.heading for column in columns])
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
-    lines = (
-        "".join(
-            cell if place == len(row) - 1 else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
+    widths[-1] = 0  # the last column is not filled up
+    lines = (map(str.ljust, row, widths) for row in rows)
+    return "".join(f"{''.join(line)}\n" for line in lines)
 
 
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:

@@ -47,11 +47,8 @@ def get(call: KubectlCall) -> Result:
         return Result(0, (Printed(STDERR, nothing),))
     if single and not existing:
         return Result(status, tuple(printed))
-    shown = (
-        existing[0]
-        if single and len(existing) == 1
-        else {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
-    )
+    whole = {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
+    shown = existing[0] if single and len(existing) == 1 else whole
     try:
         text = _shown(call, shown, existing)
     except JsonPathError as error:

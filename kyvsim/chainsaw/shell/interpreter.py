@@ -291,13 +291,10 @@ class Shell:
             self._print(STDERR, "", "`set -x`")
         given = {name: self._one_field(word) for name, word in command.assignments}
         if not words:
-            substitutes = any(
-                isinstance(part, syntax.Substitution)
-                for _, word in command.assignments
-                for part in word
-            )
             self.variables.update(given)
-            self.status = self.status if substitutes else 0
+            parts = [part for _, word in command.assignments for part in word]
+            if not any(isinstance(part, syntax.Substitution) for part in parts):
+                self.status = 0
             return
         saved = {name: self.variables[name] for name in given if name in self.variables}
         exported = self.exported

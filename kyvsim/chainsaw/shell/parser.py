@@ -195,12 +195,10 @@ class _Lexer:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
-            word = (
-                _Lexer(body, self.parse).quoted_text()
-                if expands
-                else (LiteralPart(body, quoted=True),)
+            word: Word = (LiteralPart(body, quoted=True),)
+            tokens[place] = ShellToken(
+                "<<", _Lexer(body, self.parse).quoted_text() if expands else word
             )
-            tokens[place] = ShellToken("<<", word)
         self.waiting = []
 
     def quoted_text(self) -> Word:
