@@ -471,9 +471,7 @@ _TEMPLATE = ("spec", "template", "spec")
 _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         ("v1", "Pod"): ("spec",),
-        ("apps/v1", "Deployment"): _TEMPLATE,
-        ("apps/v1", "StatefulSet"): _TEMPLATE,
-        ("apps/v1", "DaemonSet"): _TEMPLATE,
+        **{("apps/v1", one): _TEMPLATE for one in ("Deployment", "StatefulSet", "DaemonSet")},
         ("batch/v1", "Job"): _TEMPLATE,
         ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
     }

@@ -147,12 +147,8 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
 def _of_text(sign: str, text: str, expected: Json) -> Test:
     """Return the comparison of a text: a duration, a quantity or number, or a version."""
     if not isinstance(expected, str):
-        number = every(
-            [
-                Plain(f"{text}.matches({quoted(_NUMBER)})"),
-                Relation(f"double({text})", sign, str(expected)),
-            ]
-        )
+        is_number = Plain(f"{text}.matches({quoted(_NUMBER)})")
+        number = every([is_number, Relation(f"double({text})", sign, str(expected))])
         return some([number, _of_duration(sign, text, f"{expected}s", _DURATION)])
     duration, quantity = parse_duration(expected), parse_quantity(expected)
     if quantity is not None:

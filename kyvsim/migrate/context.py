@@ -178,11 +178,6 @@ def refused_outcome(
 ) -> RuleOutcome:
     """Return that something was not converted; `path` leads to the whole of it."""
     path = refusal.path or path
-    return RuleOutcome(
-        name,
-        ConversionOutcome.REFUSED,
-        document.locate(path),
-        path_text(path),
-        reason=refusal.what,
-        advice=refusal.advice,
-    )
+    place, what, advice = document.locate(path), refusal.what, refusal.advice
+    outcome = ConversionOutcome.REFUSED
+    return RuleOutcome(name, outcome, place, path_text(path), reason=what, advice=advice)

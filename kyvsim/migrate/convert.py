@@ -29,7 +29,7 @@ from kyvsim.migrate.matching import (
     without_operations,
 )
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.rules import DERIVED, GENERATING, IMAGES, MUTATING, VALIDATING, converter_of
+from kyvsim.migrate.rules import DERIVED, GENERATING, MUTATING, VALIDATING, converter_of
 from kyvsim.migrate.rules.results import (
     ConversionInput,
     MutationEntry,
@@ -196,22 +196,15 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
     if variables:
         found["variables"] = named_expressions(variables.items())
     entries = (one for part in group for one in part.entries)
-    found[_ENTRIES[first.kind]] = [one.data(written) for one in entries]
+    found[_ENTRIES.get(first.kind, "validations")] = [one.data(written) for one in entries]
     kind = f"Namespaced{first.kind}" if whole.namespace else first.kind
     made = policy_object(kind, name, policy.document, found)
     places = tuple(part.place for part in group for _ in part.entries)
     return Made(made, tuple(part.place for part in group), places, first.level)
 
 
-_ENTRIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        VALIDATING: "validations",
-        MUTATING: "mutations",
-        GENERATING: "generate",
-        IMAGES: "validations",
-    }
-)
-"""The field of the entries by kind of policy."""
+_ENTRIES: Final = MappingProxyType({MUTATING: "mutations", GENERATING: "generate"})
+"""The field of the entries by kind of policy, where it is not `validations`."""
 
 _PODS: Final = ("Pod",)
 _OTHER_OPERATIONS: Final = ConversionCondition(

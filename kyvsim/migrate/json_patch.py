@@ -555,14 +555,11 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
         instead = operation("add", first, value)
         choice = f"{enclosed(there, OR)}\n? {added}\n: {instead}"
         return [PatchExpression(instead if there == FALSE else choice)]
-    made = [
-        PatchExpression(
-            operation("add", one, _container(steps[len(one.way)], patch)),
-            opposite(there),
-            once=bool(patch.around.loops) and one.is_fixed,
-        )
-        for one, there in unsure
-    ]
+    made = []
+    for one, there in unsure:
+        container = operation("add", one, _container(steps[len(one.way)], patch))
+        once = bool(patch.around.loops) and one.is_fixed
+        made.append(PatchExpression(container, opposite(there), once=once))
     return [*made, PatchExpression(added)]
 
 
@@ -633,15 +630,8 @@ def _value(written: Mapping[str, Json], patch: _Patch) -> str:
         return value_text(written.get("value"), patch.around)
 
 
-_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchExpression]]]] = (
-    MappingProxyType(
-        {
-            "add": _add,
-            "copy": _copy,
-            "move": _move,
-            "remove": _remove,
-            "replace": _replace,
-            "test": _tested,
-        }
-    )
+_Convert: TypeAlias = Callable[[Mapping[str, Json], _Patch], list[PatchExpression]]
+_CONVERTERS: Final[Mapping[str, _Convert]] = MappingProxyType(
+    {"add": _add, "copy": _copy, "move": _move}
+    | {"remove": _remove, "replace": _replace, "test": _tested}
 )

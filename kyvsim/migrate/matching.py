@@ -131,16 +131,12 @@ def _selected(selector: KindSelector, context: ConversionContext) -> list[Select
         return [SelectedKind(selector.group, selector.version, resource, "")]
     fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
     version = "*" if has_wildcard(selector.version) else selector.version
-    known = [
-        SelectedKind(
-            group,
-            "v1" if (group, kind) == ("", "Pod") else version,
-            _with_part(plural(group, kind), selector),
-            kind,
-        )
-        for group, kind in every_kind()
-        if fits_kind(kind) and fits_group(group)
-    ]
+    known = []
+    for group, kind in every_kind():
+        if fits_kind(kind) and fits_group(group):
+            own = "v1" if (group, kind) == ("", "Pod") else version
+            resource = _with_part(plural(group, kind), selector)
+            known.append(SelectedKind(group, own, resource, kind))
     if known:
         return known
     context.note(_GUESSED)
@@ -160,13 +156,9 @@ def _resource_rules(named: Iterable[SelectedKind], operations: list[str]) -> lis
     by_group: dict[tuple[str, str], dict[str, None]] = {}
     for one in named:
         by_group.setdefault((one.group, one.version), {})[one.resource] = None
+    own = {"operations": operations} if operations else {}
     return [
-        {
-            "apiGroups": [group],
-            "apiVersions": [version],
-            **({"operations": operations} if operations else {}),
-            "resources": list(resources),
-        }
+        {"apiGroups": [group], "apiVersions": [version], **own, "resources": list(resources)}
         for (group, version), resources in by_group.items()
     ]
 

@@ -249,16 +249,13 @@ def _equality(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
 
 def _fits_empty_map(pattern: PatternMap) -> bool:
     """Return whether a map's pattern holds of a map without any key, at any depth."""
-    return all(
-        one.anchor in {EQUALITY, NEGATION}
-        and not has_wildcard(one.key)
-        and (
-            one.anchor == NEGATION
-            or not isinstance(one.value, PatternMap)
-            or _fits_empty_map(one.value)
-        )
-        for one in pattern.entries
-    )
+    for one in pattern.entries:
+        if one.anchor not in {EQUALITY, NEGATION} or has_wildcard(one.key):
+            return False
+        inner = one.value if one.anchor == EQUALITY else None
+        if isinstance(inner, PatternMap) and not _fits_empty_map(inner):
+            return False
+    return True
 
 
 def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:

@@ -413,15 +413,9 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
         return first
     if isinstance(default, str) and default and first.is_text:
         return _unless_empty(first, first.or_else(""), second)
-    return first._replace(
-        text=first.or_else(default),
-        optional="",
-        has="",
-        is_choice=False,
-        types=first.types or (second.types if default else ()),
-        fallback=(default,),
-        bare_optional=first.optional,
-    )
+    types = first.types or (second.types if default else ())
+    plain = first._replace(text=first.or_else(default), optional="", has="", is_choice=False)
+    return plain._replace(types=types, fallback=(default,), bare_optional=first.optional)
 
 
 def _unless_no_element(first: Expr, second: Expr) -> Expr:

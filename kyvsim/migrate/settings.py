@@ -29,14 +29,11 @@ CRON_JOBS: Final = "cronjobs"
 def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
     """Return the rule at a place as it is written, under "", and those that are derived of it."""
     rule = computed.written[place]
-    return {
-        "": rule,
-        **{
-            CRON_JOBS if one.for_cron_jobs else CONTROLLERS: one.rule
-            for one in computed.derived
-            if one.written is rule
-        },
-    }
+    found = {"": rule}
+    for one in computed.derived:
+        if one.written is rule:
+            found[CRON_JOBS if one.for_cron_jobs else CONTROLLERS] = one.rule
+    return found
 
 
 def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
@@ -95,13 +92,11 @@ def variants_of(rule: RuleNode, policy: FailureAction) -> list[ActionVariant]:
             enforced = some([fits, enforced])
         else:
             enforced = every([opposite(fits), enforced])
-    found = [
-        ActionVariant(
-            rule._replace(validate=body._replace(failure_action=name)), where, name.lower()
-        )
-        for name, where in (("Enforce", enforced), ("Audit", opposite(enforced)))
-        if where != FALSE
-    ]
+    found = []
+    for name, where in (("Enforce", enforced), ("Audit", opposite(enforced))):
+        if where != FALSE:
+            changed = rule._replace(validate=body._replace(failure_action=name))
+            found.append(ActionVariant(changed, where, name.lower()))
     return found if len(found) > 1 else [found[0]._replace(name="")]
 
 
@@ -185,12 +180,8 @@ def policy_object(kind: str, name: str, source: Document, spec: Json) -> dict[st
     }
     kept = {**metadata, "annotations": annotations}
     fields = ("namespace", "labels", "annotations")
-    return {
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "metadata": {"name": name, **{one: kept[one] for one in fields if kept.get(one)}},
-        "spec": spec,
-    }
+    own = {"name": name, **{one: kept[one] for one in fields if kept.get(one)}}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": own, "spec": spec}
 
 
 # What a rule looks at: the object, or the one that is deleted, with what may be missing in it.

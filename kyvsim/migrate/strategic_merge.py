@@ -350,15 +350,9 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
     if patch.is_template:
         if patch.adds:
             part.around.scope.context.note(FIRST)
-        part.guards.extend(
-            Quantified(
-                value.text,
-                name,
-                condition_test(one.value, element.child(one.key), part.around),
-                "exists",
-            )
-            for one in patch.everywhere
-        )
+        for one in patch.everywhere:
+            test = condition_test(one.value, element.child(one.key), part.around)
+            part.guards.append(Quantified(value.text, name, test, "exists"))
         kept = every(inner.guards)
         return looped(PatchLoop(value, element, index, kept), operations)
     kept = _is_named(patch, element, part.around)

@@ -36,23 +36,21 @@ MAP: Final[Types] = (merge_types.Type(mapping=merge_types.MapType({}, "*", False
 
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 """Fields of metadata that are texts, although merges take them for anything."""
-_GIVEN: Final = (
-    ("containers", "initContainers"),
-    ("image", "imagePullPolicy"),
-    ("name", "imagePullPolicy"),
-    ("verbs", "nonResourceURLs"),
-    ("name", "valueFrom"),
-    ("roleRef", "subjects"),
-    ("containerPort", "hostIP"),
-    ("port", "targetPort"),
-    ("template", "serviceName"),
-    ("template", "revisionHistoryLimit"),
-    ("template", "minReadySeconds"),
-    ("template", "backoffLimit"),
-    ("jobTemplate", "schedule"),
-    ("spec", "metadata"),
+_GIVEN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "containers": ("initContainers",),
+        "image": ("imagePullPolicy",),
+        "name": ("imagePullPolicy", "valueFrom"),
+        "verbs": ("nonResourceURLs",),
+        "roleRef": ("subjects",),
+        "containerPort": ("hostIP",),
+        "port": ("targetPort",),
+        "template": ("serviceName", "revisionHistoryLimit", "minReadySeconds", "backoffLimit"),
+        "jobTemplate": ("schedule",),
+        "spec": ("metadata",),
+    }
 )
-"""Fields that an API server insists on, and one of their neighbours by which they are known."""
+"""Fields that an API server insists on, with neighbours by which they are known."""
 
 
 def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
@@ -102,7 +100,7 @@ def list_of(types: Types) -> Types:
 
 def is_always_given(types: Types, key: str) -> bool:
     """Return whether no API server takes such a map without a key."""
-    beside = [neighbour for field, neighbour in _GIVEN if field == key]
+    beside = _GIVEN.get(key, ())
     return bool(types) and all(
         one.mapping is not None and any(name in one.mapping.fields for name in beside)
         for one in types
@@ -263,14 +261,8 @@ class Expr(NamedTuple):
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        return Expr(
-            f"{before}[{key}]",
-            self.value_types,
-            optional=optional,
-            has=has,
-            needs=self.needs,
-            is_looked_up=self.is_looked_up,
-        )
+        found = Expr(f"{before}[{key}]", self.value_types, optional=optional, has=has)
+        return found._replace(needs=self.needs, is_looked_up=self.is_looked_up)
 
     def is_there(self) -> Test:
         """Return the test that there is a value."""

@@ -76,16 +76,10 @@ def run(call: KubectlCall) -> Result:
     if words:
         container["command" if given.is_set("command") else "args"] = words
     pairs = [one.partition("=") for one in given.values("labels") or [f"run={name}"]]
-    obj = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {key: value for key, _, value in pairs}},
-        "spec": {
-            "containers": [container],
-            "dnsPolicy": "ClusterFirst",
-            "restartPolicy": given.value("restart", "Always"),
-        },
-    }
+    meta = {"name": name, "labels": {key: value for key, _, value in pairs}}
+    spec = {"containers": [container], "dnsPolicy": "ClusterFirst"}
+    spec["restartPolicy"] = given.value("restart", "Always")
+    obj = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
     mode = given.value("dry-run", "none")
     if mode not in {"none", "server"}:
         raise UnsupportedError(f"`kubectl run --dry-run={mode}`")

@@ -29,17 +29,14 @@ def object_text(data: Json, path: Path, scope: Scope) -> str:
     """Return the expression of a value with variables, on several lines where it is long."""
     with located(path):
         if isinstance(data, dict):
-            return struct(
-                "",
-                [
-                    f"{text_value(key, scope).text}: {object_text(one, (*path, key), scope)}"
-                    for key, one in data.items()
-                ],
-            )
+            fields = [
+                f"{text_value(key, scope).text}: {object_text(one, (*path, key), scope)}"
+                for key, one in data.items()
+            ]
+            return struct("", fields)
         if isinstance(data, list):
-            return list_text(
-                [object_text(one, (*path, index), scope) for index, one in enumerate(data)]
-            )
+            items = [object_text(one, (*path, index), scope) for index, one in enumerate(data)]
+            return list_text(items)
         return text_value(data, scope).text if isinstance(data, str) else literal(data)
 
 

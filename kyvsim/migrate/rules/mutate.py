@@ -144,13 +144,8 @@ def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
     element = around.scope.element(elements)
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
-    names = {
-        **around.scope.names,
-        "element": element,
-        f"element{depth}": element,
-        "elementIndex": index,
-        f"elementIndex{depth}": index,
-    }
+    names = {**around.scope.names, "element": element, f"element{depth}": element}
+    names |= {"elementIndex": index, f"elementIndex{depth}": index}
     scope = around.scope._replace(
         names=names, taken=around.scope.taken | {element.text, index.text}
     )
