@@ -45,9 +45,9 @@ def require_known(printed: Printed) -> None:
         raise UnsupportedError(f"the output of {printed.unknown}")
 
 
-def out(text: str, status: int = 0) -> Result:
+def out(text: str) -> Result:
     """Return that a command printed a text to standard output."""
-    return Result(status, (Printed(STDOUT, text),) if text else ())
+    return Result(0, (Printed(STDOUT, text),) if text else ())
 
 
 def error_output(text: str, status: int = 1) -> Result:
@@ -114,12 +114,9 @@ class ShellEnvironment(NamedTuple):
         folder = posixpath.dirname(name)
         if not name or (folder and not self.is_there(folder)):
             return "Directory nonexistent"
-        is_folder = name.endswith("/") or (
-            key not in self.session.written
-            and not key.startswith(_WRITTEN_ONLY)
-            and self._reach(name, self.session.files.is_folder)
-        )
-        return "Is a directory" if is_folder else ""
+        is_open = key not in self.session.written and not key.startswith(_WRITTEN_ONLY)
+        is_folder = is_open and self._reach(name, self.session.files.is_folder)
+        return "Is a directory" if name.endswith("/") or is_folder else ""
 
     def is_there(self, name: str) -> bool:
         """Return whether there is a file or a folder of a name."""

@@ -174,25 +174,20 @@ class Expr(NamedTuple):
         """Whether it is a text or a number, as quantities are."""
         return self._is(merge_types.UNTYPED)
 
-    def _is(self, scalar: str) -> bool:
-        return bool(self.types) and all(
-            one.scalar == scalar and one.mapping is None and one.sequence is None
-            for one in self.types
-        )
-
     @property
     def is_list(self) -> bool:
         """Whether it is certainly a list."""
-        return bool(self.types) and all(
-            one.sequence is not None and one.mapping is None and not one.scalar
-            for one in self.types
-        )
+        return self._is("", sequence=True)
 
     @property
     def is_map(self) -> bool:
         """Whether it is certainly a map."""
+        return self._is("", mapping=True)
+
+    def _is(self, scalar: str, *, mapping: bool = False, sequence: bool = False) -> bool:
         return bool(self.types) and all(
-            one.mapping is not None and one.sequence is None and not one.scalar
+            (one.scalar, one.mapping is not None, one.sequence is not None)
+            == (scalar, mapping, sequence)
             for one in self.types
         )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
+from kyvsim.kubernetes.discovery import kinds_named, preferred_version, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
@@ -24,11 +24,10 @@ class NamedKind(NamedTuple):
     kind: str
 
 
-def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
+def shown_kind(api_version: str, kind: str) -> str:
     """Return how kubectl names a kind in what it prints: `pod`, `deployment.apps`."""
     group = split_api_version(api_version)[0]
-    name = plural(group, kind) if in_plural else kind.lower()
-    return f"{name}.{group}" if group else name
+    return f"{kind.lower()}.{group}" if group else kind.lower()
 
 
 def shown_name(key: ObjectKey) -> str:
