@@ -51,9 +51,9 @@ def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedR
     return ReportedReason(text, Location(*place), where, shown)
 
 
-def head_json(head: Head) -> dict[str, Json]:
+def head_json(head: Head) -> dict[str, object]:
     """Return a head as a map."""
-    content: dict[str, Any] = head._asdict()
+    content = head._asdict()
     content["counts"] = [[*one] for one in head.counts]
     content["objects"] = [*head.objects]
     for name in ("remarks", "problems"):
@@ -164,7 +164,7 @@ def _field(arrow: ModuleType, name: str) -> Any:
     return arrow.field(name, odd.get(name, number if name in _NUMBERS else texts))
 
 
-def _columns(row: ReportRow) -> dict[str, Any]:
+def _columns(row: ReportRow) -> dict[str, object]:
     place = dict(zip(("file", "line", "column"), row.place, strict=True))
     reasons = []
     for one in row.reasons:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim import __version__
 from kyvsim.fleet import FleetError, ReadError
@@ -95,7 +95,7 @@ class ReportStore:
         """Write the plan; raises FleetError."""
         self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
-        content: dict[str, Any] = plan._asdict()
+        content = plan._asdict()
         content |= {name: [*map(diagnostic_json, content[name])] for name in _REMARKS}
         self._write(_PLAN, content)
 
@@ -188,7 +188,7 @@ class ReportStore:
     def _place(self, name: str) -> str:
         return f"{self.folder.rstrip('/')}/{name}"
 
-    def _write(self, name: str, content: dict[str, Any]) -> None:
+    def _write(self, name: str, content: object) -> None:
         self._files.write(self._place(name), f"{json.dumps(content, indent=1)}\n".encode())
 
     def _read(self, name: str) -> bytes:

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import read_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
@@ -111,7 +110,7 @@ def _compared(sign: str, key: Expr, value: Expr) -> Test:
     return compared_quantities(left, sign, right)
 
 
-def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
+def _compared_constant(sign: str, key: Expr, expected: object) -> Test:
     """Return the comparison with a fixed value, as upstream tries one type after the other.
 
     upstream: pkg/engine/variables/operator/numeric.go
@@ -144,7 +143,7 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
     return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", expected), "exists")
 
 
-def _of_text(sign: str, text: str, expected: Json) -> Test:
+def _of_text(sign: str, text: str, expected: object) -> Test:
     """Return the comparison of a text: a duration, a quantity or number, or a version."""
     if not isinstance(expected, str):
         is_number = Plain(f"{text}.matches({quoted(_NUMBER)})")
@@ -475,7 +474,7 @@ def _may_be_empty(value: Expr) -> bool:
     return bool(value.soft) or (value.nullable and value.is_list)
 
 
-def value_of(data: Json, scope: Scope) -> Expr:
+def value_of(data: object, scope: Scope) -> Expr:
     """Return the key or value of a condition, with its variables."""
     if isinstance(data, str):
         return text_value(data, scope)

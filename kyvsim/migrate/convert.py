@@ -6,7 +6,6 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.migrate.conditions import FallibleTest, conditions_test
 from kyvsim.migrate.context import (
@@ -115,7 +114,7 @@ class ConvertedRule(NamedTuple):
     kind: str
     """The kind of the policy that it becomes a part of."""
     matching: Matching
-    fields: Mapping[str, Json]
+    fields: Mapping[str, object]
     """Other fields of the policy that the rule requires."""
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]

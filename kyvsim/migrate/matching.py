@@ -151,7 +151,9 @@ def _with_part(name: str, selector: KindSelector) -> str:
     return f"{name}/{selector.subresource}" if selector.subresource else name
 
 
-def _resource_rules(named: Iterable[SelectedKind], operations: list[str]) -> list[Json]:
+def _resource_rules(
+    named: Iterable[SelectedKind], operations: list[str]
+) -> list[dict[str, list[str]]]:
     """Return one rule for each group and version; without operations they name none."""
     by_group: dict[tuple[str, str], dict[str, None]] = {}
     for one in named:
@@ -262,7 +264,7 @@ AT_REST: Final = FilterExpressions(
 """Of one that is there, without any request."""
 
 
-def selector_test(selector: Json, of: str = "object") -> Test:
+def selector_test(selector: Mapping[str, Json], of: str = "object") -> Test:
     """Return the test that an object carries the labels of a selector."""
     labels = selector.get("matchLabels") or {}
     tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
@@ -297,12 +299,12 @@ def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
     return like(f"{held}.orValue('')", value)
 
 
-def _namespace_labels(selector: Json, names: FilterExpressions) -> Test:
+def _namespace_labels(selector: Mapping[str, Json], names: FilterExpressions) -> Test:
     lies_in_one = Relation(names.namespace, "!=", "''")
     return every([lies_in_one, selector_test(selector, "namespaceObject")])
 
 
-def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
+def namespaces_test(patterns: Iterable[str], selector: Mapping[str, Json] | None) -> Test:
     """Return the test that a request is for a namespace of some names, or of some labels."""
     tests = like_one(ADMITTED.namespace, list(patterns))
     if selector is not None:
@@ -444,7 +446,7 @@ def read_matching(
 ) -> Matching:
     """Return what a rule or a policy is about, without operations if these do not count."""
     named = _named(match, context)
-    selectors: dict[str, Json] = {}
+    selectors: dict[str, object] = {}
     matched: Test = TRUE
     if len(match.effective) == 1:
         selectors, matched = _only(match.effective[0], names, context)
@@ -481,9 +483,9 @@ def read_matching(
 
 def _only(
     one: ResourceFilter, names: FilterExpressions, context: ConversionContext
-) -> tuple[dict[str, Json], Test]:
+) -> tuple[dict[str, object], Test]:
     """Return the selectors and the test of a filter that is the only one of a match block."""
-    selectors: dict[str, Json] = {}
+    selectors: dict[str, object] = {}
     left_out = {"kinds", "operations", "namespaceSelector"}
     if one.namespace_selector is not None:
         if all(map(_are_namespaced, one.kinds or ("*",))):

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import plural
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, free_name
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
@@ -44,7 +44,7 @@ def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
     return [(name, one) for one in parts]
 
 
-def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[Json]:
+def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     """Return names and expressions as a policy lists them."""
     return [{"name": name, "expression": text} for name, text in pairs]
 
@@ -123,7 +123,7 @@ _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", 
 
 def actions_of(
     body: Validate | ImageVerification, policy: PolicyFacts, scope: Scope
-) -> dict[str, Json]:
+) -> dict[str, object]:
     """Return what the new policy does where a rule without overrides fails."""
     if _is_enforced(body.failure_action or policy.action.own):
         if isinstance(body, Validate) and body.allow_existing_violations is not False:
@@ -137,7 +137,7 @@ def settings_of(policy: Policy, kind: str, context: ConversionContext) -> dict[s
     facts = policy.facts
     if facts.applies_one_rule and len(policy.rules) > 1:
         context.note(_ONE_RULE)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     if not facts.fails_closed:
         found["failurePolicy"] = "Ignore"
     if facts.webhook_timeout:
@@ -161,7 +161,7 @@ def _has(kind: str, *steps: str) -> bool:
     return node is not None
 
 
-def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json | None:
+def controllers_of(computed: ComputedRules, context: ConversionContext) -> list[str] | None:
     """Return the controllers that a policy on Pods is derived for; None for all that there are."""
     controllers = computed.controllers
     if "ReplicationController" in controllers:
@@ -172,7 +172,7 @@ def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json 
     return [plural("batch" if one.endswith("Job") else "apps", one) for one in known]
 
 
-def policy_object(kind: str, name: str, source: Document, spec: Json) -> dict[str, Json]:
+def policy_object(kind: str, name: str, source: Document, spec: object) -> KubernetesObject:
     """Return a new policy, with the metadata of the old one that mean the same."""
     metadata = source.data["metadata"]
     annotations = {

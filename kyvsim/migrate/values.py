@@ -206,7 +206,7 @@ class Expr(NamedTuple):
         """Whether there may be nothing."""
         return bool(self.optional)
 
-    def or_else(self, default: Json) -> str:
+    def or_else(self, default: object) -> str:
         """Return the text of the value, or of a default where there is none."""
         if self.soft:
             return self.soft
@@ -290,7 +290,7 @@ class Expr(NamedTuple):
         )
 
     @property
-    def empty(self) -> Json:
+    def empty(self) -> object:
         """The empty value of its type."""
         if self.is_list or self.is_map:
             return [] if self.is_list else {}
@@ -304,7 +304,7 @@ class Expr(NamedTuple):
         return self.text if self.is_text else f"string({self.text})"
 
 
-def constant(value: Json) -> Expr:
+def constant(value: object) -> Expr:
     """Return plain data as a value."""
     if isinstance(value, bool):
         types = BOOL

@@ -25,7 +25,7 @@ from kyvsim.policy.generation import Clone, CloneList, ForEachGeneration, Genera
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 
 
-def object_text(data: Json, path: Path, scope: Scope) -> str:
+def object_text(data: object, path: Path, scope: Scope) -> str:
     """Return the expression of a value with variables, on several lines where it is long."""
     with located(path):
         if isinstance(data, dict):
@@ -43,7 +43,7 @@ def object_text(data: Json, path: Path, scope: Scope) -> str:
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def _part(data: Json, path: Path, scope: Scope, expressions: list[str]) -> Json:
+def _part(data: object, path: Path, scope: Scope, expressions: list[str]) -> Json:
     if isinstance(data, dict):
         if any("{{" in key or "((" in key for key in data):
             # Keys of templates are fixed: the map is made by an expression.
@@ -79,7 +79,7 @@ def _query(api_version: str, kind: str, namespace: str, scope: Scope) -> list[st
     return [quoted(api_version), quoted(resource), *within_place(namespace, scope)]
 
 
-def _described(target: GenerateTarget) -> dict[str, Json]:
+def _described(target: GenerateTarget) -> dict[str, object]:
     """Return the object that `data` of a target describes, with variables: named as its target."""
     data = target.data
     if data is not None and not isinstance(data, dict):
@@ -246,7 +246,7 @@ def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
     return [GenerationEntry(template, tuple(expressions))]
 
 
-def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, Json]:
+def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, object]:
     """Return when objects are made and kept up, as `evaluation` and `useServerSideApply`."""
     generation = rule.generation
     switches = {
@@ -254,10 +254,10 @@ def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, J
         "synchronize": generation is not None and generation.synchronizes,
         "orphanDownstreamOnPolicyDelete": generation is not None and generation.orphans,
     }
-    evaluation: dict[str, Json] = {key: {"enabled": True} for key, on in switches.items() if on}
+    evaluation: dict[str, object] = {key: {"enabled": True} for key, on in switches.items() if on}
     if rule.sees_background:
         evaluation["skipBackgroundRequests"] = False
-    found: dict[str, Json] = {"evaluation": evaluation} if evaluation else {}
+    found: dict[str, object] = {"evaluation": evaluation} if evaluation else {}
     if policy.applies_server_side:
         found["useServerSideApply"] = True
     return found

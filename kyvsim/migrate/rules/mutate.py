@@ -11,7 +11,6 @@ from kyvsim.kubernetes.discovery import (
     preferred_version,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import Scope, located, within
@@ -192,7 +191,7 @@ def patch_existing(
     outer = outer._replace(names={**outer.names, "target": value})
     inner = with_entries(target.context, outer, inline=True)
     applies = conditions_test(target.preconditions, inner).test
-    fields: dict[str, Json] = {
+    fields: dict[str, object] = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {"expression": text},
     }

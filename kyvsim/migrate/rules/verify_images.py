@@ -105,9 +105,9 @@ class Register(NamedTuple):
         return name
 
 
-def _attestor(attestor: images.Attestor, register: Register) -> tuple[str, dict[str, Json]]:
+def _attestor(attestor: images.Attestor, register: Register) -> tuple[str, dict[str, object]]:
     authority = attestor.keys or attestor.certificates or attestor.keyless
-    found: dict[str, Json]
+    found: dict[str, object]
     match authority:
         case None:
             what = "attestors inside an attestor" if attestor.attestor else "an empty attestor"
@@ -138,8 +138,8 @@ def _attestor(attestor: images.Attestor, register: Register) -> tuple[str, dict[
     return name, {"cosign": found}
 
 
-def _by_key(keys: images.Keys, register: Register) -> dict[str, Json]:
-    key: dict[str, Json]
+def _by_key(keys: images.Keys, register: Register) -> dict[str, object]:
+    key: dict[str, object]
     if keys.secret:
         register.scope.context.note(LOOK_UP)
         names = (quoted(str(keys.secret.get(one) or "")) for one in ("namespace", "name"))
@@ -154,8 +154,8 @@ def _by_key(keys: images.Keys, register: Register) -> dict[str, Json]:
     return {**key, "hashAlgorithm": algorithm} if algorithm else key
 
 
-def _keyless(keyless: images.Keyless) -> dict[str, Json]:
-    identity: dict[str, Json] = {}
+def _keyless(keyless: images.Keyless) -> dict[str, object]:
+    identity: dict[str, object] = {}
     for name, text, regular in (
         ("issuer", keyless.issuer, keyless.issuer_reg_exp),
         ("subject", keyless.subject, keyless.subject_reg_exp),
@@ -167,7 +167,7 @@ def _keyless(keyless: images.Keyless) -> dict[str, Json]:
             identity[f"{name}RegExp"] = expression_of(text) if text else ".+"
         else:
             identity[name] = text
-    found: dict[str, Json] = {"identities": [identity]}
+    found: dict[str, object] = {"identities": [identity]}
     if keyless.roots:
         _refuse_variables(keyless.roots, (*keyless.path, "roots"))
         found["roots"] = keyless.roots
@@ -176,9 +176,9 @@ def _keyless(keyless: images.Keyless) -> dict[str, Json]:
     return found
 
 
-def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, Json]:
+def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, object]:
     """Return which logs have to know of a signature."""
-    found: dict[str, Json] = {"url": rekor.url if rekor and rekor.url else _REKOR}
+    found: dict[str, object] = {"url": rekor.url if rekor and rekor.url else _REKOR}
     texts: list[tuple[str, str, Path]] = []
     if rekor:
         _refuse_variables(rekor.url, (*rekor.path, "url"))
@@ -195,7 +195,7 @@ def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, J
     return found
 
 
-def _text(text: str, register: Register) -> dict[str, Json]:
+def _text(text: str, register: Register) -> dict[str, object]:
     """Return a text as it is written, or the expression that makes it."""
     if "{{" not in text:
         return {"value": text}
@@ -216,7 +216,7 @@ def _refuse_variables(text: str, path: Path) -> None:
 class Statement(NamedTuple):
     """One attestation that a rule requires."""
 
-    data: Json
+    data: Mapping[str, object]
     """It as a policy in CEL lists it."""
     signed: Test
     """The test that it is there, and signed."""
@@ -260,7 +260,7 @@ class _Verification(NamedTuple):
     entry: images.ImageVerification
     signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
-    attestors: Mapping[str, Json]
+    attestors: Mapping[str, Mapping[str, Json]]
 
 
 def verify_images(
@@ -290,7 +290,7 @@ def verify_images(
 
 def image_fields(
     entries: Sequence[images.ImageVerification], policy: PolicyFacts, scope: Scope
-) -> Mapping[str, Json]:
+) -> Mapping[str, object]:
     """Return the fields of a policy on images beside its validations."""
     verified = _verification(entries, scope)
     entry = verified.entry
