@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
@@ -211,11 +211,8 @@ _GAP = 3
 _BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
 
 
-class Column(NamedTuple):
-    """A column: its heading, and what it shows of an object at a time."""
-
-    heading: str
-    show: Callable[[KubernetesObject, datetime], str]
+Show: TypeAlias = Callable[[KubernetesObject, datetime], str]
+"""Returns what a column shows of an object at a time."""
 
 
 def print_table(
@@ -240,11 +237,11 @@ def print_table(
         own = KYVERNO_COLUMNS.get(kind) or _defined(key.api_version, key.kind, store)
         columns = (_NAME, *(_custom(*one) for one in own))
     if namespaces:
-        columns = (Column("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
+        columns = (("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
     # Of several lines the first one is shown.
-    rows = [[_BREAKS.sub("...", column.show(obj, now)) for column in columns] for obj in objects]
+    rows = [[_BREAKS.sub("...", show(obj, now)) for _, show in columns] for obj in objects]
     if headings:
-        rows.insert(0, [column.heading for column in columns])
+        rows.insert(0, [heading for heading, _ in columns])
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
     widths[-1] = 0  # the last column is not filled up
     lines = (map(str.ljust, row, widths) for row in rows)
@@ -264,7 +261,7 @@ def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str
     return (_AGE_COLUMN,)
 
 
-def _custom(heading: str, kind: str, path: str) -> Column:
+def _custom(heading: str, kind: str, path: str) -> tuple[str, Show]:
     def show(obj: KubernetesObject, now: datetime) -> str:
         values = find(path, obj)
         if not values or values[0] is None:
@@ -273,10 +270,10 @@ def _custom(heading: str, kind: str, path: str) -> Column:
             return age(str(values[0]), now)
         return str(values[0]).lower() if values[0].__class__ is bool else str(values[0])
 
-    return Column(heading, show)
+    return heading, show
 
 
-def _field(*path: str, default: str = "") -> Callable[[KubernetesObject, datetime], str]:
+def _field(*path: str, default: str = "") -> Show:
     def show(obj: KubernetesObject, _now: datetime) -> str:
         value: object = obj
         for name in path:
@@ -286,14 +283,12 @@ def _field(*path: str, default: str = "") -> Callable[[KubernetesObject, datetim
     return show
 
 
-def _ratio(
-    ready: tuple[str, ...], desired: tuple[str, ...]
-) -> Callable[[KubernetesObject, datetime], str]:
+def _ratio(ready: tuple[str, ...], desired: tuple[str, ...]) -> Show:
     above, below = _field(*ready, default="0"), _field(*desired, default="0")
     return lambda obj, now: f"{above(obj, now)}/{below(obj, now)}"
 
 
-def _entries(*names: str) -> Callable[[KubernetesObject, datetime], str]:
+def _entries(*names: str) -> Show:
     return lambda obj, _now: str(sum(len(obj.get(name) or {}) for name in names))
 
 
@@ -301,6 +296,10 @@ def _about(obj: KubernetesObject, _now: datetime) -> str:
     involved = obj.get("involvedObject") or {}
     kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
     return f"{kind}/{name}" if name else kind
+
+
+def _last_seen(obj: KubernetesObject, now: datetime) -> str:
+    return age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now)
 
 
 def _selector(obj: KubernetesObject, _now: datetime) -> str:
@@ -339,66 +338,46 @@ def _restarts(obj: KubernetesObject, _now: datetime) -> str:
     return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
 
 
-_NAME = Column("NAME", lambda obj, _: object_key(obj).name)
-_AGE = Column("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
-_CREATED = Column("CREATED AT", _field("metadata", "creationTimestamp"))
-_BOUND = (
-    _NAME,
-    Column("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
-    _AGE,
-)
+_NAME = ("NAME", lambda obj, _: object_key(obj).name)
+_AGE = ("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
+_CREATED = ("CREATED AT", _field("metadata", "creationTimestamp"))
+_ROLE = ("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}")
+_BOUND = (_NAME, _ROLE, _AGE)
 _STATUS, _SPEC = "status", "spec"
+_REPLICAS = ("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas")))
 _EVENT_TIMES = ("lastTimestamp", "firstTimestamp", "eventTime")
 _EVENT = (
-    Column(
-        "LAST SEEN",
-        lambda obj, now: age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now),
-    ),
-    Column("TYPE", _field("type")),
-    Column("REASON", _field("reason")),
-    Column("OBJECT", _about),
-    Column("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
+    ("LAST SEEN", _last_seen),
+    ("TYPE", _field("type")),
+    ("REASON", _field("reason")),
+    ("OBJECT", _about),
+    ("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
 )
-_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
+_COLUMNS: Mapping[tuple[str, str], tuple[tuple[str, Show], ...]] = MappingProxyType(
     {
-        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _AGE),
+        ("", "ConfigMap"): (_NAME, ("DATA", _entries("data", "binaryData")), _AGE),
         ("", "Event"): _EVENT,
         ("", "LimitRange"): (_NAME, _CREATED),
-        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _AGE),
-        ("", "Pod"): (
-            _NAME,
-            Column("READY", _ready),
-            Column("STATUS", _state),
-            Column("RESTARTS", _restarts),
-            _AGE,
-        ),
-        ("", "Secret"): (
-            _NAME,
-            Column("TYPE", _field("type")),
-            Column("DATA", _entries("data")),
-            _AGE,
-        ),
+        ("", "Namespace"): (_NAME, ("STATUS", _field(_STATUS, "phase")), _AGE),
+        ("", "Pod"): (_NAME, ("READY", _ready), ("STATUS", _state), ("RESTARTS", _restarts), _AGE),
+        ("", "Secret"): (_NAME, ("TYPE", _field("type")), ("DATA", _entries("data")), _AGE),
         ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
         ("apps", "Deployment"): (
             _NAME,
-            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            Column("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
-            Column("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
+            _REPLICAS,
+            ("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
+            ("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
             _AGE,
         ),
         ("apps", "ReplicaSet"): (
             _NAME,
-            Column("DESIRED", _field(_SPEC, "replicas", default="0")),
-            Column("CURRENT", _field(_STATUS, "replicas", default="0")),
-            Column("READY", _field(_STATUS, "readyReplicas", default="0")),
+            ("DESIRED", _field(_SPEC, "replicas", default="0")),
+            ("CURRENT", _field(_STATUS, "replicas", default="0")),
+            ("READY", _field(_STATUS, "readyReplicas", default="0")),
             _AGE,
         ),
-        ("apps", "StatefulSet"): (
-            _NAME,
-            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            _AGE,
-        ),
-        ("networking.k8s.io", "NetworkPolicy"): (_NAME, Column("POD-SELECTOR", _selector), _AGE),
+        ("apps", "StatefulSet"): (_NAME, _REPLICAS, _AGE),
+        ("networking.k8s.io", "NetworkPolicy"): (_NAME, ("POD-SELECTOR", _selector), _AGE),
         ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
         ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),
