@@ -5,7 +5,7 @@ Source of the order: chainsaw's documentation, "Test execution" and "Cleanup".
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.expressions import Bindings
@@ -27,10 +27,8 @@ class _Ending(NamedTuple):
     location: Location | None
 
 
-class _TestRun(NamedTuple):
-    step: ChainsawStep
-    situation: Situation
-    created: tuple[ObjectKey, ...]
+_StepRun: TypeAlias = tuple[ChainsawStep, Situation, tuple[ObjectKey, ...]]
+"""A step that ran, and what it created, for its clean-up."""
 
 
 def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
@@ -73,7 +71,7 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
         return bound
 
     ending, bound = _attempt(begin, "the start of the test", test.location)
-    done: list[_TestRun] = []
+    done: list[_StepRun] = []
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.sim.clock.elapsed
@@ -109,7 +107,7 @@ def _shortened(message: str) -> str:
     return f"{message[:half]} … ({left_out:,} characters omitted) … {message[-half:]}"
 
 
-def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
+def _run_steps(situation: Situation, done: list[_StepRun]) -> _Ending | None:
     """Run the steps until one does not succeed, and add those that ran to `done`."""
     for number, step in enumerate(situation.session.test.steps, 1):
         situation.session.created = []
@@ -122,7 +120,7 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
                 _run_block(inner, (*inner.session.test.catch, *step.catch), name)
             last = _run_block(inner, step.final, name)
             ending = ending or last
-            done.append(_TestRun(step, inner, tuple(situation.session.created)))
+            done.append((step, inner, tuple(situation.session.created)))
         if ending is not None:
             return ending
     return None
@@ -174,7 +172,7 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> Bindings:
             raise UnsupportedError(unanswered[0])
 
 
-def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey]) -> list[_Ending]:
+def _clean_up(session: TestSession, done: list[_StepRun], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
     A test whose clean-up fails has failed. Its namespace is deleted last, without waiting.
@@ -185,10 +183,9 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
     ending, _ = _attempt(partial(session.wait, test.delay), "clean-up", test.location)
     if ending is not None:
         return [ending]
-    for one in reversed(done):
-        keeps = test.keeps if one.step.keeps is None else one.step.keeps
-        for key in () if keeps else reversed(dict.fromkeys(one.created)):
-            situation = one.situation
+    for step, situation, created in reversed(done):
+        keeps = test.keeps if step.keeps is None else step.keeps
+        for key in () if keeps else reversed(dict.fromkeys(created)):
             delete = partial(
                 delete_one, situation, key, situation.propagation, situation.timeouts.cleanup
             )
@@ -199,7 +196,7 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
         if session.exhausted:
             break
         session.created = []
-        ending = _run_block(one.situation, one.step.cleanup, "clean-up")
+        ending = _run_block(situation, step.cleanup, "clean-up")
         problems += [ending] if ending else []
     if not test.keeps:
         for key in opened:

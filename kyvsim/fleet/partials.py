@@ -91,10 +91,13 @@ def diagnostic_of(data: Json) -> Diagnostic:
 _FORMAT = 3
 
 
+def _content(partial: Partial) -> dict[str, object]:
+    return {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
+
+
 def write_lines(partial: Partial) -> bytes:
     """Return a report as the text of a file."""
-    content = {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
-    body = f"{json.dumps(content)}\n".encode() + partial.rows
+    body = f"{json.dumps(_content(partial))}\n".encode() + partial.rows
     end = {"rows": partial.rows.count(b"\n"), "sha256": hashlib.sha256(body).hexdigest()}
     return body + f"{json.dumps(end)}\n".encode()
 
@@ -122,12 +125,7 @@ _NUMBERS = ("line", "column", "number")
 def write_parquet(partial: Partial) -> bytes:
     """Return a report as the content of a file; raises FleetError where pyarrow is missing."""
     arrow, parquet = _libraries()
-    content = {
-        "kyvsim": __version__,
-        "format": _FORMAT,
-        "head": head_json(partial.head),
-        "sha256": hashlib.sha256(partial.rows).hexdigest(),
-    }
+    content = {**_content(partial), "sha256": hashlib.sha256(partial.rows).hexdigest()}
     schema = arrow.schema([_field(arrow, name) for name in ReportRow._fields])
     rows = [_columns(row) for row in rows_in(partial.rows)]
     table = arrow.Table.from_pylist(rows, schema=schema)
