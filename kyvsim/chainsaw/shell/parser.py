@@ -140,7 +140,9 @@ class _Lexer:
         self.text = text
         self.at = 0
         self.parse = parse
-        self.waiting: list[tuple[int, str, bool]] = []
+        self.waiting: list[tuple[int, str, bool, bool]] = []
+        """Here-documents whose lines come next: the place of the token, the delimiter, whether
+        tabs before lines are left out, and whether variables are filled in."""
 
     def tokens(self) -> list[ShellToken]:
         tokens: list[ShellToken] = []
@@ -177,14 +179,12 @@ class _Lexer:
             raise ShellSyntaxError("a here-document with an unsupported delimiter")
         end = "".join(part.text for part in word if isinstance(part, LiteralPart))
         expands = not any(isinstance(part, LiteralPart) and part.quoted for part in word)
-        self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
+        self.waiting.append((place, end, operator.endswith("-"), expands))
         return ShellToken("<<")
 
     def _bodies(self, tokens: list[ShellToken]) -> None:
-        for place, end, expands in self.waiting:
+        for place, delimiter, stripped, expands in self.waiting:
             lines: list[str] = []
-            stripped = end.startswith("-")
-            delimiter = end.removeprefix("-")
             while self.at < len(self.text):
                 stop = self.text.find("\n", self.at)
                 stop = len(self.text) if stop < 0 else stop
