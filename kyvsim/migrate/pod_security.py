@@ -43,6 +43,10 @@ _WHICH_ONE = ConversionCondition(
 
 _Fits: TypeAlias = Callable[[Sequence[str]], Test]
 """Returns the test that all forbidden values of a field fit one of some patterns."""
+_Spared: TypeAlias = tuple[str, Test]
+"""A field that may be missing in a container, and the test that this is found in one that has
+nothing: an exclusion without images then lets one container pass."""
+_NOTHING: Final[_Spared] = ("", FALSE)
 
 
 def _fixed(word: str) -> _Fits:
@@ -121,13 +125,9 @@ class PodExpressions(NamedTuple):
         return some([test, *(_is_excluded(one, fits) for one in self.own if _is_of(one, field))])
 
     def containers(
-        self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
+        self, body: Callable[[ContainerExpressions], Test], spared: _Spared = _NOTHING
     ) -> Test:
-        """Return the test that all containers hold what `body` makes of those of one list.
-
-        `spared` has a field that may be missing in a container, and the test that this is found
-        in one that has nothing: an exclusion without images then lets one container pass.
-        """
+        """Return the test that all containers hold what `body` makes of those of one list."""
         loops, apart = [], []
         for group in controls.CONTAINER_FIELDS:
             loop = self.loop(group, body)
@@ -142,23 +142,24 @@ class PodExpressions(NamedTuple):
                 loops.append(loop)
         return every([*apart, *joined_loops(loops, self.context)])
 
-    def container_settings(
+    def settings(
         self,
         steps: tuple[str, ...],
         test: Callable[[Expr], Test],
         fits: Callable[[Expr], _Fits],
-        spared: tuple[str, Test] = ("", FALSE),
+        spared: _Spared = _NOTHING,
+        *,
+        of_pod: bool = True,
     ) -> Test:
-        """Return the test of a setting in the security context of all containers.
-
-        `spared` is as in `containers`.
-        """
+        """Return the test of a setting in the security context of containers, and `of_pod`, too."""
+        field, own = f"securityContext.{'.'.join(steps)}", self.setting(*steps)
 
         def of_container(one: ContainerExpressions) -> Test:
-            value, field = one.setting(*steps), f"securityContext.{'.'.join(steps)}"
+            value = one.setting(*steps)
             return one.unless_excluded(test(value), field, fits(value))
 
-        return self.containers(of_container, spared)
+        tests = [self.unless_excluded(test(own), f"spec.{field}", fits(own))] if of_pod else []
+        return every([*tests, self.containers(of_container, spared)])
 
     def loop(
         self, group: str, body: Callable[[ContainerExpressions], Test], macro: str = "all"
@@ -177,22 +178,6 @@ class PodExpressions(NamedTuple):
         if spares and self.by_image:
             self.context.note(_WHICH_ONE)
         return spares
-
-
-def _everywhere(
-    pod: PodExpressions,
-    steps: tuple[str, ...],
-    test: Callable[[Expr], Test],
-    fits: Callable[[Expr], _Fits],
-    spared: tuple[str, Test] = ("", FALSE),
-) -> Test:
-    """Return the test of a setting in the security context of the Pod and of its containers.
-
-    `spared` is as in `PodExpressions.containers`.
-    """
-    own, field = pod.setting(*steps), f"spec.securityContext.{'.'.join(steps)}"
-    of_pod = pod.unless_excluded(test(own), field, fits(own))
-    return every([of_pod, pod.container_settings(steps, test, fits, spared)])
 
 
 def _host_namespaces(pod: PodExpressions) -> Test:
@@ -350,23 +335,27 @@ def _non_root(pod: PodExpressions) -> Test:
     return every([of_pod, pod.containers(of_container, (_NON_ROOT, Not(Plain(inherited))))])
 
 
+def _proc_mount(pod: PodExpressions) -> Test:
+    usual = controls.DEFAULT_PROC_MOUNT
+
+    def test(value: Expr) -> Test:
+        return Relation(value.or_else(usual), "==", quoted(usual))
+
+    return pod.settings(("procMount",), test, lambda value: _read(value.text), of_pod=False)
+
+
 # Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
 
 
 def _allowed_types(
-    pod: PodExpressions, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
+    pod: PodExpressions, option: str, types: Iterable[str], spared: _Spared = _NOTHING
 ) -> Test:
-    """Return the test that all profiles are of some types.
+    """Return the test that all profiles are of some types."""
 
-    `spared` is as in `PodExpressions.containers`.
-    """
-    return _everywhere(
-        pod,
-        (option, "type"),
-        lambda kind: is_allowed(kind, pod, types),
-        lambda kind: _read(kind.text),
-        spared,
-    )
+    def test(kind: Expr) -> Test:
+        return is_allowed(kind, pod, types)
+
+    return pod.settings((option, "type"), test, lambda kind: _read(kind.text), spared)
 
 
 def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
@@ -459,23 +448,14 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         "hostPathVolumes": _host_path_volumes,
         "hostPorts": _host_ports,
         "hostProbesAndHostLifecycle": _host_probes,
-        "privileged": lambda pod: pod.container_settings(
-            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true")
+        "privileged": lambda pod: pod.settings(
+            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true"), of_pod=False
         ),
-        "procMount": lambda pod: pod.container_settings(
-            ("procMount",),
-            lambda one: Relation(
-                one.or_else(controls.DEFAULT_PROC_MOUNT), "==", quoted(controls.DEFAULT_PROC_MOUNT)
-            ),
-            lambda one: _read(one.text),
-        ),
+        "procMount": _proc_mount,
         "restrictedVolumes": _restricted_volumes,
         "runAsNonRoot": _non_root,
-        "runAsUser": lambda pod: _everywhere(
-            pod,
-            ("runAsUser",),
-            lambda user: Relation(user.or_else(1), "!=", "0"),
-            lambda _: _fixed("0"),
+        "runAsUser": lambda pod: pod.settings(
+            ("runAsUser",), lambda user: Relation(user.or_else(1), "!=", "0"), lambda _: _fixed("0")
         ),
         "seLinuxOptions": _se_linux_options,
         # Rules name no version before Kubernetes had fields for it: no annotations.
@@ -484,8 +464,7 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         ),
         "seccompProfile_restricted": _seccomp_restricted,
         "sysctls": _sysctls,
-        "windowsHostProcess": lambda pod: _everywhere(
-            pod,
+        "windowsHostProcess": lambda pod: pod.settings(
             ("windowsOptions", "hostProcess"),
             lambda one: Not(_is_set(one)),
             lambda _: _fixed("true"),
