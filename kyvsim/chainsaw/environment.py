@@ -9,8 +9,6 @@ from kyvsim.chainsaw.errors import UnsupportedError, Usage
 from kyvsim.chainsaw.session import Objects, TestSession
 from kyvsim.model.chainsaw import UnreachableError
 
-# What a command prints, in the order in which it does, and how it ended.
-
 STDOUT, STDERR = 1, 2
 
 
@@ -47,22 +45,15 @@ def require_known(printed: Printed) -> None:
         raise UnsupportedError(f"the output of {printed.unknown}")
 
 
-def unknown_output(command: str) -> Result:
-    """Return the result of a command that succeeded with unknown output."""
-    return Result(0, (Printed(STDOUT, "", command), Printed(STDERR, "", command)))
-
-
-def out(text: str, status: int = 0) -> Result:
+def out(text: str) -> Result:
     """Return that a command printed a text to standard output."""
-    return Result(status, (Printed(STDOUT, text),) if text else ())
+    return Result(0, (Printed(STDOUT, text),) if text else ())
 
 
 def error_output(text: str, status: int = 1) -> Result:
     """Return that a command failed, and what it printed to standard error."""
     return Result(status, (Printed(STDERR, text),) if text else ())
 
-
-# What scripts can reach: the cluster, the files of the test, and those that they write.
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})
@@ -93,19 +84,16 @@ class ShellEnvironment(NamedTuple):
 
     def read(self, name: str, stdin: str = "") -> str | None:
         """Return the text of a file, None where there is none."""
-        text = self._read(name, stdin)
+        text: str | None
+        if name == _NOWHERE:
+            text = ""
+        elif name in _STDIN:
+            text = stdin
+        else:
+            pieces = self.session.written.get(self._key(name))
+            text = self._reach(name, self.session.files.text) if pieces is None else "".join(pieces)
         self.usage.text(len(text or ""))
         return text
-
-    def _read(self, name: str, stdin: str) -> str | None:
-        if name == _NOWHERE:
-            return ""
-        if name in _STDIN:
-            return stdin
-        pieces = self.session.written.get(self._key(name))
-        if pieces is not None:
-            return "".join(pieces)
-        return self._reach(name, self.session.files.text)
 
     def write(self, name: str, text: str, *, append: bool) -> None:
         """Write a file that only scripts of this test see."""
@@ -126,12 +114,9 @@ class ShellEnvironment(NamedTuple):
         folder = posixpath.dirname(name)
         if not name or (folder and not self.is_there(folder)):
             return "Directory nonexistent"
-        is_folder = name.endswith("/") or (
-            key not in self.session.written
-            and not key.startswith(_WRITTEN_ONLY)
-            and self._reach(name, self.session.files.is_folder)
-        )
-        return "Is a directory" if is_folder else ""
+        is_open = key not in self.session.written and not key.startswith(_WRITTEN_ONLY)
+        is_folder = is_open and self._reach(name, self.session.files.is_folder)
+        return "Is a directory" if name.endswith("/") or is_folder else ""
 
     def is_there(self, name: str) -> bool:
         """Return whether there is a file or a folder of a name."""
@@ -152,23 +137,21 @@ class ShellEnvironment(NamedTuple):
     def matching(self, pattern: str) -> tuple[str, ...]:
         """Return the names that a pattern matches, in order; () for none."""
         if pattern.startswith(_SCRATCH):
-            keys = self.session.written
-            names = [key[len(_WRITTEN_ONLY) :] for key in keys if key.startswith(_WRITTEN_ONLY)]
-            siblings = (one for one in names if one.count("/") == pattern.count("/"))
+            keys = (one for one in self.session.written if one.startswith(_WRITTEN_ONLY))
+            written = (one.removeprefix(_WRITTEN_ONLY) for one in keys)
+            siblings = (one for one in written if one.count("/") == pattern.count("/"))
             return tuple(sorted(one for one in siblings if fnmatchcase(one, pattern)))
         names_on_disk = self._reach(pattern, self.session.files.matching)
         self.usage.step(10 + len(names_on_disk))
         if "/" in pattern:
             return names_on_disk
         home = self._key(".")
-        own = (
-            posixpath.basename(one)
-            for one in self.session.written
-            if posixpath.dirname(one) == home
-        )
         hidden = pattern.startswith(".")
-        fitting = [one for one in own if fnmatchcase(one, pattern)]
-        return tuple(sorted({*names_on_disk, *(one for one in fitting if hidden or one[0] != ".")}))
+        names = set(names_on_disk)
+        for folder, name in map(posixpath.split, self.session.written):
+            if folder == home and fnmatchcase(name, pattern) and (hidden or name[0] != "."):
+                names.add(name)
+        return tuple(sorted(names))
 
     def objects(self, name: str, stdin: str = "") -> Objects:
         """Return the documents of a file, and why there are none."""

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from kyvsim.jmespath.functions import Function, function
 from kyvsim.jmespath.functions.strings import parse_json
 from kyvsim.jmespath.query import bound_queries
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError
 
@@ -20,28 +21,13 @@ from kyvsim.model.ports import BudgetError
 # Source of the list: chainsaw's documentation, "Functions"; kyverno-json's;
 # github.com/kyverno/chainsaw pkg/engine/functions; kyverno-json pkg/core/templating
 
-NEEDING_A_CLUSTER = (
-    "env",
-    "k8s_get",
-    "k8s_list",
-    "k8s_exists",
-    "k8s_resource_exists",
-    "k8s_server_version",
-    "metrics_decode",
+NEEDING_A_CLUSTER = frozenset(
+    {"env", "k8s_get", "k8s_list", "k8s_exists", "k8s_resource_exists"}
+    | {"k8s_server_version", "metrics_decode"}
 )
 
 
-def floated(value: Json) -> Json:
-    """Return a value with every whole number as a float, which is what expressions count with."""
-    kind = value.__class__
-    if kind is dict:
-        return {key: floated(member) for key, member in value.items()}
-    if kind is list:
-        return [floated(member) for member in value]
-    return float(value) if kind is int else value
-
-
-def _at(items: list[Json], place: float) -> Json:
+def _at(items: list[object], place: float) -> object:
     if not 0 <= place < len(items):
         raise QueryError(f"index {int(place)} is out of range")
     return items[int(place)]
@@ -61,7 +47,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             function(
                 "json_parse(string) any",
                 "Parse a JSON string.",
-                lambda text: floated(parse_json(text)),
+                lambda text: with_floats(parse_json(text)),
             ),
             function("trim_space(string) string", "Remove whitespace at both ends.", str.strip),
             function(
@@ -87,7 +73,7 @@ _TOO_MUCH = "the step limit for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
 """The values of `$name`, by name without the `$`."""
-Evaluate = Callable[[str, Json, Bindings], Json]
+Evaluate = Callable[[str, object, Bindings], Json]
 """Evaluates the text of an expression on a value; raises HardError."""
 
 
@@ -128,11 +114,12 @@ def compile_evaluate(system: System) -> Evaluate:
     """Return what evaluates expressions; numbers are floats in what it returns."""
     query = bound_queries(system, FUNCTIONS)
 
-    def evaluate(text: str, value: Json, bindings: Bindings) -> Json:
-        named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}
+    def evaluate(text: str, value: object, bindings: Bindings) -> Json:
+        # Expressions count with floats.
+        named = {name: with_floats(one) for name, one in bindings.items() if f"${name}" in text}
         system.meter.begin_rule()
         try:
-            return query(text, floated(value), named)
+            return query(text, with_floats(value), named)
         except BudgetError:
             shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
             raise HardError(f"`{shown}`: {_TOO_MUCH}") from None
@@ -146,7 +133,7 @@ def compile_evaluate(system: System) -> Evaluate:
 
 
 def evaluate_expression(
-    expression: TreeExpression, value: Json, bindings: Bindings, evaluate: Evaluate
+    expression: TreeExpression, value: object, bindings: Bindings, evaluate: Evaluate
 ) -> Json:
     """Return what an expression finds; raise UnsupportedError for another language."""
     if expression.engine != "jp":
@@ -154,13 +141,11 @@ def evaluate_expression(
     return evaluate(expression.text, value, bindings)
 
 
-# Scalars that are expressions, filled in: keys stay as they are.
-
 _LARGEST_WHOLE = 2**63
-_EMPTY: Json = MappingProxyType({})
+_EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
-def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: Json = _EMPTY) -> Json:
+def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: object = _EMPTY) -> Json:
     """Return a value with every text that is an expression replaced by what it finds in `data`.
 
     Without data there is an empty map, so that lists and maps can be made of bindings.
@@ -194,8 +179,6 @@ def unfloated(value: Json) -> Json:
 #
 # Source of the rules: kyverno-json, pkg/core/assertion.
 
-_NUMBERS = (int, float)
-
 
 class TreeMismatch(NamedTuple):
     """One place at which a value is not as it should be."""
@@ -208,7 +191,7 @@ class TreeMismatch(NamedTuple):
 
 
 def check_tree(
-    tree: Json, value: Json, bindings: Bindings, evaluate: Evaluate
+    tree: object, value: object, bindings: Bindings, evaluate: Evaluate
 ) -> tuple[TreeMismatch, ...]:
     """Return where `value` does not match `tree`; nothing if it matches.
 
@@ -228,38 +211,31 @@ class _TreePlace(NamedTuple):
     def item(self, index: str) -> "_TreePlace":
         return self._replace(path=f"{self.path}[{index}]")
 
-    def binding(self, name: str, value: Json) -> "_TreePlace":
+    def binding(self, name: str, value: object) -> "_TreePlace":
         return self._replace(bindings={**self.bindings, name: value}) if name else self
 
 
-def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
-    if tree.__class__ is dict:
+def _check(tree: object, value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
+    if isinstance(tree, dict):
         yield from _check_map(tree, value, at)
-    elif tree.__class__ is list:
+    elif isinstance(tree, list):
         yield from _check_list(tree, value, at)
     else:
         expected = tree
-        if tree.__class__ is str:
+        if isinstance(tree, str):
             expression = parse_expression(tree)
             if expression.engine:
                 expected = evaluate_expression(expression, value, at.bindings, at.evaluate)
             elif not expression.foreach and not expression.binding:
                 expected = expression.text
-        if expected is None or value is None:
-            equal = expected is value
-        else:
-            kinds = {expected.__class__, value.__class__}
-            if len(kinds) == 1 or kinds == set(_NUMBERS):
-                equal = bool(expected == value)
-            else:
-                raise HardError(
-                    f"{at.path}: {_kind(expected)} and {_kind(value)} cannot be compared"
-                )
-        if not equal:
+        kinds = {expected.__class__, value.__class__}
+        if len(kinds) > 1 and kinds != {int, float} and type(None) not in kinds:
+            raise HardError(f"{at.path}: {_kind(expected)} and {_kind(value)} cannot be compared")
+        if expected != value:
             yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(expected)}")
 
 
-def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
+def _check_map(tree: Mapping[str, object], value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
     if not tree:
         if value is None:
             yield TreeMismatch(at.path, "is null, but should exist")
@@ -267,40 +243,33 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
     for key, subtree in tree.items():
         expression = parse_expression(str(key))
         place = at.under(str(key))
-        if not expression.engine and not (value.__class__ is dict and expression.text in value):
-            yield TreeMismatch(place.path, "field not found in the input object")
-            continue
         if expression.engine:
             result = evaluate_expression(expression, value, at.bindings, at.evaluate)
-        else:
+        elif isinstance(value, dict) and expression.text in value:
             result = value[expression.text]
-        place = place.binding(expression.binding, result)
-        if expression.foreach:
-            yield from _check_each(subtree, result, expression, place)
         else:
+            yield TreeMismatch(place.path, "field not found in the input object")
+            continue
+        place = place.binding(expression.binding, result)
+        if not expression.foreach:
             yield from _check(subtree, result, place)
+        elif result.__class__ in {dict, list}:
+            each: Iterable[tuple[str | int, object]] = (
+                sorted(result.items()) if isinstance(result, dict) else enumerate(result)
+            )
+            for index, member in each:
+                inner = place.item(str(index)).binding(expression.place, index)
+                yield from _check(subtree, member, inner)
+        else:
+            text = f"expected a list or a map, not {_kind(result)}"
+            yield TreeMismatch(place.path, text)
 
 
-def _check_each(
-    tree: Json, items: Json, expression: TreeExpression, at: _TreePlace
-) -> Iterator[TreeMismatch]:
-    if items.__class__ is list:
-        entries = list(enumerate(items))
-    elif items.__class__ is dict:
-        entries = sorted(items.items())
-    else:
-        yield TreeMismatch(at.path, f"expected a list or a map, not {_kind(items)}")
-        return
-    for index, member in entries:
-        place = at.item(str(index)).binding(expression.place, index)
-        yield from _check(tree, member, place)
-
-
-def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
+def _check_list(tree: list[object], value: object, at: _TreePlace) -> Iterator[TreeMismatch]:
     if value is None:
         yield TreeMismatch(at.path, "is null, but should be a list")
         return
-    if value.__class__ is not list:
+    if not isinstance(value, list):
         raise HardError(f"{at.path}: expected a list, not {_kind(value)}")
     if len(tree) != len(value):
         yield TreeMismatch(at.path, f"the list has {len(value)} items, not {len(tree)}")
@@ -309,12 +278,12 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
         yield from _check(subtree, member, at.item(str(index)))
 
 
-def _kind(value: Json) -> str:
+def _kind(value: object) -> str:
     if value is None:
         return "null"
     names = {dict: "a map", list: "a list", str: "a string", bool: "a boolean"}
     return names.get(value.__class__, "a number")
 
 
-def _shown(value: Json) -> str:
-    return f"`{value}`" if value.__class__ is str else str(value)
+def _shown(value: object) -> str:
+    return f"`{value}`" if isinstance(value, str) else str(value)

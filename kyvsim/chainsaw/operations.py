@@ -7,9 +7,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.chainsaw import unsupported
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
-from kyvsim.chainsaw.expressions import TreeMismatch, parse_expression
+from kyvsim.chainsaw.expressions import Bindings, TreeMismatch, parse_expression
 from kyvsim.chainsaw.kubectl.read import condition_of
 from kyvsim.chainsaw.session import (
     POLL,
@@ -18,46 +19,43 @@ from kyvsim.chainsaw.session import (
     Situation,
     failure_of,
     outputs,
-    require,
     seconds_of,
     timeout_of,
 )
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 from kyvsim.chainsaw.shell.parser import AndOr, LiteralPart, Pipeline, Script, Simple
-from kyvsim.chainsaw.unsupported import (
-    is_elsewhere,
-    is_served,
-    require_filled_in,
-    require_installed_so,
-    require_release,
-    require_simulated,
-    require_written,
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    ObjectKey,
+    contains_text,
+    labels,
+    metadata,
+    object_key,
+    replaced,
+    text_field,
 )
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.model.chainsaw import UnreachableError
+from kyvsim.model.chainsaw import ChainsawOperation, UnreachableError
 from kyvsim.model.request import Operation as Verb
 from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client
-
-# Writing objects: attempts at requests, what is expected of them, what is cleaned up later.
 
 
 class Sent(NamedTuple):
     """How an attempt ended."""
 
     error: str | None
-    object: Json
+    object: KubernetesObject | None
     unexpected: bool = False
     """Whether it is an error whatever was expected: nothing was sent."""
     invalid: bool = False
     """Whether the object is invalid for its kind."""
 
 
-Send = Callable[[Situation, Json, bool], Sent]
+Send = Callable[[Situation, KubernetesObject, bool], Sent]
 """Sends an object once; the last argument is True for a dry run."""
 
 
-def answered(response: ApiResponse, obj: Json) -> Sent:
+def answered(response: ApiResponse, obj: KubernetesObject) -> Sent:
     """Return how an attempt ended by the server's answer."""
     if response.error is None:
         return Sent(None, response.object)
@@ -65,40 +63,46 @@ def answered(response: ApiResponse, obj: Json) -> Sent:
     return Sent(response.error.message, obj, invalid=invalid)
 
 
-def send_all(send: Send, situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def send_all(send: Send, situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
-    bindings: dict[str, Json] = {}
-    for written in written_objects(situation, spec):
-        obj = require_usable(situation.templated(spec, written))
+    bindings: dict[str, object] = {}
+    for written in written_objects(situation, operation):
+        obj = require_usable(situation.templated(operation, written))
         placed, seconds = in_namespace(situation, obj), situation.session.test.grace_period
         ending = with_grace_period(placed, seconds)
-        bindings.update(_send_one(situation, spec, ending, send, filled=obj != written))
+        bindings.update(_send_one(situation, operation, ending, send, filled=obj != written))
     return bindings
 
 
 def _send_one(
-    situation: Situation, spec: Mapping[str, Json], obj: Json, send: Send, *, filled: bool
-) -> Mapping[str, Json]:
-    dry_run = spec.get("dryRun") is True
+    situation: Situation,
+    operation: ChainsawOperation,
+    obj: KubernetesObject,
+    send: Send,
+    *,
+    filled: bool,
+) -> Bindings:
+    dry_run = operation.spec.get("dryRun") is True
     problem: str | None = None
     sent = Sent(None, obj)
 
     def attempt() -> bool:
         nonlocal problem, sent
         sent = send(situation, obj, dry_run)
-        expected = {} if sent.unexpected else spec
-        problem = failure_of(situation, expected, sent.object, sent.error)
+        problem = sent.error
+        if not sent.unexpected:
+            problem = failure_of(situation, operation, sent.object, sent.error)
         return problem is None
 
-    situation.session.retry(attempt, timeout_of(situation, spec, situation.timeouts.apply))
+    situation.session.retry(attempt, timeout_of(situation, operation, situation.timeouts.apply))
     if problem is not None:
         if filled and sent.invalid:
-            situation.require_explicit(spec)
+            situation.require_explicit(operation)
         raise FailedError(problem)
-    return outputs(situation.bind("error", sent.error), spec, sent.object)
+    return outputs(situation.bind("error", sent.error), operation, sent.object)
 
 
-def create(situation: Situation, obj: Json, dry_run: bool) -> ApiResponse:
+def create(situation: Situation, obj: KubernetesObject, dry_run: bool) -> ApiResponse:
     """Create an object, and remember to delete it."""
     session = situation.session
     response = session.client.create(obj, dry_run=dry_run)
@@ -107,48 +111,34 @@ def create(situation: Situation, obj: Json, dry_run: bool) -> ApiResponse:
     return response
 
 
-# `create`: an object is created; it must not be there.
-
-_EXISTS = "the resource already exists in the cluster"
-
-
-def _create(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+def _create(situation: Situation, obj: KubernetesObject, dry_run: bool) -> Sent:
     key = object_key(obj)
     if key.name and situation.session.client.get(*key) is not None:
-        return Sent(_EXISTS, obj, unexpected=True)
+        return Sent("the resource already exists in the cluster", obj, unexpected=True)
     return answered(create(situation, obj, dry_run), obj)
 
 
-# `apply`: an object is created, or merged into the one that is there.
-
-
-def _apply(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+def _apply(situation: Situation, obj: KubernetesObject, dry_run: bool) -> Sent:
     key = object_key(obj)
     if not key.name or situation.session.client.get(*key) is None:
         return answered(create(situation, obj, dry_run), obj)
     return _patch(situation, obj, dry_run)
 
 
-# `patch`: an object is merged into the one that is there.
-
-
-def _patch(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+def _patch(situation: Situation, obj: KubernetesObject, dry_run: bool) -> Sent:
     client = situation.session.client
     patch = _with_version(client, obj)
     return answered(client.merge(object_key(obj), patch, dry_run=dry_run), obj)
 
 
-# `update`: an object takes the place of the one that is there.
-
-
-def _update(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+def _update(situation: Situation, obj: KubernetesObject, dry_run: bool) -> Sent:
     client = situation.session.client
     key = object_key(obj)
     request = ApiRequest(Verb.UPDATE, key, client.user, _with_version(client, obj), dry_run=dry_run)
     return answered(client.send(request), obj)
 
 
-def _with_version(client: Client, obj: Json) -> Json:
+def _with_version(client: Client, obj: KubernetesObject) -> KubernetesObject:
     now = client.get(*object_key(obj))
     if now is None:
         return obj
@@ -156,17 +146,14 @@ def _with_version(client: Client, obj: Json) -> Json:
     return {**obj, "metadata": {**metadata(obj), **version}}
 
 
-# `delete`: objects are deleted; the operation waits until they are.
-
-
-def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_delete(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Delete the named objects; a missing object is not an error."""
-    propagation = str(spec.get("deletionPropagationPolicy") or situation.propagation)
-    limit = timeout_of(situation, spec, situation.timeouts.delete)
-    for key in referred(situation, spec):
+    propagation = str(operation.spec.get("deletionPropagationPolicy") or situation.propagation)
+    limit = timeout_of(situation, operation, situation.timeouts.delete)
+    for key in referred(situation, operation):
         before = situation.session.client.get(*key)
         error = delete_one(situation, key, propagation, limit)
-        problem = failure_of(situation, spec, before, error)
+        problem = failure_of(situation, operation, before, error)
         if problem is not None:
             raise FailedError(problem)
     return {}
@@ -187,26 +174,20 @@ def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: fl
     return f"{key.kind} `{key.name}` still exists after {limit:g} s"
 
 
-# `sleep`: virtual time passes.
-
-
-def run_sleep(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_sleep(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Let everything happen that is due meanwhile."""
-    situation.session.wait(seconds_of(situation.filled(spec.get("duration"))))
+    situation.session.wait(seconds_of(situation.filled(operation.spec.get("duration"))))
     return {}
 
 
-# `wait`: until objects are deleted, have a condition, or a field a value.
-
-
-def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_wait(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Wait for every object that is named; raise FailedError where time is up before."""
-    given = situation.filled(dict(spec))
+    given = situation.filled(dict(operation.spec))
     met = condition_of(_condition(given.get("for") or {}))
     if given.get("selector"):
         raise UnsupportedError("`selector`")
     named = in_namespace(situation, _referenced(given, "name", "namespace"))
-    limit = timeout_of(situation, spec, situation.timeouts.exec)
+    limit = timeout_of(situation, operation, situation.timeouts.exec)
     if "deletion" not in (given.get("for") or {}) and not candidates(situation, named):
         raise FailedError("no matching resources found")
 
@@ -219,7 +200,7 @@ def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Jso
     return {}
 
 
-def _condition(condition: Mapping[str, Json]) -> str:
+def _condition(condition: Mapping[str, Mapping[str, object]]) -> str:
     if "deletion" in condition:
         return "delete"
     if "condition" in condition:
@@ -238,28 +219,26 @@ def _condition(condition: Mapping[str, Json]) -> str:
 _POD = MappingProxyType({"apiVersion": "v1", "kind": "Pod"})
 
 
-def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def show_object(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Show nothing; raise FailedError where what is named is neither here nor in a cluster."""
-    if not spec.get("name"):
+    if not operation.spec.get("name"):
         return {}
-    given = situation.filled(dict(spec))
+    given = situation.filled(dict(operation.spec))
     named = in_namespace(situation, _referenced(given, "name", "namespace"))
-    if candidates(situation, named) or is_elsewhere(object_key(named)):
+    if candidates(situation, named) or unsupported.is_elsewhere(object_key(named)):
         return {}
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
-
-# `assert` and `error`: waiting until objects match a tree, or until none does.
 
 _IDENTITY = ("apiVersion", "kind")
 _REFERENCE = ("name", "namespace", "labels")
 
 
-def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_assert(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Wait until some object matches each tree; raise FailedError where none does in time."""
-    limit = timeout_of(situation, spec, situation.timeouts.check)
+    limit = timeout_of(situation, operation, situation.timeouts.check)
     until = situation.session.sim.clock.elapsed + limit
-    for tree in _trees(situation, spec):
+    for tree in _trees(situation, operation):
         _require_served(situation, tree)
         unmet = partial(_unmet, situation, tree)
         try:
@@ -277,16 +256,16 @@ def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
     return {}
 
 
-def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_error(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Wait until no object matches a tree; raise FailedError if one still does, or does later.
 
     Chainsaw polls a real cluster until no object matches, even if the object is not created yet.
     Here pending steps are run first, within the time limit, so that a test that passes here also
     passes there. An object that matches in between is a failure, even if it changes again.
     """
-    limit = timeout_of(situation, spec, situation.timeouts.error)
+    limit = timeout_of(situation, operation, situation.timeouts.error)
     clock = situation.session.sim.clock
-    for tree in _trees(situation, spec):
+    for tree in _trees(situation, operation):
         fields = [key for key in tree if not parse_expression(str(key)).engine]
         if fields and not tree.get("kind"):
             text = f"`{fields[0]}` without an object: an object that must not exist needs `kind`"
@@ -321,54 +300,51 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
     return came
 
 
-def _require_served(situation: Situation, tree: Json) -> None:
+def _require_served(situation: Situation, tree: KubernetesObject) -> None:
     """Raise HardError for a kind that the cluster does not serve: chainsaw cannot request it."""
     key = object_key(tree)
     store = situation.session.sim.store
-    if key.kind and not is_served(key, store):
-        require_release(key, store)
-        require_written(key, store)
+    if key.kind and not unsupported.is_served(key, store):
+        unsupported.require_release(key, store)
+        unsupported.require_written(key, store)
         raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
 
 
-def _require_in_reach(situation: Situation, tree: Json) -> None:
+def _require_in_reach(situation: Situation, tree: KubernetesObject) -> None:
     """Raise UnsupportedError if the result would be different in a real cluster."""
     if tree.get("kind"):
-        require_written(object_key(tree), situation.session.sim.store)
+        unsupported.require_written(object_key(tree), situation.session.sim.store)
     for one in _candidates(situation, tree):
         if one is not None:
             problems = situation.check(tree, one)
-            require_filled_in(one, problems)
-            require_installed_so(tree, one, problems)
+            unsupported.require_filled_in(one, problems)
+            unsupported.require_installed_so(tree, one, problems)
 
 
-def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
-    """Return the trees, with the expressions of their identity evaluated."""
-    return [_with_reference(situation, spec, one) for one in written_objects(situation, spec)]
-
-
-def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
-    """Return a tree with the expressions in its identity evaluated.
+def _trees(situation: Situation, operation: ChainsawOperation) -> list[KubernetesObject]:
+    """Return the trees, with the expressions in their identity evaluated.
 
     upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
     kind, the name, the namespace and the labels, before it selects objects.
     """
-    if not metadata(tree) and not tree.get("kind"):
-        return tree
-    filled = _filled_in(situation, spec, tree, _IDENTITY)
-    about = tree.get("metadata")
-    if about.__class__ is dict and about:
-        filled["metadata"] = _filled_in(situation, spec, about, _REFERENCE)
-    return in_namespace(situation, require_usable(filled))
 
+    def filled(data: KubernetesObject, names: tuple[str, ...]) -> dict[str, object]:
+        return {
+            name: situation.templated(operation, value) if name in names else value
+            for name, value in data.items()
+        }
 
-def _filled_in(
-    situation: Situation, spec: Mapping[str, Json], data: Json, names: tuple[str, ...]
-) -> dict[str, Json]:
-    return {
-        name: situation.templated(spec, value) if name in names else value
-        for name, value in data.items()
-    }
+    found: list[KubernetesObject] = []
+    for tree in written_objects(situation, operation):
+        about = metadata(tree)
+        if not about and not tree.get("kind"):
+            found.append(tree)
+            continue
+        whole = filled(tree, _IDENTITY)
+        if about:
+            whole["metadata"] = filled(about, _REFERENCE)
+        found.append(in_namespace(situation, require_usable(whole)))
+    return found
 
 
 def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:
@@ -385,7 +361,7 @@ def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> Non
         raise FailedError(reason)
 
 
-def _unmet(situation: Situation, tree: Json) -> str:
+def _unmet(situation: Situation, tree: KubernetesObject) -> str:
     """Return why no object matches a tree, "" if one does."""
     some = _candidates(situation, tree)
     if not some:
@@ -400,7 +376,7 @@ def _unmet(situation: Situation, tree: Json) -> str:
     return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
 
 
-def _met(situation: Situation, tree: Json) -> str:
+def _met(situation: Situation, tree: KubernetesObject) -> str:
     """Return that an object matches a tree, "" if none does."""
     for one in _candidates(situation, tree):
         if not situation.check(tree, one):
@@ -408,57 +384,70 @@ def _met(situation: Situation, tree: Json) -> str:
     return ""
 
 
-def _candidates(situation: Situation, tree: Json) -> list[Json]:
-    return candidates(situation, tree) if tree.get("kind") else [None]
+def _candidates(situation: Situation, tree: KubernetesObject) -> list[KubernetesObject | None]:
+    return [*candidates(situation, tree)] if tree.get("kind") else [None]
 
 
-def _name(obj: Json) -> str:
+def _name(obj: KubernetesObject) -> str:
     api_version, kind, namespace, name = object_key(obj)
     return "/".join(filter(None, (api_version, kind, namespace, name or "*")))
 
 
-# `script` and `command`: interpreted here, on the simulated cluster.
-
-_KILLED = -1
-"""The exit status of a program that was killed, which has none."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
-def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_script(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
-    if spec.get("shell") or spec.get("shellArgs"):
+    if operation.spec.get("shell") or operation.spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
-    script = parsed(text_field(spec, "content"))
-    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
+    script = parsed(text_field(operation.spec, "content"))
+    return _executed(situation, operation, script)
 
 
-def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_command(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run one program with arguments; variables in them are filled in."""
-    variables = _variables(situation, spec)
-    words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
+    variables = _variables(situation, operation)
+    words = [text_field(operation.spec, "entrypoint"), *(operation.spec.get("args") or ())]
     usage = situation.session.usage
     filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
     command = Simple((), tuple((LiteralPart(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
-    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
+    return _executed(situation, operation, script)
 
 
-def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
-    """Run a script; one that takes longer than it may is killed, and fails."""
+def _executed(situation: Situation, operation: ChainsawOperation, script: Script) -> Bindings:
+    """Run a script; return its outputs, or raise FailedError by `check` or else the exit status.
+
+    One that takes longer than it may is killed, and fails.
+    """
     clock = situation.session.sim.clock
-    end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
-    if spec.get("workDir"):
+    end = clock.elapsed + timeout_of(situation, operation, situation.timeouts.exec)
+    if operation.spec.get("workDir"):
         raise UnsupportedError("`workDir`")
-    shell = Shell(ShellEnvironment(situation.session), _variables(situation, spec), end)
+    shell = Shell(ShellEnvironment(situation.session), _variables(situation, operation), end)
     try:
-        return shell.run(script)
+        result = shell.run(script)
+        error = f"exit status {result.status}" if result.status else None
     except KilledError:
-        return Result(_KILLED, tuple(shell.printed))
+        result, error = Result(printed=tuple(shell.printed)), "signal: killed"
+    bound = situation.bind("error", error)
+    readers = [operation.spec.get("check"), operation.spec.get("outputs")]
+    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
+        read = contains_text(readers, f"${name}")
+        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
+    if operation.spec.get("check") is not None:
+        problems = bound.check(operation.spec["check"], None)
+        if problems:
+            raise FailedError("; ".join(map(str, problems)))
+    elif error is not None:
+        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
+        raise FailedError(f"{error}: {output}" if output else error)
+    return outputs(bound, operation, None)
 
 
-def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
+def _variables(situation: Situation, operation: ChainsawOperation) -> dict[str, str]:
     variables = {"NAMESPACE": situation.session.namespace}
-    for one in spec.get("env") or ():
+    for one in operation.spec.get("env") or ():
         variables[str(one.get("name"))] = str(situation.filled(one.get("value")))
     return variables
 
@@ -474,37 +463,6 @@ def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _checked_outputs(
-    situation: Situation, spec: Mapping[str, Json], result: Result
-) -> Mapping[str, Json]:
-    """Return the outputs, or raise FailedError by `check` or else the exit status."""
-    error = f"exit status {result.status}" if result.status else None
-    if result.status == _KILLED:
-        error = "signal: killed"
-    bound = situation.bind("error", error)
-    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
-        read = _mentions([spec.get("check"), spec.get("outputs")], f"${name}")
-        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
-    if spec.get("check") is not None:
-        require(bound, spec["check"], None)
-    elif error is not None:
-        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
-        raise FailedError(f"{error}: {output}" if output else error)
-    return outputs(bound, spec, None)
-
-
-def _mentions(value: Json, name: str) -> bool:
-    pending = [value]
-    for one in pending:
-        if one.__class__ is dict:
-            pending += [*one, *one.values()]
-        elif one.__class__ is list:
-            pending += one
-        elif one.__class__ is str and name in one:
-            return True
-    return False
-
-
 # `forceTerminationGracePeriod`: how long the Pods of a test may take to end.
 #
 # Source of the kinds: chainsaw's documentation, "Termination grace period".
@@ -513,9 +471,7 @@ _TEMPLATE = ("spec", "template", "spec")
 _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         ("v1", "Pod"): ("spec",),
-        ("apps/v1", "Deployment"): _TEMPLATE,
-        ("apps/v1", "StatefulSet"): _TEMPLATE,
-        ("apps/v1", "DaemonSet"): _TEMPLATE,
+        **{("apps/v1", one): _TEMPLATE for one in ("Deployment", "StatefulSet", "DaemonSet")},
         ("batch/v1", "Job"): _TEMPLATE,
         ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
     }
@@ -523,26 +479,24 @@ _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 """Where the specification of Pods is, by apiVersion and kind."""
 
 
-def with_grace_period(obj: Json, seconds: float | None) -> Json:
+def with_grace_period(obj: KubernetesObject, seconds: float | None) -> KubernetesObject:
     """Return an object whose Pods get some seconds to end; None and 0 leave it as it is."""
     key = object_key(obj)
     path = _PLACES.get((key.api_version, key.kind))
-    return obj if path is None or not seconds else _set(obj, path, int(seconds))
-
-
-def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
-    if not path:
-        return {**data, "terminationGracePeriodSeconds": seconds}
-    inner = data.get(path[0])
-    if inner.__class__ is not dict:
-        return data
-    return {**data, path[0]: _set(inner, path[1:], seconds)}
+    if path is None or not seconds:
+        return obj
+    spec: object = obj
+    for name in path:
+        spec = spec.get(name) if isinstance(spec, dict) else None
+    if isinstance(spec, dict):
+        obj = replaced(obj, path, {**spec, "terminationGracePeriodSeconds": int(seconds)})
+    return obj
 
 
 _REACH = "run `kyvsim chainsaw` on a folder that contains the test and its files"
 
 
-def require_usable(obj: Json) -> Json:
+def require_usable(obj: KubernetesObject) -> KubernetesObject:
     """Return an object whose expressions are filled in, if its identity is made of texts.
 
     Raises HardError where it is not, and UnsupportedError for a kind that is not simulated.
@@ -559,43 +513,43 @@ def require_usable(obj: Json) -> Json:
     marks = (about or {}).get("labels")
     if marks is not None and marks.__class__ is not dict:
         raise HardError("`labels` must be a mapping")
-    require_simulated(object_key(obj))
+    unsupported.require_simulated(object_key(obj))
     return obj
 
 
-def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[Json]:
+def written_objects(
+    situation: Situation, operation: ChainsawOperation
+) -> Sequence[KubernetesObject]:
     """Return the objects of `resource` or `file` as they are written."""
-    if spec.get("resource") is not None:
-        objects: Sequence[Json] = [spec["resource"]]
+    found: list[object] = []
+    if operation.spec.get("resource") is not None:
+        found.append(operation.spec["resource"])
     else:
-        name = str(situation.filled(text_field(spec, "file")))
+        name = str(situation.filled(text_field(operation.spec, "file")))
         try:
-            objects, why = situation.session.files.of_operation(name)
+            documents, why = situation.session.files.of_operation(name)
         except UnreachableError as error:
             raise HardError(f"`{name}`: {error}; {_REACH}") from None
         if why:
             raise HardError(why)
-        objects = [one for document in objects for one in _listed(document)]
-        if not objects:
+        for document in documents:
+            # What has a list of items is a list, whatever its kind.
+            items = document.get("items") if isinstance(document, dict) else None
+            found += items if isinstance(items, list) else [document]
+        if not found:
             raise HardError(f"`{name}` contains no object")
-    for obj in objects:
-        if obj.__class__ is not dict:
-            raise HardError("an object must be a mapping")
+    objects = [one for one in found if isinstance(one, dict)]
+    if len(objects) < len(found):
+        raise HardError("an object must be a mapping")
     return objects
 
 
-def _listed(document: Json) -> Sequence[Json]:
-    """Return the objects of a document: what has a list of items is a list, whatever its kind."""
-    items = document.get("items") if document.__class__ is dict else None
-    return items if items.__class__ is list else [document]
-
-
-def in_namespace(situation: Situation, obj: Json) -> Json:
+def in_namespace(situation: Situation, obj: KubernetesObject) -> KubernetesObject:
     """Return an object of a namespaced kind in the test's namespace, unless it names another."""
     return situation.session.placed(obj, situation.session.namespace)
 
 
-def candidates(situation: Situation, obj: Json) -> list[Json]:
+def candidates(situation: Situation, obj: KubernetesObject) -> list[KubernetesObject]:
     """Return the objects in the cluster that a name, or a namespace and labels, choose."""
     key = object_key(obj)
     client = situation.session.client
@@ -603,40 +557,37 @@ def candidates(situation: Situation, obj: Json) -> list[Json]:
         live = client.get(*key)
         return [] if live is None else [live]
     required = labels(obj).items()
-    return [
-        one
-        for one in client.list(key.api_version, key.kind, key.namespace)
-        if required <= labels(one).items()
-    ]
+    objects = client.list(key.api_version, key.kind, key.namespace)
+    return [one for one in objects if required <= labels(one).items()]
 
 
-def _referenced(given: Json, *fields: str) -> dict[str, Json]:
+def _referenced(given: KubernetesObject, *fields: str) -> KubernetesObject:
     """Return an object with the apiVersion, kind and some fields of `metadata` of a reference."""
     meta = {name: given[name] for name in fields if given.get(name)}
     return {"apiVersion": given.get("apiVersion"), "kind": given.get("kind"), "metadata": meta}
 
 
-def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
+def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectKey]:
     """Return the identities of the objects in the cluster that `ref` or `file` names."""
-    if spec.get("ref") is None:
+    if operation.spec.get("ref") is None:
         named = [
-            require_usable(in_namespace(situation, situation.templated(spec, obj)))
-            for obj in written_objects(situation, spec)
+            require_usable(in_namespace(situation, situation.templated(operation, obj)))
+            for obj in written_objects(situation, operation)
         ]
     else:
-        ref = situation.filled(spec["ref"])
+        ref = situation.filled(operation.spec["ref"])
         if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
             raise HardError("`labels` must be strings")
         named = [in_namespace(situation, require_usable(_referenced(ref, *_REFERENCE)))]
     store = situation.session.sim.store
     for key in map(object_key, named):
-        require_written(key, store)
-        if not is_served(key, store):
+        unsupported.require_written(key, store)
+        if not unsupported.is_served(key, store):
             raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
     return [object_key(one) for obj in named for one in candidates(situation, obj)]
 
 
-TestOperation = Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
+TestOperation = Callable[[Situation, ChainsawOperation], Bindings]
 """Performs an action and returns the bindings it leaves; raises FailedError or UnsupportedError."""
 
 OPERATIONS: Mapping[str, TestOperation] = MappingProxyType(
@@ -654,7 +605,9 @@ OPERATIONS: Mapping[str, TestOperation] = MappingProxyType(
         "command": run_command,
         "describe": show_object,
         "get": show_object,
-        "podLogs": lambda situation, spec: show_object(situation, {**spec, **_POD}),
+        "podLogs": lambda situation, operation: show_object(
+            situation, operation._replace(spec={**operation.spec, **_POD})
+        ),
         # Printing has no effect on the result of a test.
         "events": lambda _situation, _spec: {},
     }

@@ -5,12 +5,13 @@ Source of the order: chainsaw's documentation, "Test execution" and "Cleanup".
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
+from kyvsim.chainsaw.expressions import Bindings
 from kyvsim.chainsaw.operations import OPERATIONS, delete_one
-from kyvsim.chainsaw.session import Files, Situation, TestSession, deleted_too_soon
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.chainsaw.session import Files, Situation, TestSession
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
 from kyvsim.patch.json_patch import merge_patch
@@ -21,19 +22,13 @@ _NAMESPACE = ("v1", "Namespace", "")
 
 
 class _Ending(NamedTuple):
-    """What settled a test before its end."""
-
     result: str
     reason: str
     location: Location | None
 
 
-class _TestRun(NamedTuple):
-    """A step that ran, for its clean-up."""
-
-    step: ChainsawStep
-    situation: Situation
-    created: tuple[ObjectKey, ...]
+_StepRun: TypeAlias = tuple[ChainsawStep, Situation, tuple[ObjectKey, ...]]
+"""A step that ran, and what it created, for its clean-up."""
 
 
 def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
@@ -58,24 +53,30 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     test = session.test
     session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
-    given: dict[str, Json] = {"namespace": session.namespace, "test": about}
+    given: dict[str, object] = {"namespace": session.namespace, "test": about}
     bindings = {**given, "values": {}, "client": None, "config": None}
     situation = Situation(session, bindings, test.timeouts, test.template, test.propagation)
     opened: list[ObjectKey] = []
 
     def begin() -> Situation:
         bound = situation.bind_all(test.bindings)
-        opened.extend(_open_namespace(bound))
+        if session.client.get(*_NAMESPACE, session.namespace) is None:
+            meta = {"name": session.namespace}
+            plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+            namespace = merge_patch(plain, bound.filled(test.namespace_template or {}))
+            response = session.client.create(namespace)
+            if response.error is not None:
+                raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
+            opened.append(object_key(response.object))
         return bound
 
     ending, bound = _attempt(begin, "the start of the test", test.location)
-    done: list[_TestRun] = []
+    done: list[_StepRun] = []
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.sim.clock.elapsed
     if ending is None:
-        check = partial(_require_stable, session)
-        ending, _ = _attempt(check, "the end of the test", test.location)
+        ending, _ = _attempt(session.require_lasting, "the end of the test", test.location)
     problems = [] if session.exhausted else _clean_up(session, done, opened)
     if ending is None and problems:
         ending, *problems = problems
@@ -106,19 +107,7 @@ def _shortened(message: str) -> str:
     return f"{message[:half]} … ({left_out:,} characters omitted) … {message[-half:]}"
 
 
-def _open_namespace(situation: Situation) -> list[ObjectKey]:
-    session = situation.session
-    if session.client.get(*_NAMESPACE, session.namespace) is not None:
-        return []
-    plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": session.namespace}}
-    namespace = merge_patch(plain, situation.filled(session.test.namespace_template or {}))
-    response = session.client.create(namespace)
-    if response.error is not None:
-        raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
-    return [object_key(response.object)]
-
-
-def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
+def _run_steps(situation: Situation, done: list[_StepRun]) -> _Ending | None:
     """Run the steps until one does not succeed, and add those that ran to `done`."""
     for number, step in enumerate(situation.session.test.steps, 1):
         situation.session.created = []
@@ -131,18 +120,10 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
                 _run_block(inner, (*inner.session.test.catch, *step.catch), name)
             last = _run_block(inner, step.final, name)
             ending = ending or last
-            done.append(_TestRun(step, inner, tuple(situation.session.created)))
+            done.append((step, inner, tuple(situation.session.created)))
         if ending is not None:
             return ending
     return None
-
-
-def _require_stable(session: TestSession) -> None:
-    """Raise FailedError if an asserted object is deleted before the time of its assertion is up."""
-    reason = deleted_too_soon(session.asserted, session.sim, session.advance_until)
-    session.asserted = []
-    if reason:
-        raise FailedError(f"assert: {reason}")
 
 
 def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situation:
@@ -171,7 +152,7 @@ def _run_block(
     return first
 
 
-def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
+def _answered(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run an operation; raise UnsupportedError if policies needed data that is not available.
 
     The operation's own result is meaningless then.
@@ -184,14 +165,14 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
         run = OPERATIONS.get(operation.kind)
         if run is None:
             raise UnsupportedError("this operation is not simulated")
-        return dict(run(situation.bind_all(operation.bindings), operation.spec))
+        return run(situation.bind_all(operation.bindings), operation)
     finally:
         unanswered = situation.session.unanswered
         if unanswered:
             raise UnsupportedError(unanswered[0])
 
 
-def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey]) -> list[_Ending]:
+def _clean_up(session: TestSession, done: list[_StepRun], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
     A test whose clean-up fails has failed. Its namespace is deleted last, without waiting.
@@ -202,10 +183,9 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
     ending, _ = _attempt(partial(session.wait, test.delay), "clean-up", test.location)
     if ending is not None:
         return [ending]
-    for one in reversed(done):
-        keeps = test.keeps if one.step.keeps is None else one.step.keeps
-        for key in () if keeps else reversed(dict.fromkeys(one.created)):
-            situation = one.situation
+    for step, situation, created in reversed(done):
+        keeps = test.keeps if step.keeps is None else step.keeps
+        for key in () if keeps else reversed(dict.fromkeys(created)):
             delete = partial(
                 delete_one, situation, key, situation.propagation, situation.timeouts.cleanup
             )
@@ -216,7 +196,7 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
         if session.exhausted:
             break
         session.created = []
-        ending = _run_block(one.situation, one.step.cleanup, "clean-up")
+        ending = _run_block(situation, step.cleanup, "clean-up")
         problems += [ending] if ending else []
     if not test.keeps:
         for key in opened:

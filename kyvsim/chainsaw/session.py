@@ -1,6 +1,6 @@
 """The session of a test: its cluster, bindings and clock, and what its operations share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
@@ -14,75 +14,48 @@ from kyvsim.chainsaw.expressions import (
 )
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
-from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
+from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import SimulatedCluster
 from kyvsim.simulator.context import ReplicaLimit, SimulationContext, StallDetector
 
-# Whether objects that the last assertions of a test matched exist until the assertions time out.
-#
-# Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
-# from the start: an object that a cleanup is about to delete exists at the first poll. Here the
-# end of a test is simulated until the timeout, so that a test that passes here passes there,
-# however late chainsaw polls.
-
 
 class AssertedObjects(NamedTuple):
     """The objects that an assertion matched."""
 
     name: str
-    objects: tuple[tuple[ObjectKey, Json], ...]
+    objects: tuple[tuple[ObjectKey, object], ...]
     """The matching objects, with their uids."""
     until: float
     """When its time is up."""
     unmet: Callable[[], str]
     """Returns why no object matches, "" if one does."""
 
+    def deletion(self, sim: SimulationContext) -> str:
+        """Return that none of the objects is there any more, and by whom, "" where one is.
 
-def deleted_too_soon(
-    asserted: Sequence[AssertedObjects],
-    sim: SimulationContext,
-    advance: Callable[[Callable[[], bool], float], bool],
-) -> str:
-    """Let the time of assertions pass; return which of them came too early, "" for none.
+        Only deletions count: objects may change, as a Pod does that runs and then ends.
+        """
+        uids = ((metadata(sim.store.get(*key) or {}).get("uid"), uid) for key, uid in self.objects)
+        if any(now == uid for now, uid in uids) or not self.unmet():
+            return ""
+        key = self.objects[0][0]
+        by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
+        actor = next((event.actor for event in by if event.object == key), "")
+        who, when = f" by {actor}" if actor else "", f"{sim.clock.elapsed:.3f} s"
+        return f"{self.name}: does not last: the object is deleted{who} at {when}"
 
-    Only deletions count: objects may change, as a Pod does that runs and then ends.
-    """
-    reason, revision = "", sim.store.revision
-
-    def lost() -> bool:
-        nonlocal reason, revision
-        if sim.store.revision != revision:
-            revision = sim.store.revision
-            reasons = (
-                _deletion_message(one, sim) for one in asserted if sim.clock.elapsed <= one.until
-            )
-            reason = next(filter(None, reasons), "")
-        return bool(reason)
-
-    last = max((one.until for one in asserted), default=0.0)
-    advance(lost, max(last - sim.clock.elapsed, 0.0))
-    return reason
-
-
-def _deletion_message(one: AssertedObjects, sim: SimulationContext) -> str:
-    if (
-        any(metadata(sim.store.get(*key) or {}).get("uid") == uid for key, uid in one.objects)
-        or not one.unmet()
-    ):
-        return ""
-    key = one.objects[0][0]
-    by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
-    actor = next((event.actor for event in by if event.object == key), "")
-    who = f" by {actor}" if actor else ""
-    return f"{one.name}: does not last: the object is deleted{who} at {sim.clock.elapsed:.3f} s"
-
-
-# What the operations of one test share: the cluster, the files, and what is to be cleaned up.
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""
@@ -102,7 +75,7 @@ _UNSAID = (
 _EXPRESSIONS = "text in parentheses is an expression unless `template: false` is set"
 
 
-Objects = tuple[tuple[Json, ...], str]
+Objects = tuple[tuple[object, ...], str]
 """The objects of a file, and why there are none."""
 
 
@@ -174,7 +147,7 @@ class TestSession:
             watch_pods(self.sim.store, self.unanswered),
         ]
 
-    def placed(self, obj: Json, namespace: str) -> Json:
+    def placed(self, obj: KubernetesObject, namespace: str) -> KubernetesObject:
         """Return an object of a namespaced kind in a namespace, unless it names one itself."""
         key, store = object_key(obj), self.sim.store
         if key.namespace or not key.kind or not store.is_namespaced(key.api_version, key.kind):
@@ -235,7 +208,34 @@ class TestSession:
 
         return self.advance_until(reached, seconds) or done()
 
-    def wait_until_gone(self, client: Client, key: ObjectKey, before: Json, seconds: float) -> bool:
+    def require_lasting(self) -> None:
+        """Raise FailedError if an asserted object is deleted before its assertion's time is up.
+
+        Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
+        from the start: an object that a cleanup is about to delete exists at the first poll. Here
+        the end of a test is simulated until the timeout, so that a test that passes here passes
+        there, however late chainsaw polls.
+        """
+        store, clock = self.sim.store, self.sim.clock
+        reason, revision = "", store.revision
+
+        def lost() -> bool:
+            nonlocal reason, revision
+            if store.revision != revision:
+                revision = store.revision
+                due = [one for one in self.asserted if clock.elapsed <= one.until]
+                reason = next(filter(None, (one.deletion(self.sim) for one in due)), "")
+            return bool(reason)
+
+        last = max((one.until for one in self.asserted), default=0.0)
+        self.advance_until(lost, max(last - clock.elapsed, 0.0))
+        self.asserted = []
+        if reason:
+            raise FailedError(f"assert: {reason}")
+
+    def wait_until_gone(
+        self, client: Client, key: ObjectKey, before: KubernetesObject, seconds: float
+    ) -> bool:
         """Wait until an object is deleted, at most for some seconds; return whether it is."""
 
         def gone() -> bool:
@@ -270,7 +270,7 @@ class Situation(NamedTuple):
     propagation: str = "Background"
     """What becomes of the dependents of what is deleted."""
 
-    def bind(self, name: str, value: Json) -> "Situation":
+    def bind(self, name: str, value: object) -> "Situation":
         """Return the situation with one more binding."""
         return self._replace(bindings={**self.bindings, name: value})
 
@@ -283,41 +283,38 @@ class Situation(NamedTuple):
             situation = situation.bind(str(situation.filled(one.name)), situation.filled(one.value))
         return situation
 
-    def filled(self, value: Json) -> Json:
+    def filled(self, value: object) -> Json:
         """Return a value with its expressions replaced by what they find."""
         return fill(value, self.bindings, self.session.evaluate)
 
-    def check(self, tree: Json, value: Json) -> tuple[TreeMismatch, ...]:
+    def check(self, tree: object, value: object) -> tuple[TreeMismatch, ...]:
         """Return where a value does not match a tree."""
         return check_tree(tree, value, self.bindings, self.session.evaluate)
 
-    def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
-        template: bool | None = spec.get("template")
+    def _chosen(self, operation: ChainsawOperation) -> bool | None:
+        template: bool | None = operation.spec.get("template")
         return self.template if template is None else template
 
-    def require_explicit(self, spec: Mapping[str, Json]) -> None:
+    def require_explicit(self, operation: ChainsawOperation) -> None:
         """Raise UnsupportedError if it is undefined whether text in brackets is an expression.
 
         An error in such an object is meaningless then.
         """
-        if self._chosen(spec) is None:
+        if self._chosen(operation) is None:
             raise UnsupportedError(_UNSAID)
 
-    def templated(self, spec: Mapping[str, Json], value: Json) -> Json:
+    def templated(self, operation: ChainsawOperation, value: object) -> Json:
         """Return a value filled in, unless the operation or the test does without."""
-        if self._chosen(spec) is False:
+        if self._chosen(operation) is False:
             return value
         try:
             return self.filled(value)
         except HardError as error:
-            self.require_explicit(spec)
+            self.require_explicit(operation)
             raise HardError(f"{error} ({_EXPRESSIONS})") from None
 
 
-# Durations of operations, in virtual seconds.
-
-
-def seconds_of(text: Json) -> float:
+def seconds_of(text: object) -> float:
     """Return the seconds of a duration; raise HardError if it is invalid."""
     nanoseconds = parse_duration(str(text))
     if nanoseconds is None:
@@ -325,23 +322,20 @@ def seconds_of(text: Json) -> float:
     return nanoseconds / SECOND
 
 
-def timeout_of(situation: Situation, spec: Mapping[str, Json], default: float) -> float:
+def timeout_of(situation: Situation, operation: ChainsawOperation, default: float) -> float:
     """Return how long an operation may take."""
-    given = spec.get("timeout")
+    given = operation.spec.get("timeout")
     return default if given is None else seconds_of(situation.filled(given))
 
 
-# The blocks `expect` and `check`: what an operation's end is to be like.
-
-
 def failure_of(
-    situation: Situation, spec: Mapping[str, Json], obj: Json, error: str | None
+    situation: Situation, operation: ChainsawOperation, obj: object, error: str | None
 ) -> str | None:
     """Return why an operation failed, or None: by `expect`, or else its own error."""
     checked = situation.bind("error", error)
     matched = False
     problems: list[TreeMismatch] = []
-    for one in spec.get("expect") or ():
+    for one in operation.spec.get("expect") or ():
         match = one.get("match")
         if match is not None and situation.check(match, obj):
             continue
@@ -352,18 +346,11 @@ def failure_of(
     return "; ".join(map(str, problems)) or None
 
 
-def require(situation: Situation, tree: Json, value: Json) -> None:
-    """Raise FailedError if a value does not match a tree."""
-    problems = situation.check(tree, value)
-    if problems:
-        raise FailedError("; ".join(map(str, problems)))
-
-
-def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+def outputs(situation: Situation, operation: ChainsawOperation, value: object) -> Bindings:
     """Return the bindings that an operation leaves for those after it."""
-    bindings: dict[str, Json] = {}
+    bindings: dict[str, object] = {}
     inner = situation
-    for one in spec.get("outputs") or ():
+    for one in operation.spec.get("outputs") or ():
         match = one.get("match")
         if match is not None and inner.check(match, value):
             continue

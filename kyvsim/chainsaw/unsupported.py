@@ -7,7 +7,7 @@ from types import MappingProxyType
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.expressions import TreeMismatch
 from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.kinds import CEL_GROUP
@@ -44,10 +44,10 @@ def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], 
     return listen
 
 
-def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, object], None]:
     """Return an observer of requests that adds to `reasons` what is not simulated of policies."""
 
-    def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
+    def observe(request: ApiRequest, response: ApiResponse, _old: object) -> None:
         written = request.operation is not Operation.DELETE and not request.subresource
         if written and response.ok and response.object is not None:
             what = f"{request.key.kind} `{object_key(response.object).name}`"
@@ -58,10 +58,10 @@ def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, Jso
 
 def watch_pods(
     store: ObjectStore, reasons: list[str]
-) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+) -> Callable[[ApiRequest, ApiResponse, object], None]:
     """Return an observer of requests that adds to `reasons` why a real Pod would differ."""
 
-    def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
+    def observe(request: ApiRequest, response: ApiResponse, _old: object) -> None:
         key = request.key
         created = request.operation is Operation.CREATE and not request.subresource
         if not created or (key.api_version, key.kind) != ("v1", "Pod"):
@@ -154,11 +154,10 @@ def _acting(key: ObjectKey) -> str:
         return ""
     if key.kind in _CONFIGURATIONS and (not key.name or key.name in _WRITTEN_HERE):
         return ""
-    for kind in (key.kind, _EVERY):
-        why = _ACTING.get((group, kind))
-        if why is not None:
-            return why or f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
-    return ""
+    why = _ACTING.get((group, key.kind), _ACTING.get((group, _EVERY)))
+    if why == "":
+        return f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
+    return why or ""
 
 
 def require_release(key: ObjectKey, store: ObjectStore) -> None:
@@ -188,10 +187,10 @@ def _written_elsewhere(key: ObjectKey) -> str:
     """Return who writes an object in a cluster, "" where it would be written here too."""
     group = split_api_version(key.api_version)[0]
     name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
-    for kind in (key.kind, _EVERY):
-        writer = _WRITTEN_ELSEWHERE.get((group, kind))
-        if writer is not None:
-            return f"{name}: in a cluster {writer} would write this, which is not simulated"
+    every = _WRITTEN_ELSEWHERE.get((group, _EVERY))
+    writer = _WRITTEN_ELSEWHERE.get((group, key.kind), every)
+    if writer is not None:
+        return f"{name}: in a cluster {writer} would write this, which is not simulated"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: the components installed there are not simulated"
@@ -212,7 +211,7 @@ def is_served(key: ObjectKey, store: ObjectStore) -> bool:
     return not versions or version in versions
 
 
-def require_filled_in(obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
+def require_filled_in(obj: KubernetesObject, problems: tuple[TreeMismatch, ...]) -> None:
     """Raise UnsupportedError if the mismatch is in a status that nothing writes here."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
@@ -222,7 +221,9 @@ def require_filled_in(obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
         raise UnsupportedError(f"the status of a {key.kind}, which is not simulated")
 
 
-def require_installed_so(tree: Json, obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
+def require_installed_so(
+    tree: KubernetesObject, obj: KubernetesObject, problems: tuple[TreeMismatch, ...]
+) -> None:
     """Raise UnsupportedError where all that does not fit follows from how Kyverno is installed.
 
     Installed with `forceFailurePolicyIgnore` it has no webhook whose failures close.

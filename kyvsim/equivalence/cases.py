@@ -18,14 +18,12 @@ from kyvsim.equivalence.objects import (
     smallest,
 )
 from kyvsim.kubernetes.discovery import KindTable, plural
-from kyvsim.kubernetes.objects import Json, metadata, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.field_reference import FieldPath, FieldReference, Subject
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.schema.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.server import scale_of
-
-# One case: a request, and the objects that exist beside it.
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 """The default user: in a cluster every request has one."""
@@ -34,14 +32,14 @@ STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 class Case(NamedTuple):
     """A request, and what has to be there for it."""
 
-    object: Json
+    object: KubernetesObject
     """The object that is created or changed; the one that goes, at DELETE."""
     operation: Operation = Operation.CREATE
-    old: Json = None
+    old: KubernetesObject | None = None
     """The object as it was; None where it is created."""
     user: UserInfo = STRANGER
     namespace_labels: Mapping[str, str] = MappingProxyType({})
-    there: tuple[Json, ...] = ()
+    there: tuple[KubernetesObject, ...] = ()
     """Other objects of the cluster, and image data: made for lookups."""
     given: bool = False
     """Whether the object is an input, not generated."""
@@ -55,13 +53,8 @@ class Case(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether a manifest of the object says all that there is to the case."""
-        return (
-            self.operation is Operation.CREATE
-            and self.user == STRANGER
-            and not self.namespace_labels
-            and not self.there
-            and not self.part
-        )
+        is_creation = self.operation is Operation.CREATE and self.user == STRANGER
+        return is_creation and not (self.namespace_labels or self.there or self.part)
 
     @property
     def identity(self) -> str:
@@ -86,7 +79,7 @@ class SubresourceKind(NamedTuple):
     name: str
 
 
-_SENT: Mapping[tuple[str, str, str], tuple[str, str, Mapping[str, Json]]] = MappingProxyType(
+_SENT: Mapping[tuple[str, str, str], tuple[str, str, Mapping[str, object]]] = MappingProxyType(
     {
         ("", "Pod", "exec"): ("v1", "PodExecOptions", {"stdout": True, "command": ["sh"]}),
         ("", "Pod", "attach"): ("v1", "PodAttachOptions", {"stdout": True}),
@@ -155,7 +148,7 @@ def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]
         yield case._replace(old=obj, operation=Operation.UPDATE)
 
 
-def details_of(case: Case, kinds: KindTable) -> Mapping[str, Json]:
+def details_of(case: Case, kinds: KindTable) -> Mapping[str, object]:
     """Return the fields that an API server adds to a subresource request, besides its objects."""
     key = object_key(case.object)
     group, version, kind = case.parent or ("", "", "")
@@ -175,10 +168,10 @@ def details_of(case: Case, kinds: KindTable) -> Mapping[str, Json]:
 
 @cache
 def _option_types() -> Mapping[tuple[str, str], Type]:
-    texts: Json = {"a": "s"}
-    meta: Json = {"p": {"name": "s", "namespace": "s"}}
-    flags: Json = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), "b")
-    fields: Mapping[tuple[str, str], Json] = {
+    texts = {"a": "s"}
+    meta = {"p": {"name": "s", "namespace": "s"}}
+    flags = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), "b")
+    fields: Mapping[tuple[str, str], Mapping[str, object]] = {
         ("v1", "PodExecOptions"): {**flags, "container": "s", "command": texts},
         ("v1", "PodAttachOptions"): {**flags, "container": "s"},
         ("v1", "PodPortForwardOptions"): {"ports": {"a": "n"}},
@@ -224,9 +217,9 @@ class Space(NamedTuple):
     kinds: tuple[KindName, ...]
     derived: frozenset[str]
     """Those of them that no policy names: controllers for which rules are derived."""
-    places: Mapping[FieldPath, tuple[Json, ...]]
+    places: Mapping[FieldPath, tuple[object, ...]]
     """Paths in the object, with the values that are written for them."""
-    read: Mapping[FieldPath, tuple[Json, ...]]
+    read: Mapping[FieldPath, tuple[object, ...]]
     """Paths in looked-up data, starting with the source's name, with the values compared there."""
     sizes: Mapping[FieldPath, tuple[int, ...]]
     user: UserInfo
@@ -287,7 +280,7 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelled))
 
 
-def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
+def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tuple[object, ...]]]:
     """Yield the paths in objects with the values that are written for them."""
     for one in mentions:
         if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.path not in _NO_PLACES:
@@ -299,7 +292,6 @@ def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tup
 def _by_path(
     found: Iterable[tuple[FieldPath, tuple[_Item, ...]]],
 ) -> dict[FieldPath, tuple[_Item, ...]]:
-    """Return all items of each path."""
     by_path: dict[FieldPath, tuple[_Item, ...]] = {}
     for path, items in found:
         by_path[path] = (*by_path.get(path, ()), *items)
@@ -314,7 +306,7 @@ def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:
         # Whose account it is may only be held against the object.
         written = one.values or (("a",) if field == "serviceAccountName" else ())
         for value in samples(written):
-            if value.__class__ is str and value:
+            if isinstance(value, str) and value:
                 yield from _user(str(field), value)
 
 
@@ -346,15 +338,12 @@ def _namespace_labels(mentions: Iterable[FieldReference]) -> Iterator[Mapping[st
         yield together
 
 
-# Cases as manifests that tests can name: creations, each object with a name of its own.
-
-
-def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
+def manifests(cases: Iterable[Case]) -> tuple[list[KubernetesObject], int]:
     """Return the objects of cases that a test can distinguish, and the number of other cases.
 
     Tests create objects without user information, and identify them by name.
     """
-    found: dict[tuple[str, ...], Json] = {}
+    found: dict[tuple[str, ...], KubernetesObject] = {}
     left_out = 0
     for case in cases:
         obj, meta = case.object, metadata(case.object)

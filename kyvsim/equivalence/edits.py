@@ -18,7 +18,6 @@ from kyvsim.equivalence.field_rules import (
     usual,
     usual_entries,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.field_reference import FieldPath, Segment
@@ -55,7 +54,7 @@ _LONGEST = 256
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000
 OTHER = "other"
-UNUSUAL: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
+UNUSUAL: tuple[object, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
 """Values of every type, whatever a policy expects."""
 
 
@@ -72,25 +71,24 @@ def is_pattern(text: str) -> bool:
     return bool(text.startswith(_OPERATORS) or _SPLIT.search(text) or _RANGE.fullmatch(text))
 
 
-def samples(written: Iterable[Json]) -> Iterator[Json]:
+def samples(written: Iterable[object]) -> Iterator[object]:
     """Yield values for a place from those that are written for it; the fitting ones come first."""
-    values = tuple(written)
-    beside: list[Json] = []
-    for value in values:
+    beside: list[object] = []
+    for value in written:
         first, *others = _near(value)
         yield first
         beside += others
     yield from beside
 
 
-def wildcards(written: Iterable[Json]) -> Iterator[str]:
+def wildcards(written: Iterable[object]) -> Iterator[str]:
     """Yield texts with wildcards that match what is written: `*`, `nodes/*`, `*/proxy`, `ge?`.
 
     Rules take a text of an object for a pattern where operators match in both directions (AnyIn and
     the like), and lists of objects do have wildcards: verbs and resources of roles, hosts.
     """
-    parts = (flat for one in written for flat in (one if one.__class__ is list else (one,)))
-    texts = [one for one in parts if one.__class__ is str and 0 < len(one) <= _LONGEST]
+    parts = (flat for one in written for flat in (one if isinstance(one, list) else (one,)))
+    texts = [one for one in parts if isinstance(one, str) and 0 < len(one) <= _LONGEST]
     plain = [one for one in dict.fromkeys(texts) if not has_wildcard(one)][:_MOST_WILD]
     if plain:
         yield "*"
@@ -101,21 +99,21 @@ def wildcards(written: Iterable[Json]) -> Iterator[str]:
         yield from (f"{heads[-1]}*", f"*{tails[0]}", f"{text[:-1]}?")
 
 
-def _near(value: Json) -> list[Json]:
+def _near(value: object) -> list[object]:
     """Return values for one that is written: one that fits first, or the value itself."""
-    if value.__class__ is bool:
+    if isinstance(value, bool):
         return [value, not value]
-    if value.__class__ in {int, float}:
+    if isinstance(value, int | float):
         whole = int(value) if value == int(value) else value
         return [whole, whole + 1, whole - 1, str(whole)]
-    if value.__class__ is not str or len(value) > _LONGEST:
+    if not isinstance(value, str) or len(value) > _LONGEST:
         return [value]
     parts = [one.strip() for one in _SPLIT.split(value)] if _SPLIT.search(value) else [value]
-    found = [near for part in parts for near in _near_text(part)]
+    found: list[object] = [near for part in parts for near in _near_text(part)]
     return [*found, value] if value in parts or has_wildcard(value) else found
 
 
-def _near_text(text: str) -> list[Json]:
+def _near_text(text: str) -> list[str | int]:
     """Return texts for one alternative: one that fits, then those beside it."""
     operator = next((one for one in _OPERATORS if text.startswith(one)), "")
     operand = text[len(operator) :].strip()
@@ -135,9 +133,9 @@ def _near_text(text: str) -> list[Json]:
         return [*filled, *([bare] if bare else []), *longer, OTHER, operand]
     number = _NUMBER.fullmatch(operand)
     if number:
-        near: list[Json] = [operand, *_steps(operand)]
+        texts = [operand, *_steps(operand)]
         # Fields of numbers are held against texts, too.
-        near += [int(one) for one in near if one.isdecimal()]
+        near: list[str | int] = [*texts, *(int(one) for one in texts if one.isdecimal())]
         size = parse_quantity(operand) if number[2] else None
         if size is not None and size.scale >= 0:
             # A size as a number, and the next one: sizes of images are always written so.
@@ -182,14 +180,12 @@ def _steps(text: str) -> list[str]:
     return [f"{int(amount) - 1}{unit}", f"{int(amount) + 1}{unit}"]
 
 
-# Times to try: now, moved by the durations that policies compare with.
-
 _NANOSECONDS = 1000
 _ENDS = ("Timestamp", "Time")
 _BESIDE = timedelta(seconds=1)
 
 
-def moments(path: FieldPath, written: Iterable[Json], now: datetime) -> Iterator[str]:
+def moments(path: FieldPath, written: Iterable[object], now: datetime) -> Iterator[str]:
     """Yield times for a place that holds one: just as far from now as a duration, and beside that.
 
     Nothing for other places.
@@ -208,21 +204,19 @@ def moments(path: FieldPath, written: Iterable[Json], now: datetime) -> Iterator
             continue
 
 
-# Edits: a value set, a part taken away, elements added.
-
 _ABSENT = object()
 _MOST_ELEMENTS = 3
 """In lists that grow: one that decides, with something on either side of it."""
 _MOST_IN_ALL = 64
 """Elements or characters, where a policy counts them."""
-_Change: TypeAlias = Callable[[Json], Json]
+_Change: TypeAlias = Callable[[object], object]
 """Takes the value at a path, or _ABSENT; returns the new value, or _ABSENT."""
-Edit: TypeAlias = Callable[[Json], Json]
+Edit: TypeAlias = Callable[[object], object]
 """Returns an object changed; the same one where there is nothing to change."""
 
 
 def edits(
-    root: Type | None, path: FieldPath, values: Sequence[Json], sizes: Sequence[int] = ()
+    root: Type | None, path: FieldPath, values: Sequence[object], sizes: Sequence[int] = ()
 ) -> tuple[list[Edit], list[Edit]]:
     """Return the changes at a path that keep to the type of an object, and those that do not.
 
@@ -260,7 +254,7 @@ def edits(
 
 
 def keys_meant(
-    root: Type | None, places: Mapping[FieldPath, Sequence[Json]]
+    root: Type | None, places: Mapping[FieldPath, Sequence[object]]
 ) -> Iterator[FieldPath]:
     """Yield the paths to entries of maps of which a policy lists the keys.
 
@@ -274,7 +268,7 @@ def keys_meant(
         yield from ((*path[:-1], key) for key in around.mapping.fields or free)
 
 
-def edit_to(root: Type | None, path: FieldPath, value: Json) -> Edit:
+def edit_to(root: Type | None, path: FieldPath, value: object) -> Edit:
     """Return the change that sets a value at a path."""
     return _edit(path, _set(value), root)
 
@@ -283,13 +277,14 @@ def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
 
-def _fits(at: Type | None, path: FieldPath, value: Json) -> bool:
+def _fits(at: Type | None, path: FieldPath, value: object) -> bool:
     """Return whether an API server would take a value at a path, as far as is known."""
-    checked = {str, int} if at is not None else {str}
-    return suits(at, value) and (value.__class__ not in checked or is_possible(path, value))
+    if isinstance(value, bool) or not isinstance(value, str if at is None else (str, int)):
+        return suits(at, value)
+    return suits(at, value) and is_possible(path, value)
 
 
-def _typical(at: Type | None, path: FieldPath) -> list[Json]:
+def _typical(at: Type | None, path: FieldPath) -> list[object]:
     """Return values for a place for which a policy writes none."""
     if at is None:
         return ["a"]
@@ -312,9 +307,9 @@ def _entries(root: Type | None, path: FieldPath) -> Iterator[FieldPath]:
             yield place
 
 
-def _renamed(key: str, found: Json) -> Json:
+def _renamed(key: str, found: object) -> object:
     """Return a map with another key for an entry: one that is left empty often vanishes."""
-    if found.__class__ is not dict or key not in found:
+    if not isinstance(found, dict) or key not in found:
         return found
     rest = {name: value for name, value in found.items() if name != key}
     return {**rest, OTHER_AMOUNTS.get(key, OTHER): found[key]}
@@ -331,7 +326,7 @@ def _lists(path: FieldPath) -> Iterator[FieldPath]:
 
 
 def _several(
-    inner: FieldPath, values: Iterable[Json], root: Type | None, place: FieldPath
+    inner: FieldPath, values: Iterable[object], root: Type | None, place: FieldPath
 ) -> Iterator[_Change]:
     """Yield changes of a list: another element, first or last, with a different content."""
     whole = (*place, Segment.ELEMENT, *inner)
@@ -346,10 +341,10 @@ def _several(
 
 
 def _with_another(
-    inner: FieldPath, change: _Change, element: Type | None, first: bool, found: Json
-) -> Json:
+    inner: FieldPath, change: _Change, element: Type | None, first: bool, found: object
+) -> object:
     """Return a list with one more element, like the first but for a change in it."""
-    if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
+    if not isinstance(found, list) or not 0 < len(found) < _MOST_ELEMENTS:
         return found
     added = _changed(found[0], inner, change, element)
     if added is _ABSENT:
@@ -358,32 +353,32 @@ def _with_another(
     return [added, *found] if first else [*found, added]
 
 
-def _of_size(size: int, found: Json) -> Json:
+def _of_size(size: int, found: object) -> object:
     """Return a list that has elements, or a text, as long as that."""
-    if found.__class__ is str:
+    if isinstance(found, str):
         return ((found or "a") * size)[:size]
-    if found.__class__ is not list or not found:
+    if not isinstance(found, list) or not found:
         return found
     added = (_renumbered(found[0], number) for number in range(len(found), size))
     return [*found[:size], *added]
 
 
-def _renumbered(element: Json, number: int) -> Json:
+def _renumbered(element: object, number: int) -> object:
     """Return an element like another one, with a name of its own."""
-    if element.__class__ is not dict or element.get("name").__class__ is not str:
+    if not isinstance(element, dict) or not isinstance(element.get("name"), str):
         return element
     return {**element, "name": f"{element['name']}{number + 1}"}
 
 
-def _set(value: Json) -> _Change:
+def _set(value: object) -> _Change:
     return lambda _: value
 
 
-def _gone(_: Json) -> Json:
+def _gone(_: object) -> object:
     return _ABSENT
 
 
-def _changed(obj: Json, path: FieldPath, change: _Change, root: Type | None) -> Json:
+def _changed(obj: object, path: FieldPath, change: _Change, root: Type | None) -> object:
     """Return an object with the value at a path changed; missing parents are created."""
     found = _walk(obj, path, change, _Here(root, "", 0))
     return obj if found is _ABSENT else found
@@ -400,13 +395,13 @@ class _Here(NamedTuple):
         return _Here(type_at(self.type, (step,)), name, self.depth + 1)
 
 
-def _walk(value: Json, path: FieldPath, change: _Change, here: _Here) -> Json:
+def _walk(value: object, path: FieldPath, change: _Change, here: _Here) -> object:
     if not path:
         return change(value)
     step, rest = path[0], path[1:]
     if step is Segment.ELEMENT:
         return _in_list(value, rest, change, here)
-    found = value if value.__class__ is dict else dict(needed(here.name, here.depth))
+    found = value if isinstance(value, dict) else dict(needed(here.name, here.depth))
     key = next(iter(found), "a") if isinstance(step, Segment) else step
     inner = _walk(found.get(key, _ABSENT), rest, change, here.below(step, key))
     if inner is _ABSENT:
@@ -415,8 +410,8 @@ def _walk(value: Json, path: FieldPath, change: _Change, here: _Here) -> Json:
     return {**{one: kept for one, kept in found.items() if one not in ousted}, key: inner}
 
 
-def _in_list(value: Json, rest: FieldPath, change: _Change, here: _Here) -> Json:
-    found = value if value.__class__ is list and value else []
+def _in_list(value: object, rest: FieldPath, change: _Change, here: _Here) -> object:
+    found = value if isinstance(value, list) else []
     first = found[0] if found else new_element(here.name, here.depth, here.type)
     inside = here.below(Segment.ELEMENT, "")
     inner = _walk(first, rest, change, inside._replace(depth=here.depth))

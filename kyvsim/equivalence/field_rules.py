@@ -8,23 +8,12 @@ from types import MappingProxyType
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.field_reference import FieldPath, Segment
+from kyvsim.patch import merge_types
 from kyvsim.patch.structured_merge import misfits
-from kyvsim.schema.merge_types import (
-    BOOLEAN,
-    NUMERIC,
-    STRING,
-    UNTYPED,
-    FindType,
-    NoTypesError,
-    Type,
-    find_type,
-    read_type,
-    resolve,
-)
 from kyvsim.simulator.api_server.defaults import as_typed
 
 # What the types of Kubernetes leave out: allowed values and required fields.
@@ -129,7 +118,7 @@ _EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     }
 )
 """By the name of a field: parts of which it, or each element of it, has no two."""
-_PROBES: Mapping[str, Json] = MappingProxyType({"tcpSocket": {"port": 80}})
+_PROBES: Mapping[str, object] = MappingProxyType({"tcpSocket": {"port": 80}})
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
     {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
@@ -138,7 +127,7 @@ OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
 _QUANTITIES = ("1", "2")
 _IMAGES = ("nginx", "nginx:1.25", f"nginx@sha256:{'0' * 64}")
 """Patterns of images give none with a digest, which has a form of its own."""
-_NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
+_NEEDED: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "appArmorProfile": {"type": "RuntimeDefault"},
         "configMapKeyRef": {"key": "a"},
@@ -177,7 +166,7 @@ _NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What the two kinds of backends of an Ingress must have."""
 _BACKENDS = frozenset({"backend", "defaultBackend"})
-_NEEDED_AT_TOP: Mapping[str, Mapping[str, Json]] = MappingProxyType(
+_NEEDED_AT_TOP: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
         "rules": {"verbs": ["get"]},
@@ -189,7 +178,7 @@ _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
 """Kinds of which nothing is left without a specification."""
 
 
-def needed(name: str, depth: int) -> Mapping[str, Json]:
+def needed(name: str, depth: int) -> Mapping[str, object]:
     """Return what a field, or an element of it, must have; `depth` counts from 1 at the top."""
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
 
@@ -259,7 +248,7 @@ def is_quantity(text: str) -> bool:
     return found is not None and found.mantissa >= 0
 
 
-def usual_entries(name: str) -> Mapping[str, Json]:
+def usual_entries(name: str) -> Mapping[str, object]:
     """Return what an API server takes in a field that is a map with keys of one's own."""
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
@@ -279,17 +268,17 @@ def usual(path: FieldPath) -> tuple[str, ...]:
     return _IMAGES if _is_image(path) else (words(path) or ())[:3]
 
 
-def problems(obj: Json) -> Iterator[FieldPath]:
+def problems(obj: KubernetesObject) -> Iterator[FieldPath]:
     """Yield the paths to what an API server would miss in an object, or would not take there."""
     if text_field(obj, "kind") in _WITH_SPEC and not obj.get("spec"):
         yield ("spec",)
     yield from _problems(obj, ())
 
 
-def _problems(value: Json, path: FieldPath) -> Iterator[FieldPath]:
-    if path[-1:] in _SHARES and value.__class__ in {dict, list, bool}:
+def _problems(value: object, path: FieldPath) -> Iterator[FieldPath]:
+    if path[-1:] in _SHARES and isinstance(value, dict | list | bool):
         yield path
-    elif value.__class__ is dict:
+    elif isinstance(value, dict):
         names = names_of(path)
         last, depth = (names or ("",))[-1], len(names)
         if not (last in _ONE_OF and depth > 1):
@@ -304,38 +293,40 @@ def _problems(value: Json, path: FieldPath) -> Iterator[FieldPath]:
             yield from ((*path, name) for name in value if format_problems("qualifiedName", name))
         for name, inner in value.items():
             yield from _problems(inner, (*path, name))
-    elif value.__class__ is list:
+    elif isinstance(value, list):
         for one in value:
             yield from _problems(one, (*path, Segment.ELEMENT))
-    elif value.__class__ is str and not _is_text(path, value):
+    elif isinstance(value, str) and not _is_text(path, value):
         yield path
 
 
-_NOTHING: tuple[Json, ...] = (None, "", [])
+_NOTHING: tuple[object, ...] = (None, "", [])
 
 # The types of values by path, as far as Kubernetes' types are known.
 
 _CLASSES: Mapping[str, frozenset[type]] = MappingProxyType(
     {
-        STRING: frozenset({str}),
-        NUMERIC: frozenset({int, float}),
-        BOOLEAN: frozenset({bool}),
-        UNTYPED: frozenset({str, int, float, bool}),
+        merge_types.STRING: frozenset({str}),
+        merge_types.NUMERIC: frozenset({int, float}),
+        merge_types.BOOLEAN: frozenset({bool}),
+        merge_types.UNTYPED: frozenset({str, int, float, bool}),
     }
 )
-_SAMPLES: Mapping[str, Json] = MappingProxyType({STRING: "a", NUMERIC: 1, BOOLEAN: True})
+_SAMPLES: Mapping[str, object] = MappingProxyType(
+    {merge_types.STRING: "a", merge_types.NUMERIC: 1, merge_types.BOOLEAN: True}
+)
 
 
-def type_of(obj: Json, find: FindType) -> Type | None:
+def type_of(obj: KubernetesObject, find: merge_types.FindType) -> merge_types.Type | None:
     """Return the type of an object, None where nothing is known of its kind."""
     key = object_key(obj)
     try:
         return find(key.api_version, key.kind)
-    except NoTypesError:
+    except merge_types.NoTypesError:
         return None
 
 
-def with_spec(obj: Json, kind: Type | None) -> Json:
+def with_spec(obj: KubernetesObject, kind: merge_types.Type | None) -> KubernetesObject:
     """Return an object with a specification, if its kind has one: the field cannot be missing.
 
     Source of the rule: the types of k8s.io/api, of which none has a pointer there.
@@ -345,7 +336,7 @@ def with_spec(obj: Json, kind: Type | None) -> Json:
     return {**obj, "spec": {}}
 
 
-def leads_somewhere(root: Type | None, path: FieldPath) -> bool:
+def leads_somewhere(root: merge_types.Type | None, path: FieldPath) -> bool:
     """Return whether an object can have something at a path; True where nothing is known."""
     return root is None or type_at(root, path) is not None
 
@@ -362,7 +353,7 @@ def of_one_shape(paths: Iterable[FieldPath]) -> Iterator[FieldPath]:
             yield path
 
 
-def type_at(root: Type | None, path: FieldPath) -> Type | None:
+def type_at(root: merge_types.Type | None, path: FieldPath) -> merge_types.Type | None:
     """Return the type of the value at a path, None if there can be none."""
     here = root
     for step in path:
@@ -376,11 +367,11 @@ def type_at(root: Type | None, path: FieldPath) -> Type | None:
             ref = here.mapping.others
         else:
             ref = here.mapping.fields.get(str(step), here.mapping.others)
-        here = None if ref is None else resolve(ref)
+        here = None if ref is None else merge_types.resolve(ref)
     return here
 
 
-def suits(found: Type | None, value: Json) -> bool:
+def suits(found: merge_types.Type | None, value: object) -> bool:
     """Return whether a value has a type that is allowed, at its top."""
     if found is None:
         return True
@@ -388,16 +379,16 @@ def suits(found: Type | None, value: Json) -> bool:
         return found.mapping is not None
     if value.__class__ is list:
         return found.sequence is not None
-    if value.__class__ is bool and found.scalar == UNTYPED:
+    if value.__class__ is bool and found.scalar == merge_types.UNTYPED:
         # Scalars of no type are quantities and times, unless anything at all may be there.
         return found.mapping is not None
     return value.__class__ in _CLASSES.get(found.scalar, ())
 
 
-def new_element(name: str, depth: int, sequence: Type | None) -> Json:
+def new_element(name: str, depth: int, sequence: merge_types.Type | None) -> object:
     """Return an element for the list in a field, with what elements must have there."""
     ref = sequence.sequence.element if sequence and sequence.sequence else None
-    inner = resolve(ref) if ref is not None else None
+    inner = merge_types.resolve(ref) if ref is not None else None
     if inner is not None and inner.scalar and inner.mapping is None:
         return _SAMPLES.get(inner.scalar, "a")
     keys = (sequence.sequence.keys if sequence and sequence.sequence else None) or ()
@@ -416,35 +407,35 @@ def new_element(name: str, depth: int, sequence: Type | None) -> Json:
 
 
 @cache
-def image_type() -> Type:
+def image_type() -> merge_types.Type:
     """Return the type of the data of an image; how it is written: `read_type`."""
-    texts: Json = {"a": "s"}
-    by_name: Json = {"p": {}, "e": "s"}
+    texts = {"a": "s"}
+    by_name: object = {"p": {}, "e": "s"}
     # A set of names is written as a map to empty maps.
-    names: Json = {"p": {}, "e": {"p": {}}}
-    container = {
+    names: object = {"p": {}, "e": {"p": {}}}
+    container: dict[str, object] = {
         **dict.fromkeys(("User", "WorkingDir", "StopSignal"), "s"),
         **dict.fromkeys(("Env", "Cmd", "Entrypoint"), texts),
         "Labels": by_name,
         **dict.fromkeys(("ExposedPorts", "Volumes"), names),
     }
-    config = {
+    config: dict[str, object] = {
         **dict.fromkeys(("created", "author", "architecture", "os"), "s"),
         "config": {"p": container},
         "rootfs": {"p": {"type": "s", "diff_ids": texts}},
         "history": {"a": {"p": {"created": "s", "created_by": "s", "empty_layer": "b"}}},
     }
     part = {"mediaType": "s", "digest": "s", "size": "n", "annotations": by_name}
-    platform: Json = {"p": {"architecture": "s", "os": "s", "variant": "s"}}
+    platform = {"p": {"architecture": "s", "os": "s", "variant": "s"}}
     head = {"schemaVersion": "n", "mediaType": "s"}
     layers = {"config": {"p": part}, "layers": {"a": {"p": part}}}
     manifests = {"manifests": {"a": {"p": {**part, "platform": platform}}}}
-    whole: Json = {
+    whole = {
         "config": {"p": config, "e": "s"},
         "manifest": {"p": {**head, **layers, "annotations": by_name}},
         "imageIndex": {"p": {**head, **manifests, "annotations": by_name}},
     }
-    return resolve(read_type({"p": whole}))
+    return merge_types.resolve(merge_types.read_type({"p": whole}))
 
 
 # Whether an API server would hand an object to policies as it is.
@@ -453,7 +444,7 @@ _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
 
 
-def is_accepted(obj: Json, find: FindType) -> bool:
+def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
     """Return whether an API server would take an object, and would leave nothing of it out.
 
     Of kinds whose types nobody knows all that is certain is that null is no value, and what
@@ -480,58 +471,57 @@ def is_accepted(obj: Json, find: FindType) -> bool:
     )
 
 
-def _has_values(kind: Type, value: Json, path: FieldPath) -> bool:
+def _has_values(kind: merge_types.Type, value: object, path: FieldPath) -> bool:
     """Return whether numbers, quantities and times have values that an API server reads.
 
     The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
     anything, and of a number nothing but that.
     """
-    if value.__class__ is dict and kind.mapping is not None:
+    if isinstance(value, dict) and kind.mapping is not None:
         fields = kind.mapping.fields
         return all(
-            ref is None or _has_values(resolve(ref), one, (*path, name))
+            ref is None or _has_values(merge_types.resolve(ref), one, (*path, name))
             for name, one in value.items()
             for ref in (fields.get(name, kind.mapping.others),)
         )
-    if value.__class__ is list and kind.sequence is not None:
-        inner = resolve(kind.sequence.element)
+    if isinstance(value, list) and kind.sequence is not None:
+        inner = merge_types.resolve(kind.sequence.element)
         return all(_has_values(inner, one, (*path, Segment.ELEMENT)) for one in value)
-    if kind.scalar == NUMERIC:
-        return value.__class__ is int and is_possible(path, value)
-    if kind.scalar != UNTYPED or path[:1] == ("metadata",):
+    plain = value if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if kind.scalar == merge_types.NUMERIC:
+        return isinstance(plain, int) and is_possible(path, plain)
+    if kind.scalar != merge_types.UNTYPED or path[:1] == ("metadata",):
         return True
     if kind.mapping is not None:
-        return value.__class__ in {str, int} and is_possible(path, value)
+        return plain is not None and is_possible(path, plain)
     is_moment = bool(path) and str(path[-1]).endswith(_MOMENT)
-    return value.__class__ is str and (is_moment or is_quantity(value))
+    return isinstance(value, str) and (is_moment or is_quantity(value))
 
 
 @cache
-def _metadata() -> Type:
+def _metadata() -> merge_types.Type:
     """Return the type of metadata, which objects of all kinds share."""
-    found = type_at(find_type("v1", "Pod"), ("metadata",))
+    found = type_at(merge_types.find_type("v1", "Pod"), ("metadata",))
     if found is None:
         raise LookupError("the types of Kubernetes have no metadata")
     return found
 
 
-def _is_named(kind: Type, value: Json) -> bool:
+def _is_named(kind: merge_types.Type, value: object) -> bool:
     """Return whether elements have what names them in their list, at any depth."""
-    if value.__class__ is dict and kind.mapping is not None:
+    if isinstance(value, dict) and kind.mapping is not None:
         fields = (
             (kind.mapping.fields.get(name, kind.mapping.others), one) for name, one in value.items()
         )
-        return all(ref is None or _is_named(resolve(ref), one) for ref, one in fields)
-    if value.__class__ is list and kind.sequence is not None:
+        return all(ref is None or _is_named(merge_types.resolve(ref), one) for ref, one in fields)
+    if isinstance(value, list) and kind.sequence is not None:
         needed = [key for key in kind.sequence.keys or () if not kind.sequence.defaults.get(key)]
-        inner = resolve(kind.sequence.element)
+        inner = merge_types.resolve(kind.sequence.element)
         return all(all(one.get(key) for key in needed) and _is_named(inner, one) for one in value)
     return True
 
 
-def _has_null(value: Json) -> bool:
-    if value.__class__ is dict:
-        return any(map(_has_null, value.values()))
-    if value.__class__ is list:
-        return any(map(_has_null, value))
+def _has_null(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_null, value.values() if isinstance(value, dict) else value))
     return value is None

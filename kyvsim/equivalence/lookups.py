@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
 from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
 from kyvsim.kubernetes.discovery import KindTable, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, metadata, object_key
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.model.values import ImageData
 from kyvsim.schema.merge_types import FindType, Type
@@ -22,16 +23,16 @@ IMAGE = "Image"
 """The kind of image data, which has no apiVersion."""
 
 
+@dataclass
 class LookupLog:
     """Records the lookups of one evaluation."""
 
-    def __init__(self) -> None:
-        self.missed: dict[ObjectKey, None] = {}
-        """Missing objects; without a name: an empty list."""
-        self.placeholders: dict[ObjectKey, None] = {}
-        """Objects that exist only because the request needs them."""
-        self.found = 0
-        """How often something was there."""
+    missed: dict[ObjectKey, None] = field(default_factory=dict)
+    """Missing objects; without a name: an empty list."""
+    placeholders: dict[ObjectKey, None] = field(default_factory=dict)
+    """Objects that exist only because the request needs them."""
+    found: int = 0
+    """How often something was there."""
 
     def forget(self) -> None:
         """Begin anew."""
@@ -45,17 +46,19 @@ class RecordingCluster(DelegatingView):
 
     def __init__(
         self,
-        objects: Sequence[Json],
-        definitions: Sequence[Json],
+        objects: Sequence[KubernetesObject],
+        definitions: Sequence[KubernetesObject],
         lookups: LookupLog,
-        placeholder: Json = None,
+        placeholder: KubernetesObject | None = None,
     ) -> None:
         """Take the object that is a placeholder, None if there is none."""
         super().__init__(GivenObjects(objects, definitions))
         self._lookups = lookups
         self._placeholder = None if placeholder is None else object_key(placeholder)
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         found = self._view.get(api_version, kind, namespace, name)
         key = ObjectKey(api_version, kind, namespace, name)
@@ -67,7 +70,7 @@ class RecordingCluster(DelegatingView):
                 self._lookups.placeholders[key] = None
         return found
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all)."""
         found = self._view.list(api_version, kind, namespace)
         if found:
@@ -83,9 +86,9 @@ class RecordingImages(Mapping[str, _T]):
     def __init__(
         self,
         given: Mapping[str, _T],
-        made: Iterable[Json],
+        made: Iterable[KubernetesObject],
         lookups: LookupLog,
-        read: Callable[[Json], _T],
+        read: Callable[[KubernetesObject], _T],
     ) -> None:
         """Take the given data and what was made for a case, which `read` converts."""
         self._given = given
@@ -115,8 +118,6 @@ def whole_reference(text: str) -> str:
         return text
 
 
-# Answers to what policies look up: objects and data of images, made of what they read in them.
-
 NAME = "there"
 """What objects are called that are only there to be listed."""
 _MOST = 6
@@ -131,12 +132,12 @@ _SPELLED: Mapping[str, str] = MappingProxyType(
 _IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
 
 
-def is_image(answer: Json) -> bool:
+def is_image(answer: KubernetesObject) -> bool:
     """Return whether an answer is image data, not an object."""
     return "kind" not in answer
 
 
-def recorded(answer: Json) -> ImageData:
+def recorded(answer: KubernetesObject) -> ImageData:
     """Return image data in the form in which rules read it."""
     return ImageData(
         digest=answer["digest"],
@@ -169,7 +170,7 @@ class LookupAnswers:
         bare = tuple(one for one in made if one.get("kind") != "ConfigMap")
         alike = tuple(one if is_image(one) else _like(case.object, one) for one in full)
         # Answers may be equal: each is tried once.
-        found: dict[str, tuple[Json, ...]] = {}
+        found: dict[str, tuple[KubernetesObject, ...]] = {}
         for some in (bare, full, alike):
             found.setdefault(json.dumps(some, sort_keys=True, default=str), some)
         for some in found.values():
@@ -203,29 +204,31 @@ class LookupAnswers:
             if before or after:
                 yield None, case._replace(there=(*before, *after), given=False)
 
-    def _made(self, lookups: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
-        """Return answers to all lookups: of single objects first, then of lists."""
+    def _made(
+        self, lookups: Sequence[ObjectKey], there: Sequence[KubernetesObject]
+    ) -> list[KubernetesObject]:
         named = [one for one in lookups if one.name]
         # A kind that is listed in a namespace is not read in others.
         lists = {(one.api_version, one.kind): one for one in sorted(lookups) if not one.name}
         made = (_made(key, there, self._kinds) for key in named or lists.values())
         return list({_identity(one): one for one in made if one is not None}.values())
 
-    def _filled(self, answer: Json) -> Json:
+    def _filled(self, answer: KubernetesObject) -> KubernetesObject:
         """Return an answer with something at every place that is read in such."""
         root = self._root(answer)
         for path, values in self._places(answer).items():
             first = next(iter(_changes(answer, root, path, values)), None)
-            answer = first(answer) if first else answer
+            filled = first(answer) if first else answer
+            answer = filled if isinstance(filled, dict) else answer
         return answer
 
-    def _root(self, answer: Json) -> Type | None:
+    def _root(self, answer: KubernetesObject) -> Type | None:
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
-    def _places(self, answer: Json) -> Mapping[FieldPath, tuple[Json, ...]]:
+    def _places(self, answer: KubernetesObject) -> Mapping[FieldPath, tuple[object, ...]]:
         """Return the paths in an answer that are read, with the values written for them."""
         root = self._root(answer)
-        found: dict[FieldPath, tuple[Json, ...]] = {}
+        found: dict[FieldPath, tuple[object, ...]] = {}
         for (source, *steps), values in self._read.items():
             path = _path_in(answer, str(source), tuple(steps))
             if path and leads_somewhere(root, path):
@@ -233,7 +236,7 @@ class LookupAnswers:
         return found
 
 
-def _path_in(answer: Json, source: str, steps: FieldPath) -> FieldPath:
+def _path_in(answer: KubernetesObject, source: str, steps: FieldPath) -> FieldPath:
     """Return the path in an answer that a path in data of a source means, () for none."""
     if is_image(answer) != (source in _OF_IMAGES):
         return ()
@@ -250,7 +253,7 @@ def _path_in(answer: Json, source: str, steps: FieldPath) -> FieldPath:
 
 
 def _changes(
-    answer: Json, root: Type | None, path: FieldPath, values: Sequence[Json]
+    answer: KubernetesObject, root: Type | None, path: FieldPath, values: Sequence[object]
 ) -> list[Edit]:
     """Return the changes of an answer at a path.
 
@@ -259,7 +262,7 @@ def _changes(
     """
     if answer.get("kind") != "ConfigMap" or path[:1] != ("data",):
         return edits(root, path, values)[0]
-    written = (one for one in samples(values) if one.__class__ is str)
+    written = (one for one in samples(values) if isinstance(one, str))
     texts = [one for one in written if one and not one.startswith("[")] or ["a", "b"]
     lists = (json.dumps(texts[:1]), json.dumps(texts[:3]))
     if len(path) == 1:
@@ -267,14 +270,16 @@ def _changes(
     return [edit_to(root, path, one) for one in dict.fromkeys((*texts, *lists))]
 
 
-def _identity(answer: Json) -> tuple[str, ...]:
+def _identity(answer: KubernetesObject) -> tuple[str, ...]:
     if is_image(answer):
         return ("", IMAGE, "", whole_reference(answer["image"]))
     key = object_key(answer)
     return (split_api_version(key.api_version)[0], key.kind, key.namespace, key.name)
 
 
-def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
+def _made(
+    key: ObjectKey, there: Sequence[KubernetesObject], kinds: KindTable
+) -> KubernetesObject | None:
     """Return what answers one look-up, None for nothing; an object of its kind is the model."""
     group, version = split_api_version(key.api_version)
     if key.kind == "GlobalContextEntry":
@@ -295,7 +300,7 @@ def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
     return {**made, "apiVersion": kind.api_version, "metadata": own}
 
 
-def _image(text: str, model: Json) -> Json:
+def _image(text: str, model: KubernetesObject) -> KubernetesObject | None:
     """Return a registry's data of an image, with the contents of a model; None if it is not one.
 
     upstream: kyverno/sdk extensions/imagedataloader
@@ -316,7 +321,7 @@ def _image(text: str, model: Json) -> Json:
     }
 
 
-def _like(obj: Json, answer: Json) -> Json:
+def _like(obj: KubernetesObject, answer: KubernetesObject) -> KubernetesObject:
     """Return an answer that is as much as it can be like the object of a case.
 
     One of the same kind has the same contents, a listed one the same name.

@@ -15,29 +15,26 @@ from kyvsim.kubernetes.discovery import (
     preferred_version,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, replaced, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 
-# Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
-
 NAME = "a"
 NAMESPACE = "default"
-_POD_SPEC: Mapping[str, Json] = MappingProxyType({"containers": [{"name": "a", "image": "nginx"}]})
+_POD_SPEC: Mapping[str, object] = MappingProxyType(
+    {"containers": [{"name": "a", "image": "nginx"}]}
+)
 _LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
 _USUAL = (
-    ("", "Pod"),
-    ("", "ConfigMap"),
-    ("", "Service"),
-    ("apps", "Deployment"),
-    ("rbac.authorization.k8s.io", "ClusterRole"),
+    *(("", "Pod"), ("", "ConfigMap"), ("", "Service")),
+    *(("apps", "Deployment"), ("rbac.authorization.k8s.io", "ClusterRole")),
 )
 """What stands for kinds that a wildcard leaves open."""
-_CLUSTER_ROLE: Mapping[str, Json] = MappingProxyType(
+_CLUSTER_ROLE: Mapping[str, object] = MappingProxyType(
     {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"}
 )
-_FIELDS: Mapping[str, Mapping[str, Json]] = MappingProxyType(
+_FIELDS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "Service": {"spec": {"ports": [{"port": 80}]}},
         "PersistentVolumeClaim": {
@@ -69,14 +66,14 @@ class KindName(NamedTuple):
         return f"{self.group}/{self.version}".lstrip("/")
 
 
-def _selecting(template: Json) -> Json:
+def _selecting(template: KubernetesObject) -> KubernetesObject:
     found = metadata(template).get("labels")
     own = found if found.__class__ is dict else {}  # an object given may have anything there
     labelled = {**template, "metadata": {**metadata(template), "labels": {**own, **_LABELS}}}
     return {"selector": {"matchLabels": dict(_LABELS)}, "template": labelled}
 
 
-def _finishing(template: Json) -> Json:
+def _finishing(template: KubernetesObject) -> KubernetesObject:
     """Return a Job's specification: its Pods have to end."""
     spec = template.get("spec")
     if spec.__class__ is dict and "restartPolicy" not in spec:
@@ -84,19 +81,24 @@ def _finishing(template: Json) -> Json:
     return {"template": template}
 
 
-CONTROLLERS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
-    {
-        ("apps", "Deployment"): _selecting,
-        ("apps", "DaemonSet"): _selecting,
-        ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
-        ("apps", "ReplicaSet"): _selecting,
-        ("", "ReplicationController"): lambda one: {**_selecting(one), "selector": dict(_LABELS)},
-        ("batch", "Job"): _finishing,
-        ("batch", "CronJob"): lambda one: {
-            "schedule": "0 0 * * *",
-            "jobTemplate": {"spec": _finishing(one)},
-        },
-    }
+CONTROLLERS: Mapping[tuple[str, str], Callable[[KubernetesObject], KubernetesObject]] = (
+    MappingProxyType(
+        {
+            ("apps", "Deployment"): _selecting,
+            ("apps", "DaemonSet"): _selecting,
+            ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
+            ("apps", "ReplicaSet"): _selecting,
+            ("", "ReplicationController"): lambda one: {
+                **_selecting(one),
+                "selector": dict(_LABELS),
+            },
+            ("batch", "Job"): _finishing,
+            ("batch", "CronJob"): lambda one: {
+                "schedule": "0 0 * * *",
+                "jobTemplate": {"spec": _finishing(one)},
+            },
+        }
+    )
 )
 """The controllers of Pods, each with what makes its `spec` of a template."""
 POD = ("", "Pod")
@@ -122,23 +124,19 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
         yield KindName(one_group, usual if "*" in version else version, one_kind)
 
 
-def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
+def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> KubernetesObject:
     """Return an object of a kind with next to nothing in it."""
-    if (kind.group, kind.kind) == POD:
-        return _object(kind, {"spec": dict(_POD_SPEC)}, kinds)
     if (kind.group, kind.kind) in CONTROLLERS:
         return wrapped(smallest(KindName("", "v1", "Pod")), kind)
-    return _object(kind, _FIELDS.get(kind.kind, {}), kinds)
-
-
-def _object(kind: KindName, fields: Mapping[str, Json], kinds: KindTable) -> Json:
+    is_pod = (kind.group, kind.kind) == POD
+    fields = {"spec": dict(_POD_SPEC)} if is_pod else _FIELDS.get(kind.kind, {})
     meta = {"name": NAME}
     if is_namespaced_in_cluster(kind.group, kind.kind, kinds):
         meta["namespace"] = NAMESPACE
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **fields}
 
 
-def wrapped(pod: Json, kind: KindName) -> Json:
+def wrapped(pod: KubernetesObject, kind: KindName) -> KubernetesObject:
     """Return a controller of Pods such as this one, which keeps its name and namespace."""
     meta = metadata(pod)
     own = {name: value for name, value in meta.items() if name in {"name", "namespace"}}
@@ -149,7 +147,7 @@ def wrapped(pod: Json, kind: KindName) -> Json:
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": own, "spec": made}
 
 
-def unwrapped(obj: Json) -> Json:
+def unwrapped(obj: KubernetesObject) -> KubernetesObject | None:
     """Return a Pod such as a controller makes, None if the object is not a Pod controller."""
     found = _template_in(obj)
     if found is None:
@@ -161,7 +159,7 @@ def unwrapped(obj: Json) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **spec}
 
 
-def with_template_metadata(obj: Json) -> Json:
+def with_template_metadata(obj: KubernetesObject) -> KubernetesObject:
     """Return a controller of Pods whose template has metadata: the field cannot be missing.
 
     Source of the rule: PodTemplateSpec in k8s.io/api/core/v1, whose ObjectMeta is not a pointer.
@@ -169,19 +167,19 @@ def with_template_metadata(obj: Json) -> Json:
     found = _template_in(obj)
     if found is None or "metadata" in found:
         return obj
-    return replaced(obj, template_path(obj), {"metadata": {}, **found})
+    whole: KubernetesObject = replaced(obj, template_path(obj), {"metadata": {}, **found})
+    return whole
 
 
-def _template_in(obj: Json) -> Json:
-    """Return the template of Pods in a controller, None where there is none."""
+def _template_in(obj: KubernetesObject) -> dict[str, object] | None:
     path = template_path(obj)
-    found: Json = obj
+    found: object = obj
     for step in path:
-        found = found.get(step) if found.__class__ is dict else None
-    return found if path and found.__class__ is dict else None
+        found = found.get(step) if isinstance(found, dict) else None
+    return found if path and isinstance(found, dict) else None
 
 
-def template_path(obj: Json) -> tuple[str, ...]:
+def template_path(obj: KubernetesObject) -> tuple[str, ...]:
     """Return where objects of a kind have their template, () where they have none."""
     group, _ = split_api_version(text_field(obj, "apiVersion"))
     kind = text_field(obj, "kind")
@@ -191,12 +189,9 @@ def template_path(obj: Json) -> tuple[str, ...]:
     return ("spec", "jobTemplate", *inner) if kind == "CronJob" else inner
 
 
-# Objects that have to be there for rules that change existing ones.
-
-
 def missing_targets(
-    policies: Iterable[Policy], given: Iterable[Json], kinds: KindTable
-) -> Iterator[Json]:
+    policies: Iterable[Policy], given: Iterable[KubernetesObject], kinds: KindTable
+) -> Iterator[KubernetesObject]:
     """Yield an object for each target of rules for which none is given: the smallest there is."""
     there = {object_key(one) for one in given}
     targets = (one for policy in policies for rule in policy.rules for one in rule.facts.targets)
@@ -219,7 +214,6 @@ def missing_targets(
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a name is empty, a wildcard or a variable."""
     return not text or has_wildcard(text) or "{{" in text
 
 
@@ -228,19 +222,18 @@ def _is_open(text: str) -> bool:
 # Rules get the user's roles with the request, CEL policies list the bindings.
 
 _GROUP = "rbac.authorization.k8s.io"
-_API_VERSION = f"{_GROUP}/v1"
 _KINDS = ("RoleBinding", "ClusterRoleBinding")
 _ACCOUNT = "system:serviceaccount:"
-_NOBODY: Mapping[str, Json] = MappingProxyType({"kind": "Group", "name": "nobody"})
+_NOBODY: Mapping[str, str] = MappingProxyType({"kind": "Group", "name": "nobody"})
 
 
-def bindings(user: UserInfo, places: Iterable[str]) -> list[Json]:
+def bindings(user: UserInfo, places: Iterable[str]) -> list[KubernetesObject]:
     """Return what binds its roles to a user, and bindings of others, as there are anywhere.
 
     `places` are namespaces, "" for the usual one.
     """
     found = [_binding("others", "others", dict(_NOBODY))]
-    subject: Json = {"kind": "User", "name": user.username, "apiGroup": _GROUP}
+    subject = {"kind": "User", "name": user.username, "apiGroup": _GROUP}
     if user.username.startswith(_ACCOUNT):
         namespace, _, name = user.username.removeprefix(_ACCOUNT).partition(":")
         subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
@@ -252,7 +245,7 @@ def bindings(user: UserInfo, places: Iterable[str]) -> list[Json]:
     return found + [_binding("others", "others", dict(_NOBODY), one) for one in namespaces]
 
 
-def with_roles(user: UserInfo, there: Sequence[Json], namespace: str) -> UserInfo:
+def with_roles(user: UserInfo, there: Sequence[KubernetesObject], namespace: str) -> UserInfo:
     """Return a user with the roles that bindings give for requests in a namespace."""
     cluster = GivenObjects([one for one in there if one.get("kind") in _KINDS])
     found = (bound_to(cluster, (kind, ""), user.username, user.groups) for kind in _KINDS)
@@ -260,12 +253,14 @@ def with_roles(user: UserInfo, there: Sequence[Json], namespace: str) -> UserInf
     return user._replace(roles=roles, cluster_roles=cluster_roles)
 
 
-def _binding(name: str, role: str, subject: Json, namespace: str = "") -> Json:
+def _binding(
+    name: str, role: str, subject: Mapping[str, str], namespace: str = ""
+) -> KubernetesObject:
     """Return a binding of a Role in a namespace, or of a ClusterRole in all of them."""
     place = {"namespace": namespace} if namespace else {}
     kind = "Role" if namespace else "ClusterRole"
     return {
-        "apiVersion": _API_VERSION,
+        "apiVersion": f"{_GROUP}/v1",
         "kind": f"{kind}Binding",
         "metadata": {"name": name, **place},
         "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role},

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import PolicySet
@@ -24,7 +25,7 @@ from kyvsim.equivalence.objects import (
     with_template_metadata,
 )
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -50,10 +51,10 @@ class CaseEffect(NamedTuple):
     """Whether a rule fails or ends in an error before the object is stored."""
     blocked: bool
     """Whether one does so that enforces: others only report it."""
-    object: Json
+    object: KubernetesObject
     """The object as it is left."""
     changed: bool
-    generated: tuple[Json, ...]
+    generated: tuple[KubernetesObject, ...]
     """Created objects, without Kyverno's own labels, and changes of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
@@ -136,8 +137,8 @@ class CaseWorld:
     def __init__(
         self,
         world: World,
-        given: Sequence[Json],
-        definitions: Sequence[Json],
+        given: Sequence[KubernetesObject],
+        definitions: Sequence[KubernetesObject],
         *,
         stores: bool = False,
         binds: frozenset[str] = frozenset(),
@@ -181,14 +182,14 @@ class CaseWorld:
             details=details_of(case, self._kinds) if case.part else None,
         )
 
-    def _read(self, obj: Json) -> Json:
-        meta = obj.get("metadata") if obj.__class__ is dict else None
-        if meta.__class__ is not dict or meta.get("namespace"):
-            return with_floats(obj)
-        key = object_key(obj)
-        if not is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
-            return with_floats(obj)
-        return with_floats({**obj, "metadata": {**meta, "namespace": NAMESPACE}})
+    def _read(self, obj: KubernetesObject | None) -> KubernetesObject | None:
+        meta = obj.get("metadata") if obj is not None else None
+        if obj is not None and isinstance(meta, dict) and not meta.get("namespace"):
+            key = object_key(obj)
+            if is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
+                obj = {**obj, "metadata": {**meta, "namespace": NAMESPACE}}
+        read: KubernetesObject | None = with_floats(obj)
+        return read
 
     def of(self, request: AdmissionRequest, case: Case) -> World:
         """Return the world of a request: its Namespace is there, as one always is."""
@@ -205,7 +206,7 @@ class CaseWorld:
             found = self._worlds[key]
         return found._replace(arriving=request.subject, spares_triggers=True)
 
-    def _around(self, name: str, case: Case, stored: Json | None = None) -> World:
+    def _around(self, name: str, case: Case, stored: KubernetesObject | None = None) -> World:
         objects = [*(with_floats(one) for one in case.there if not is_image(one)), *self._given]
         if stored is not None:
             there = object_key(stored)
@@ -232,41 +233,34 @@ class CaseWorld:
         )
 
 
+@dataclass
 class PolicyRunner:
     """A policy set that is evaluated case by case."""
 
-    def __init__(
-        self,
-        policies: PolicySet,
-        case_world: CaseWorld,
-        marks: StepCounter | None = None,
-        tally: PointCounter | None = None,
-        *,
-        has_lookups: bool = False,
-    ) -> None:
-        """Take the tracers that the policies were compiled with, and whether they look up data."""
-        self._has_lookups = has_lookups
-        self.policies = policies
-        self._case_world = case_world
-        self.marks = marks or StepCounter()
-        self._tally = tally or PointCounter()
+    policies: PolicySet
+    case_world: CaseWorld
+    marks: StepCounter = field(default_factory=StepCounter)
+    """The tracers that the policies were compiled with: this one, and the one of coverage."""
+    tally: PointCounter = field(default_factory=PointCounter)
+    has_lookups: bool = False
+    """Whether the policies look up data."""
 
     def points(self) -> tuple[Point, ...]:
         """Return the coverage counted so far."""
-        return self._tally.points()
+        return self.tally.points()
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""
-        return evaluate(self.policies, request, self._case_world.of(request, case))
+        return evaluate(self.policies, request, self.case_world.of(request, case))
 
     def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
         """Return what the policies do with the request of a case."""
-        lookups, failed = self._case_world.lookups, self.marks.failed_entries
+        lookups, failed = self.case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
         found = effect_of(self.respond(request, case), namespace)
-        if not self._has_lookups:
+        if not self.has_lookups:
             return found._replace(answered=True)
         vain = bool(lookups.missed) or self.marks.failed_entries > failed
         return found._replace(
@@ -276,7 +270,7 @@ class PolicyRunner:
         )
 
 
-def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
+def effect_of(response: EngineResponse, namespace: KubernetesObject | None = None) -> CaseEffect:
     """Return what comes of a response to a request in a Namespace, None for none."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
     refusals = [
@@ -286,7 +280,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
         and answer.phase in _ADMITTING
         and not one.rule.facts.spares_triggers
     ]
-    made: list[Json] = []
+    made: list[KubernetesObject] = []
     for _, one in results:
         made += map(_plain, one.generated)
         made += (target.object for target in one.targets if target.changed)
@@ -309,7 +303,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
     )
 
 
-def _blocks(answer: PolicyResponse, one: RuleResult, namespace: Json) -> bool:
+def _blocks(answer: PolicyResponse, one: RuleResult, namespace: KubernetesObject | None) -> bool:
     """Return whether a request is denied for a refusal, by the action of its rule or policy.
 
     upstream: pkg/webhooks/utils/block.go, where an error of a policy with `Ignore` blocks nothing
@@ -338,7 +332,7 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
                 yield f"generated objects have `{name}: true`"
 
 
-def _plain(obj: Json) -> Json:
+def _plain(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the labels by which Kyverno knows what it made.
 
     A rule can write anything but a map there, which stays as it is.
@@ -348,16 +342,10 @@ def _plain(obj: Json) -> Json:
         return obj
     labels = meta.get("labels") or {}
     if labels.__class__ is dict:
-        labels = {
-            key: value
-            for key, value in labels.items()
-            if not any(one in key for one in _BOOKKEEPING)
-        }
+        own = {key for key in labels if any(one in key for one in _BOOKKEEPING)}
+        labels = {key: value for key, value in labels.items() if key not in own}
     kept = {name: value for name, value in meta.items() if name != "labels"}
     return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
-
-
-# How the results of two policy sets in one case differ.
 
 
 def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
@@ -379,7 +367,7 @@ def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
     return None if old.later == new.later else DifferenceKind.LATER
 
 
-def _unordered(value: Json) -> Json:
+def _unordered(value: object) -> object:
     """Return a value whose lists are in an order of their own."""
     if value.__class__ is dict:
         return {name: _unordered(one) for name, one in value.items()}
@@ -415,29 +403,20 @@ class CaseDifference(NamedTuple):
     """The failing statuses of either side, whatever its rules are called."""
 
 
+@dataclass
 class PolicyPair:
     """Two sides, and what knows the types of objects."""
 
-    def __init__(
-        self,
-        old: PolicyRunner,
-        new: PolicyRunner,
-        case_world: CaseWorld,
-        find: FindType,
-        conditions: frozenset[Limit] = frozenset(),
-        patterns: frozenset[str] = frozenset(),
-    ) -> None:
-        """Take `find`, which finds the types of objects, and `conditions`, which are known to hold.
-
-        These were named when one side was converted to the other: what differs where they do not
-        hold is no counterexample. `patterns` are the texts with operators that either side writes.
-        """
-        self.old = old
-        self.new = new
-        self.find = find
-        self._case_world = case_world
-        self._conditions = conditions
-        self._patterns = patterns
+    old: PolicyRunner
+    new: PolicyRunner
+    case_world: CaseWorld
+    find: FindType
+    """Finds the types of objects."""
+    conditions: frozenset[Limit] = frozenset()
+    """Those that were named when one side was converted to the other: what differs where they do
+    not hold is no counterexample."""
+    patterns: frozenset[str] = frozenset()
+    """The texts with operators that either side writes."""
 
     def reached(self) -> tuple[int, int]:
         """Return how many different answers the parts of both gave so far, and how many parts."""
@@ -446,7 +425,7 @@ class PolicyPair:
 
     def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
-        request = self._case_world.request(case)
+        request = self.case_world.request(case)
         return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
@@ -466,9 +445,9 @@ class PolicyPair:
         limit = self._limit(case, verdicts, found)
         if limit is None and not accepted:
             limit = Limit.NOT_ACCEPTED
-        if limit is None and Limit.READ_TEXTS in self._conditions:
+        if limit is None and Limit.READ_TEXTS in self.conditions:
             limit = Limit.READ_TEXTS if self._depends_on(case, has_wildcard) else None
-        if limit is None and self._patterns and self._depends_on(case, self._patterns.__contains__):
+        if limit is None and self.patterns and self._depends_on(case, self.patterns.__contains__):
             limit = Limit.PATTERN_TEXTS
         if limit is None and case.unusual and type_of(case.object, self.find) is None:
             limit = Limit.UNTYPED
@@ -487,12 +466,12 @@ class PolicyPair:
         refused = {one.status for one in verdicts.old.results} - {"pass", "skip"}
         # The new side is not about an operation for which the old one ends in nothing but errors.
         is_other = case.operation is not Operation.CREATE and refused == {"error"} and is_silent
-        if Limit.OTHER_OPERATIONS in self._conditions and is_other:
+        if Limit.OTHER_OPERATIONS in self.conditions and is_other:
             return Limit.OTHER_OPERATIONS
         is_deletion = case.operation is Operation.DELETE and is_silent
-        if Limit.DELETIONS in self._conditions and is_deletion:
+        if Limit.DELETIONS in self.conditions and is_deletion:
             return Limit.DELETIONS
-        if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
+        if Limit.READ_AMOUNTS in self.conditions and _ends_in_errors(verdicts):
             return Limit.READ_AMOUNTS
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
@@ -510,7 +489,7 @@ class PolicyPair:
             return False
         return difference(*self.run(case._replace(object=whole, old=old, there=there))) is None
 
-    def _completed(self, obj: Json) -> Json:
+    def _completed(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object as an API server hands it on, with its defaults."""
         kind = type_of(obj, self.find)
         return with_template_metadata(with_spec(with_defaults(obj), kind))
@@ -527,6 +506,7 @@ class PolicyPair:
         created = (
             case._replace(object=one, operation=Operation.CREATE, old=None)
             for one in (case.object, case.old)
+            if one is not None
         )
         return all(effect.denied for one in created for effect in self.run(one))
 
@@ -544,12 +524,9 @@ class PolicyPair:
         if text_field(case.object, "kind") != UNDERIVED:
             return False
         pod = unwrapped(case.object)
-        silent = [effect for effect in verdicts if not effect.results]
-        return (
-            len(silent) == 1
-            and pod is not None
-            and difference(*self.run(case._replace(object=pod))) in _AS_REFUSED
-        )
+        if pod is None or [bool(effect.results) for effect in verdicts].count(False) != 1:
+            return False
+        return difference(*self.run(case._replace(object=pod))) in _AS_REFUSED
 
 
 def _ends_in_errors(verdicts: Verdicts) -> bool:

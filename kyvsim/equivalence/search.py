@@ -9,6 +9,7 @@ enough with many cases. The rest is tried as long as the budget lasts, and repor
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyPair, Verdicts
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.field_reference import Segment
 from kyvsim.model.request import Operation
@@ -49,28 +50,29 @@ class Disagreement(NamedTuple):
     finding: CaseDifference
 
 
-class SearchResult(NamedTuple):
+@dataclass
+class SearchResult:
     """What came of a search."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[Case, ...] = ()
     """Those that reached something new."""
-    total: int
-    given: int
+    total: int = 0
+    given: int = 0
     """How many of all were given as they are."""
-    denied: int
-    acted: tuple[int, int]
+    denied: int = 0
+    acted: list[int] = field(default_factory=lambda: [0, 0])
     """How often either side did anything."""
-    let_pass: tuple[bool, bool]
+    let_pass: list[bool] = field(default_factory=lambda: [False, False])
     """Whether either side let an object be created that an API server would take."""
-    answered: tuple[bool, bool]
+    answered: list[bool] = field(default_factory=lambda: [False, False])
     """Whether all that either side looks up was ever there."""
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[Disagreement, ...] = ()
     """One of each sort."""
-    finished: bool
+    finished: bool = False
     """Whether the budget was enough for an answer."""
-    one_sided: tuple[str, ...]
+    one_sided: tuple[str, ...] = ()
     """Kinds on which only one side acts, though no difference that counts shows it."""
-    ended: bool
+    ended: bool = False
     """Whether it was enough for all that there was to be tried."""
     stalled: bool = False
     """Whether it stopped because many cases in a row reached nothing new."""
@@ -117,7 +119,7 @@ class Search:
         self._leading: list[Case] = []
         """Those of them that are the first in the results of both sides."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
-        self._harmless: dict[str, Json] = {}
+        self._harmless: dict[str, KubernetesObject] = {}
         """By kind an object that both sides let pass."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
         self._kind_effects: defaultdict[str, _KindEffects] = defaultdict(_KindEffects)
@@ -125,40 +127,27 @@ class Search:
         """How many cases there were when one was the first of its sort."""
         self._finished = False
         """Whether enough was tried of what a cluster can come to."""
-        self._ended = False
-        self._stalled = False
-        self._denied = 0
-        self._acted = [0, 0]
-        self._let_pass = [False, False]
-        self._answered = [False, False]
+        self._result = SearchResult()
 
-    def run(self, given: Sequence[Json]) -> SearchResult:
+    def run(self, given: Sequence[KubernetesObject]) -> SearchResult:
         """Return what comes of trying the given objects and those that can be made."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
                 self._search(given)
-            self._ended = True
-        return SearchResult(
-            cases=tuple(self._kept),
-            total=len(self._known),
-            given=len(given),
-            denied=self._denied,
-            acted=(self._acted[0], self._acted[1]),
-            let_pass=(self._let_pass[0], self._let_pass[1]),
-            answered=(self._answered[0], self._answered[1]),
-            disagreements=tuple(self._found.values()),
-            finished=self._ended or (self._finished and len(self._known) >= _MANY),
-            one_sided=tuple(one.kind for one in self._one_sided()),
-            ended=self._ended,
-            stalled=self._stalled,
-        )
+            self._result.ended = True
+        result = self._result
+        result.cases, result.total, result.given = tuple(self._kept), len(self._known), len(given)
+        result.disagreements = tuple(self._found.values())
+        result.finished = result.ended or (self._finished and len(self._known) >= _MANY)
+        result.one_sided = tuple(one.kind for one in self._one_sided())
+        return result
 
-    def _search(self, given: Sequence[Json]) -> None:
+    def _search(self, given: Sequence[KubernetesObject]) -> None:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
         self._grow_waiting(first)
-        if not all(self._let_pass):
+        if not all(self._result.let_pass):
             # Where several fields must be there, no first change shows which others are missing.
             for kind in self._space.kinds:
                 whole = self._filled(smallest(kind, self._kinds), everywhere=True)
@@ -209,7 +198,7 @@ class Search:
             self._seek_one_sided()
         self._finished = True
 
-    def _openings(self, given: Sequence[Json]) -> Iterator[Case]:
+    def _openings(self, given: Sequence[KubernetesObject]) -> Iterator[Case]:
         """Yield the cases to begin with: what is given, and the smallest of each kind."""
         yield from (Case(obj, given=True) for obj in given)
         small = [smallest(kind, self._kinds) for kind in self._space.kinds]
@@ -219,7 +208,7 @@ class Search:
         for part in self._space.parts:
             yield from smallest_requests(part, self._kinds)
 
-    def _filled(self, obj: Json, *, everywhere: bool = False) -> Json:
+    def _filled(self, obj: KubernetesObject, *, everywhere: bool = False) -> KubernetesObject:
         """Return an object with something in all fields of a list's elements that are read.
 
         With `everywhere`, also in all fields outside of lists, and no empty texts.
@@ -287,8 +276,7 @@ class Search:
         A first object may be one on which it makes no difference, or that defaults excuse.
         """
         for kind in self._one_sided():
-            name, of = kind.kind, (kind.group, kind.kind)
-            if of not in CONTROLLERS:
+            if (kind.group, kind.kind) not in CONTROLLERS:
                 continue
             pods = [one for one in self._kept if _is_new_pod(one)]
             changed = (
@@ -298,7 +286,7 @@ class Search:
                 if made is not case.object and made.__class__ is dict and "spec" in made
             )
             for case in (*pods, *changed):
-                if self._kind_effects[name].differs:
+                if self._kind_effects[kind.kind].differs:
                     break
                 self._try(case._replace(object=wrapped(case.object, kind), given=False))
 
@@ -307,14 +295,14 @@ class Search:
 
         Without those for which a difference that counts is known.
         """
-        effects = ((one, self._kind_effects[one.kind]) for one in self._space.kinds)
-        return [
-            kind
-            for kind, one in effects
-            if one.acts and not one.differs and one.has_results.count(True) == 1
-        ]
+        found = []
+        for kind in self._space.kinds:
+            one = self._kind_effects[kind.kind]
+            if one.acts and not one.differs and one.has_results.count(True) == 1:
+                found.append(kind)
+        return found
 
-    def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
+    def _edits(self, obj: KubernetesObject) -> tuple[list[Edit], list[Edit]]:
         """Return the changes for objects of a kind, and those that do not fit its type."""
         key = object_key(obj)
         kind = (key.api_version, key.kind)
@@ -399,7 +387,7 @@ class Search:
         is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
         patience = self._budget.patience
         is_stalled = patience is not None and count - self._last_first > patience
-        self._stalled = is_stalled
+        self._result.stalled = is_stalled
         if count >= self._budget.cases or is_late or is_stalled:
             raise _SpentError
 
@@ -418,17 +406,17 @@ class Search:
             self._harmless.setdefault(object_key(case.object).kind, case.object)
 
     def _count(self, case: Case, verdicts: Verdicts) -> None:
-        self._denied += verdicts.old.denied
+        self._result.denied += verdicts.old.denied
         effects = self._kind_effects[object_key(case.object).kind]
         for number, effect in enumerate(verdicts):
             effects.has_results[number] |= bool(effect.results)
             effects.acts |= effect.acts
-            self._acted[number] += effect.acts
-            self._answered[number] |= effect.answered
-            is_first = not self._let_pass[number]
+            self._result.acted[number] += effect.acts
+            self._result.answered[number] |= effect.answered
+            is_first = not self._result.let_pass[number]
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
-                self._let_pass[number] = is_accepted(case.object, self._pair.find)
+                self._result.let_pass[number] = is_accepted(case.object, self._pair.find)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
             effects.differs |= finding.limit is None
@@ -442,14 +430,14 @@ class Search:
                 raise _EnoughError
 
 
+@dataclass
 class _KindEffects:
     """What both sides did with objects of one kind."""
 
-    def __init__(self) -> None:
-        self.has_results = [False, False]
-        self.acts = False
-        self.differs = False
-        """Whether there is a difference that counts."""
+    has_results: list[bool] = field(default_factory=lambda: [False, False])
+    acts: bool = False
+    differs: bool = False
+    """Whether there is a difference that counts."""
 
 
 def _is_new_pod(case: Case) -> bool:

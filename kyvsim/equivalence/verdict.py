@@ -19,7 +19,14 @@ from kyvsim.equivalence.policy_runner import (
     difference,
 )
 from kyvsim.equivalence.search import Disagreement, SearchResult
-from kyvsim.kubernetes.objects import Json, Path, metadata, object_key, replaced, without
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    Path,
+    metadata,
+    object_key,
+    replaced,
+    without,
+)
 from kyvsim.model.comparison import (
     Account,
     Answer,
@@ -43,14 +50,11 @@ from kyvsim.model.tracing import PointKind
 _TYPE = frozenset({("apiVersion",), ("kind",)})
 _IDENTITY = _TYPE | {("metadata",), ("metadata", "name")}
 _NAMES_THERE = _IDENTITY | {
-    ("metadata", "namespace"),
-    *(
-        (name,)
-        for name in ("image", "manifest", "config", "digest", "registry", "repository", "data")
-    ),
+    *(("metadata", "namespace"), ("image",), ("manifest",), ("config",), ("digest",)),
+    *(("registry",), ("repository",), ("data",)),
 }
 """Names of looked-up objects have to stay, and image data has required parts."""
-_SIMPLE: tuple[Json, ...] = ("a", 1, True)
+_SIMPLE: tuple[object, ...] = ("a", 1, True)
 
 
 def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
@@ -105,16 +109,13 @@ def _with_smaller_answers(case: Case) -> Iterator[Case]:
     for place, one in enumerate(case.there):
         before, after = case.there[:place], case.there[place + 1 :]
         yield case._replace(there=(*before, *after))
-        for smaller in _smaller_parts(one, _NAMES_THERE, _NAMES_THERE):
+        for smaller in _smaller_objects(one, _NAMES_THERE, _NAMES_THERE):
             yield case._replace(there=(*before, smaller, *after))
 
 
-def _smaller_objects(obj: Json) -> Iterator[Json]:
-    # What one is called may change, but not go.
-    return _smaller_parts(obj, _IDENTITY, _TYPE)
-
-
-def _smaller_parts(obj: Json, there: frozenset[Path], unchanged: frozenset[Path]) -> Iterator[Json]:
+def _smaller_objects(
+    obj: KubernetesObject, there: frozenset[Path] = _IDENTITY, unchanged: frozenset[Path] = _TYPE
+) -> Iterator[KubernetesObject]:
     """Yield objects with less in them: some parts have to be there, some to stay as they are."""
     found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in there]
     for path, _ in sorted(found, key=lambda one: -one[1]):
@@ -125,7 +126,7 @@ def _smaller_parts(obj: Json, there: frozenset[Path], unchanged: frozenset[Path]
                 yield replaced(obj, path, simple)
 
 
-def _simpler(value: Json) -> Iterator[Json]:
+def _simpler(value: object) -> Iterator[object]:
     """Yield simpler values of the same type: short ones, and texts with a part left out."""
     yield from (one for one in _SIMPLE if one.__class__ is value.__class__ and one != value)
     if value.__class__ is not str or len(value) < 2:
@@ -137,10 +138,10 @@ def _simpler(value: Json) -> Iterator[Json]:
                 yield left
 
 
-def _nodes(value: Json, path: Path) -> Iterator[tuple[Path, int, Json]]:
+def _nodes(value: object, path: Path) -> Iterator[tuple[Path, int, object]]:
     """Yield each part of a value with its path and its size in nodes."""
     size = 1
-    members: Iterable[tuple[str | int, Json]] = ()
+    members: Iterable[tuple[str | int, object]] = ()
     if value.__class__ is dict:
         members = value.items()
     elif value.__class__ is list:
@@ -291,7 +292,6 @@ def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
 
 
 def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
-    """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the limit on time or cases was reached after {cases}, so not all were tried"
@@ -358,7 +358,7 @@ def examples(
     """
     results = [(case, pair.run(case).old) for case in tried.cases]
     usable = [one for one in results if one[0].is_plain and is_accepted(one[0].object, pair.find)]
-    found: dict[str, tuple[Json, list[RuleAction]]] = {}
+    found: dict[str, tuple[KubernetesObject, list[RuleAction]]] = {}
     missing: list[MissingExample] = []
     for one in requested:
         fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
@@ -429,7 +429,9 @@ def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:
     return frozenset((one.policy, one.rule) for one in effect.results if one.status in _REFUSING)
 
 
-def _small_example(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:
+def _small_example(
+    one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair
+) -> KubernetesObject:
     before = _refusals(effect)
 
     def shows(smaller: Case) -> bool:
@@ -442,7 +444,7 @@ def _small_example(one: RuleAction, case: Case, effect: CaseEffect, pair: Policy
 
 
 def _named(
-    found: Iterable[tuple[Json, list[RuleAction]]], pair: PolicyPair
+    found: Iterable[tuple[KubernetesObject, list[RuleAction]]], pair: PolicyPair
 ) -> Iterator[ExampleObject]:
     """Yield objects, named by what they show if the name does not change the result."""
     taken: set[tuple[str, ...]] = set()

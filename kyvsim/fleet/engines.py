@@ -82,8 +82,6 @@ def _begin() -> None:
     begin_worker()
 
 
-# The workers of a dask scheduler as an engine.
-
 _PATIENCE: Final = 10  # seconds
 
 

@@ -12,14 +12,12 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.fleet import FleetError, ReadError
 from kyvsim.load.files import explain_missing
 from kyvsim.load.folders import is_manifest_name
-
-# What one task of a run works on.
 
 
 class InputFile(NamedTuple):
@@ -37,9 +35,6 @@ class InputFile(NamedTuple):
 def stamp_of(facts: Iterable[str]) -> str:
     """Return a hash of some strings."""
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
-
-
-# Compressed files.
 
 
 def is_packed(name: str) -> bool:
@@ -67,23 +62,21 @@ def _suffix(name: str) -> str:
     return f".{name.rpartition('.')[2].lower()}"
 
 
-def _zstandard() -> type:
+def _zstandard() -> ModuleType:
     try:
-        from zstandard import ZstdDecompressor
+        import zstandard
     except ImportError:
         text = "files that end in .zst need the package zstandard: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None
-    return ZstdDecompressor
+    return zstandard
 
 
 def _unzstd(data: bytes) -> bytes:
     """Return all frames; the library's own readers take an end in the middle of one for the end."""
-    decompressor = _zstandard()
-    import zstandard
-
+    zstandard = _zstandard()
     parts = []
     while data:
-        frame = decompressor().decompressobj()
+        frame = zstandard.ZstdDecompressor().decompressobj()
         try:
             parts.append(frame.decompress(data))
         except zstandard.ZstdError as error:
@@ -128,11 +121,9 @@ class LocalFiles:
             names = []
             for place, folders, files in os.walk(path):
                 folders[:] = sorted(one for one in folders if not one.startswith("."))
-                names += [
-                    os.path.join(place, name)
-                    for name in sorted(files)
-                    if not name.startswith(".") and is_manifest_name(bare_name(name))
-                ]
+                shown = (one for one in sorted(files) if not one.startswith("."))
+                manifests = (one for one in shown if is_manifest_name(bare_name(one)))
+                names += [os.path.join(place, one) for one in manifests]
             missing = "no YAML or JSON file in this folder, compressed or not"
         elif os.path.exists(path):
             names, missing = [path], ""

@@ -16,8 +16,6 @@ from kyvsim.model.result import Excerpt, RefusalCount, ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
 
-# Rows of partial reports as lines of JSON.
-
 _USUAL = ReportRow._field_defaults
 
 
@@ -49,20 +47,13 @@ def rows_in(lines: bytes) -> Iterator[ReportRow]:
 
 def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedReason:
     """Return a reason from its parts."""
-    return ReportedReason(
-        text,
-        Location(*place),
-        Location(*seen_at) if seen_at else None,
-        Excerpt(*excerpt) if excerpt else None,
-    )
+    where, shown = Location(*seen_at) if seen_at else None, Excerpt(*excerpt) if excerpt else None
+    return ReportedReason(text, Location(*place), where, shown)
 
 
-# Heads of partial reports, and remarks, as JSON.
-
-
-def head_json(head: Head) -> dict[str, Json]:
+def head_json(head: Head) -> dict[str, object]:
     """Return a head as a map."""
-    content: dict[str, Any] = head._asdict()
+    content = head._asdict()
     content["counts"] = [[*one] for one in head.counts]
     content["objects"] = [*head.objects]
     for name in ("remarks", "problems"):
@@ -100,10 +91,13 @@ def diagnostic_of(data: Json) -> Diagnostic:
 _FORMAT = 3
 
 
+def _content(partial: Partial) -> dict[str, object]:
+    return {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
+
+
 def write_lines(partial: Partial) -> bytes:
     """Return a report as the text of a file."""
-    content = {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
-    body = f"{json.dumps(content)}\n".encode() + partial.rows
+    body = f"{json.dumps(_content(partial))}\n".encode() + partial.rows
     end = {"rows": partial.rows.count(b"\n"), "sha256": hashlib.sha256(body).hexdigest()}
     return body + f"{json.dumps(end)}\n".encode()
 
@@ -131,12 +125,7 @@ _NUMBERS = ("line", "column", "number")
 def write_parquet(partial: Partial) -> bytes:
     """Return a report as the content of a file; raises FleetError where pyarrow is missing."""
     arrow, parquet = _libraries()
-    content = {
-        "kyvsim": __version__,
-        "format": _FORMAT,
-        "head": head_json(partial.head),
-        "sha256": hashlib.sha256(partial.rows).hexdigest(),
-    }
+    content = {**_content(partial), "sha256": hashlib.sha256(partial.rows).hexdigest()}
     schema = arrow.schema([_field(arrow, name) for name in ReportRow._fields])
     rows = [_columns(row) for row in rows_in(partial.rows)]
     table = arrow.Table.from_pylist(rows, schema=schema)
@@ -173,16 +162,12 @@ def _field(arrow: ModuleType, name: str) -> Any:
     return arrow.field(name, odd.get(name, number if name in _NUMBERS else texts))
 
 
-def _columns(row: ReportRow) -> dict[str, Any]:
+def _columns(row: ReportRow) -> dict[str, object]:
     place = dict(zip(("file", "line", "column"), row.place, strict=True))
-    reasons = [
-        {
-            **one._asdict(),
-            "place": one.place._asdict(),
-            "seen_at": one.seen_at._asdict() if one.seen_at else None,
-        }
-        for one in row.reasons
-    ]
+    reasons = []
+    for one in row.reasons:
+        seen_at = one.seen_at._asdict() if one.seen_at else None
+        reasons.append({**one._asdict(), "place": one.place._asdict(), "seen_at": seen_at})
     return {**row._asdict(), "place": place, "reasons": reasons}
 
 

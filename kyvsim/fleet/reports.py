@@ -213,12 +213,10 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     count = sum(one.head.resources for one in parts.pieces)
     before = _each(own.before for _, own in plans)
     after = _each(own.after for _, own in plans)
-    missing = [
-        Diagnostic(
-            "KV082", Severity.ERROR, f"no report on its bytes {first} to {last}", Location(file)
-        )
-        for file, first, last in parts.gaps
-    ]
+    missing = []
+    for gap in parts.gaps:
+        text = f"no report on its bytes {gap.first} to {gap.last}"
+        missing.append(Diagnostic("KV082", Severity.ERROR, text, Location(gap.file)))
     last = _each(end.last for end in ends) if result_counts.unmatched == count else ()
     refused = RefusedObjects(is_final=True)
     refused.merge(refusals_of(parts.pieces))

@@ -293,8 +293,6 @@ def _begun(
 
 
 class _RunState(NamedTuple):
-    """The state of a run."""
-
     store: ReportStore
     plan: RunPlan
     clusters: Mapping[str, tuple[InputFile, ...]]

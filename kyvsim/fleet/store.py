@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim import __version__
 from kyvsim.fleet import FleetError, ReadError
@@ -19,8 +19,6 @@ from kyvsim.fleet.partials import FORMATS, diagnostic_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ReportRow
 from kyvsim.report.diagnostics import diagnostic_json
-
-# The plan and the end of a run.
 
 _REMARKS = ("before", "after", "left_out")
 
@@ -54,10 +52,6 @@ class RunEnd(NamedTuple):
     """Those before the results."""
     last: tuple[Diagnostic, ...]
     """Those after them."""
-
-
-def _remarks_json(remarks: Iterable[Diagnostic]) -> list[Any]:
-    return [diagnostic_json(one) for one in remarks]
 
 
 try:
@@ -101,8 +95,8 @@ class ReportStore:
         """Write the plan; raises FleetError."""
         self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
-        content: dict[str, Any] = plan._asdict()
-        content |= {name: _remarks_json(content[name]) for name in _REMARKS}
+        content = plan._asdict()
+        content |= {name: [*map(diagnostic_json, content[name])] for name in _REMARKS}
         self._write(_PLAN, content)
 
     def end(self) -> RunEnd | None:
@@ -121,7 +115,7 @@ class ReportStore:
         plan = self.plan()
         if plan is None or plan.run != end.run:
             raise FleetError(f"{self.folder}: another run also writes its partial reports there")
-        remarks, last = _remarks_json(end.remarks), _remarks_json(end.last)
+        remarks, last = (list(map(diagnostic_json, some)) for some in (end.remarks, end.last))
         self._write(_END, {"run": end.run, "remarks": remarks, "last": last})
 
     def write(self, partial: Partial) -> None:
@@ -194,7 +188,7 @@ class ReportStore:
     def _place(self, name: str) -> str:
         return f"{self.folder.rstrip('/')}/{name}"
 
-    def _write(self, name: str, content: dict[str, Any]) -> None:
+    def _write(self, name: str, content: object) -> None:
         self._files.write(self._place(name), f"{json.dumps(content, indent=1)}\n".encode())
 
     def _read(self, name: str) -> bytes:

@@ -23,7 +23,7 @@ from kyvsim.fleet import OtherVersionError, ReadError
 from kyvsim.fleet.files import InputFile, is_packed, read_piece
 from kyvsim.fleet.partials import lines_of
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among
@@ -214,7 +214,7 @@ class ItemOutcome(NamedTuple):
     """Whether rules look at objects that the item has not: there is no verdict then."""
 
 
-def are_shared(objects: Iterable[Json]) -> bool:
+def are_shared(objects: Iterable[KubernetesObject]) -> bool:
     """Return whether some objects make a difference for others without being looked up."""
     return any(one["kind"] in SHARED for one in objects)
 
@@ -320,10 +320,10 @@ def _report(
     return Partial(head, lines)
 
 
-def _kinds_shown(documents: tuple[Document, ...]) -> tuple[Json, ...]:
+def _kinds_shown(documents: tuple[Document, ...]) -> tuple[KubernetesObject, ...]:
     """Return what tells the kinds of objects, each once: those that they have, and define."""
-    found: dict[tuple[str, str], Json] = {}
-    defined: list[Json] = []
+    found: dict[tuple[str, str], KubernetesObject] = {}
+    defined: list[KubernetesObject] = []
     for one in documents:
         api_version, kind = one.data["apiVersion"], one.data["kind"]
         found.setdefault((api_version, kind), {"apiVersion": api_version, "kind": kind})

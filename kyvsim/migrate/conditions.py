@@ -7,18 +7,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import read_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
-from kyvsim.migrate.context import (
-    ConversionContext,
-    NotConvertible,
-    Scope,
-    element_for,
-    unsupported,
-    within,
-)
+from kyvsim.migrate.context import NotConvertible, Scope, element_for, unsupported, within
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
@@ -48,17 +40,10 @@ from kyvsim.migrate.values import Expr, constant, list_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.policy.tree import Condition, Conditions
 
-# Equals and NotEquals.
-
 READ_TEXTS = ConversionCondition(
     "texts read at run time",
     "they must not contain wildcards, which a ClusterPolicy would match as such",
 )
-
-
-def _equals(key: Expr, value: Expr) -> Test:
-    """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
-    return _equals_constant(key, value.constant[0]) if value.constant else _equals_read(key, value)
 
 
 def _equals_read(key: Expr, value: Expr) -> Test:
@@ -75,12 +60,14 @@ def _fits_read(text: str, pattern: str) -> Test:
     return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
-def _equals_constant(key: Expr, expected: Json) -> Test:
-    text = key.tight(RELATION + 1)
-    if isinstance(expected, bool) and key.test is not None:
-        return key.test if expected else opposite(key.test)
+def _equals(key: Expr, value: Expr) -> Test:
+    """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
+    if not value.constant:
+        return _equals_read(key, value)
+    expected, text = value.constant[0], key.tight(RELATION + 1)
     if isinstance(expected, bool):
-        return Relation(text, "==", literal(expected))
+        test = Relation(text, "==", literal(expected))
+        return test if key.test is None else key.test if expected else opposite(key.test)
     is_default = (expected,) == key.fallback and not expected
     if key.is_list and is_default:
         return Relation(f"size({key.text})", "==", "0")
@@ -95,12 +82,10 @@ def _equals_constant(key: Expr, expected: Json) -> Test:
         return Relation(f"string({key.text})", "==", literal(expected))
     if is_amount(expected):
         return amount_test(key, "==", expected)
-    if has_wildcard(expected) and not key.is_text:
-        return like(f"string({key.text})", expected)
-    return like(key.tight() if has_wildcard(expected) else text, expected)
+    if has_wildcard(expected):
+        text = key.tight() if key.is_text else f"string({key.text})"
+    return like(text, expected)
 
-
-# GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
 
 _LONG: Final = 60
 """So many characters of an expression are written twice at most, and evaluated for each text."""
@@ -112,7 +97,6 @@ _SECONDS: Final = f"^[-+]?({_PLAIN}|({_PLAIN}(ns|us|ms|s|m|h))+)$"
 
 
 def _compared(sign: str, key: Expr, value: Expr) -> Test:
-    """Return the test that a key is larger or smaller than a value."""
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
     sides = (key, value)
@@ -126,7 +110,7 @@ def _compared(sign: str, key: Expr, value: Expr) -> Test:
     return compared_quantities(left, sign, right)
 
 
-def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
+def _compared_constant(sign: str, key: Expr, expected: object) -> Test:
     """Return the comparison with a fixed value, as upstream tries one type after the other.
 
     upstream: pkg/engine/variables/operator/numeric.go
@@ -139,7 +123,10 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
     if key.duration and parse_duration(text) is not None:
         return amount_test(key, sign, text)
     if key.is_number:
-        return _of_number(sign, key, text)
+        duration = None if is_number_text(text) else parse_duration(text)
+        if duration is not None:  # a number counts seconds
+            text = str(duration // SECOND) if not duration % SECOND else repr(duration / SECOND)
+        return Relation(key.tight(RELATION + 1), sign, text) if is_number_text(text) else FALSE
     if key.is_scalar and not isinstance(expected, str):
         raise NotConvertible(
             f"the number {text} as the bound of a quantity cannot be converted to CEL: the rule "
@@ -156,26 +143,11 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
     return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", expected), "exists")
 
 
-def _of_number(sign: str, key: Expr, text: str) -> Test:
-    """Return the comparison of a number: with a duration it counts seconds."""
-    if is_number_text(text):
-        return Relation(key.tight(RELATION + 1), sign, text)
-    duration = parse_duration(text)
-    if duration is None:
-        return FALSE
-    whole, part = divmod(duration, SECOND)
-    return Relation(key.tight(RELATION + 1), sign, repr(duration / SECOND) if part else str(whole))
-
-
-def _of_text(sign: str, text: str, expected: Json) -> Test:
+def _of_text(sign: str, text: str, expected: object) -> Test:
     """Return the comparison of a text: a duration, a quantity or number, or a version."""
     if not isinstance(expected, str):
-        number = every(
-            [
-                Plain(f"{text}.matches({quoted(_NUMBER)})"),
-                Relation(f"double({text})", sign, str(expected)),
-            ]
-        )
+        is_number = Plain(f"{text}.matches({quoted(_NUMBER)})")
+        number = every([is_number, Relation(f"double({text})", sign, str(expected))])
         return some([number, _of_duration(sign, text, f"{expected}s", _DURATION)])
     duration, quantity = parse_duration(expected), parse_quantity(expected)
     if quantity is not None:
@@ -217,8 +189,6 @@ def _with_number(sign: str, key: Expr, bound: str) -> Expr:
     default = (int(beside) if beside.is_integer() else beside) if holds_of_zero else 0
     return key._replace(text=f"{key.bare_optional}.orValue({default})")
 
-
-# AnyIn, AllIn, AnyNotIn, AllNotIn, and the older In and NotIn.
 
 _WILD_FIELDS: Final = frozenset(
     {"verbs", "resources", "apiGroups", "resourceNames", "nonResourceURLs"}
@@ -275,10 +245,10 @@ def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
         source = value.or_else([]) if value.is_list else _listed(value)
         found = Quantified(source, "text", like("text", key.constant[0]), "exists")
         return found if expected else opposite(found)
-    holds = _among(value)
 
     def ends(one: Expr) -> Test:
-        return holds(one) if expected else opposite(holds(one))
+        found = _among(one, value)
+        return found if expected else opposite(found)
 
     # A value of unknown type is a single item if its name is not a plural.
     is_singular = bool(key.noun) and not key.noun.endswith("s")
@@ -302,19 +272,21 @@ def _listed(key: Expr) -> str:
     return f"[{key.text}].flatten()"
 
 
-def _among(value: Expr) -> Callable[[Expr], Test]:
-    """Return what makes the test of being among a value's elements."""
+def _among(one: Expr, value: Expr) -> Test:
+    """Return the test that a single item is among a value's elements."""
     if not value.constant:
-        return lambda one: _among_read(one, value)
+        return _among_read(one, value)
     constant = value.constant[0]
-    if isinstance(constant, str):
-        ends = range_ends(constant)
-        if ends is not None:
-            return lambda one: _in_range(one, *ends)
-        return lambda one: _among_texts(one, _elements(constant))
     if isinstance(constant, list):
         texts = [item if isinstance(item, str) else sprint(item) for item in constant]
-        return lambda one: _among_texts(one, texts)
+        return _among_texts(one, texts)
+    if isinstance(constant, str):
+        ends = range_ends(constant)
+        if ends is None:
+            return _among_texts(one, _elements(constant))
+        least, most, inside = ends
+        tests = [amount_test(one, ">=", least), amount_test(one, "<=", most)]
+        return every(tests) if inside else some(map(opposite, tests))
     raise NotConvertible(
         f"`{json.dumps(constant)}` as the value of a membership test cannot be converted to CEL",
         "use a list of strings",
@@ -328,11 +300,6 @@ def _elements(text: str) -> list[str]:
     except ValueError:
         return [text]
     return data if isinstance(data, list) and all(isinstance(one, str) for one in data) else [text]
-
-
-def _in_range(one: Expr, least: str, most: str, inside: bool) -> Test:
-    within = [amount_test(one, ">=", least), amount_test(one, "<=", most)]
-    return every(within) if inside else some(map(opposite, within))
 
 
 def _among_texts(one: Expr, texts: list[str]) -> Test:
@@ -377,8 +344,6 @@ def _among_read(one: Expr, value: Expr) -> Test:
     return Relation(text, "in", listed)
 
 
-# Blocks of conditions: `any`, `all`, and the older plain list.
-
 OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = MappingProxyType(
     {
         "Equal": _equals,
@@ -405,10 +370,8 @@ OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = MappingProxyType(
 _ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
 _AMOUNTS: Final = ConversionCondition(
     "amounts read at run time",
-    (
-        "both must be numbers or quantities: durations and versions end in an error, which "
-        "denies the request"
-    ),
+    "both must be numbers or quantities: durations and versions end in an error, which "
+    "denies the request",
 )
 _MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
@@ -485,28 +448,25 @@ def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
         return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
     sides = [side for side in (key, value) if not _may_be_empty(side)]
     fails = any(side.needed() and not side.nullable for side in sides)
-    _note_read(name, key, value, scope.context)
+    # What has to hold of sides that are read at run time.
+    are_read, takes_wildcards = not key.constant and not value.constant, _takes_wildcards(value)
+    if name in _ORDERING:
+        if are_read and not (key.is_number and value.is_number):
+            scope.context.note(_AMOUNTS)
+    elif (are_read and value.is_looked_up and value.is_list and not takes_wildcards) or (
+        name in _MEMBERSHIP
+        and (key.noun or not takes_wildcards)
+        and (_may_be_wild(key) or _may_be_wild(value))
+    ):
+        scope.context.note(READ_TEXTS)
     # What has to exist for the operator to hold: a value made of nothing is null.
     present = [side.is_there() for side in sides if side.nullable]
     if key.soft and name in _OF_ALL:
         present += key.needs
     present += value.needs if value.soft else ()
-    held = operator(_insisted(key), _insisted(value))
+    # Other values end in an error where they are missing, as they do in a rule.
+    held = operator(*(one if _may_be_empty(one) else one.given() for one in (key, value)))
     return FallibleTest(every([*present, held]), fails)
-
-
-def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext) -> None:
-    """Write down what has to hold of sides that are read at run time."""
-    are_read = not key.constant and not value.constant
-    if are_read and operator in _ORDERING and not (key.is_number and value.is_number):
-        context.note(_AMOUNTS)
-    takes_wildcards = _takes_wildcards(value)
-    is_list_read = are_read and value.is_looked_up and value.is_list
-    if is_list_read and operator not in _ORDERING and not takes_wildcards:
-        context.note(READ_TEXTS)
-    is_exact = takes_wildcards and not key.noun
-    if operator in _MEMBERSHIP and not is_exact and (_may_be_wild(key) or _may_be_wild(value)):
-        context.note(READ_TEXTS)
 
 
 def _may_be_empty(value: Expr) -> bool:
@@ -514,12 +474,7 @@ def _may_be_empty(value: Expr) -> bool:
     return bool(value.soft) or (value.nullable and value.is_list)
 
 
-def _insisted(value: Expr) -> Expr:
-    """Return a value that ends in an error where it is missing, as it does in a rule."""
-    return value if _may_be_empty(value) else value.given()
-
-
-def value_of(data: Json, scope: Scope) -> Expr:
+def value_of(data: object, scope: Scope) -> Expr:
     """Return the key or value of a condition, with its variables."""
     if isinstance(data, str):
         return text_value(data, scope)

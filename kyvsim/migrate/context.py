@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from kyvsim.kubernetes.objects import Path
+from kyvsim.kubernetes.objects import Path, path_text
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition, ConversionOutcome, RuleOutcome
 from kyvsim.model.source import Document
-
-# What comes together while a rule is converted: variables of the new policy, and conditions.
 
 _NOT_NAMES: Final = frozenset(
     (  # noqa: SIM905 — a list of words
@@ -43,11 +41,6 @@ class ConversionContext(NamedTuple):
         self.optional_names.add(found.removeprefix("variables."))
         return found
 
-    def add_variable(self, name: str, text: str) -> None:
-        """Take over a variable of a policy as it is."""
-        self.variables[name] = text
-        self.optional_names.discard(name)
-
     def variable(self, name: str, text: str) -> str:
         """Return the expression of a variable with this text; one that is there serves again."""
         for known, other in self.variables.items():
@@ -68,25 +61,23 @@ def free_name(name: str, taken: Container[str], sign: str = "") -> str:
 
 def element_for(listed: Expr, taken: frozenset[str]) -> Expr:
     """Return the elements of a list as a value with a free name."""
-    name = _singular(listed.noun[:1].lower() + listed.noun[1:])
+    noun = listed.noun[:1].lower() + listed.noun[1:]
+    word = "".join(one for one in noun if one.isascii() and one.isalnum())
+    name = "item"
+    if not word[:1].isalpha():
+        pass
+    elif word.lower().endswith("containers"):
+        name = "container"
+    elif word == "env":
+        name = "variable"
+    elif word.endswith("ies"):
+        name = f"{word[:-3]}y"
+    elif word.endswith(("sses", "xes", "ches")):
+        name = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss") and len(word) > 2:
+        name = word[:-1]
     name = free_name("item" if name in _NOT_NAMES else name, taken)
     return Expr(name, listed.element_types, noun=listed.noun)
-
-
-def _singular(noun: str) -> str:
-    word = "".join(one for one in noun if one.isascii() and one.isalnum())
-    if not word or not word[0].isalpha():
-        return "item"
-    if word.lower().endswith("containers"):
-        return "container"
-    if word == "env":
-        return "variable"
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    if word.endswith(("sses", "xes", "ches")):
-        return word[:-2]
-    plural = word.endswith("s") and not word.endswith("ss")
-    return word[:-1] if plural and len(word) > 2 else "item"
 
 
 # What cannot be expressed in CEL.
@@ -124,14 +115,10 @@ def within(
         return convert(*given, **named)
 
 
-# What an expression of a rule can use.
-
 USER_KNOWN: Final = ConversionCondition(
     "user known",
-    (
-        "the requesting user is always known at admission, offline only with --userinfo, and "
-        "never in scans"
-    ),
+    "the requesting user is always known at admission, offline only with --userinfo, and "
+    "never in scans",
 )
 
 
@@ -177,18 +164,13 @@ def unsupported(
     return NotConvertible(f"{what} cannot be converted to CEL", advice, path)
 
 
-# What became of a part of a policy.
-
-
 def converted_outcome(
     document: Document, name: str, path: Path, context: ConversionContext
 ) -> RuleOutcome:
     """Return that something was converted, and what that depends on."""
     conditions = tuple(context.conditions.values())
     outcome = ConversionOutcome.CONDITIONAL if conditions else ConversionOutcome.CONVERTED
-    return RuleOutcome(
-        name, outcome, document.locate(path), _path_text(path), conditions=conditions
-    )
+    return RuleOutcome(name, outcome, document.locate(path), path_text(path), conditions=conditions)
 
 
 def refused_outcome(
@@ -196,19 +178,6 @@ def refused_outcome(
 ) -> RuleOutcome:
     """Return that something was not converted; `path` leads to the whole of it."""
     path = refusal.path or path
-    return RuleOutcome(
-        name,
-        ConversionOutcome.REFUSED,
-        document.locate(path),
-        _path_text(path),
-        reason=refusal.what,
-        advice=refusal.advice,
-    )
-
-
-def _path_text(path: Path) -> str:
-    """Return a path as people write it."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
+    place, what, advice = document.locate(path), refusal.what, refusal.advice
+    outcome = ConversionOutcome.REFUSED
+    return RuleOutcome(name, outcome, place, path_text(path), reason=what, advice=advice)

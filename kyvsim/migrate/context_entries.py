@@ -22,10 +22,6 @@ from kyvsim.policy.tree import (
     VariableEntry,
 )
 
-# Context entries of rules → variables of the new policy, for each source of data.
-
-# Where policies look for objects: those of a namespace look there only.
-
 
 def within_place(namespace: str, scope: Scope) -> list[str]:
     """Return the namespace argument of a lookup, "" for none or all.
@@ -37,9 +33,6 @@ def within_place(namespace: str, scope: Scope) -> list[str]:
     if namespace not in {scope.namespace, "{{ request.namespace }}", "{{request.namespace}}"}:
         raise unsupported("a lookup outside the policy's namespace", "use a ClusterPolicy")
     return []
-
-
-# `variable`: a value that is written, or a query on one.
 
 
 def _variable(entry: VariableEntry, scope: Scope) -> Expr:
@@ -61,11 +54,8 @@ def _variable(entry: VariableEntry, scope: Scope) -> Expr:
     return Expr(text, value.types or default.types, noun=value.noun)
 
 
-# `configMap`: data of a ConfigMap of the cluster.
-
 LOOK_UP: Final = ConversionCondition(
-    "cluster look-up",
-    "Kyverno needs permission to read the objects, as for the ClusterPolicy",
+    "cluster look-up", "Kyverno needs permission to read the objects, as for the ClusterPolicy"
 )
 
 
@@ -78,8 +68,6 @@ def _config_map(entry: ConfigMapEntry, scope: Scope) -> Expr:
     text = f"dyn(resource.Get({arguments}))"
     return Expr(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
 
-
-# `apiCall`: objects of the cluster, read by the path of a request.
 
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
@@ -126,7 +114,6 @@ def _answer(path: str, scope: Scope) -> Expr:
 
 
 def _labels(query: str, scope: Scope) -> list[str]:
-    """Return the labels argument of a list call."""
     name, _, selector = query.partition("=")
     pairs = [one.partition("=") for one in unquote(selector).split(",")]
     if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):
@@ -139,16 +126,11 @@ def _labels(query: str, scope: Scope) -> list[str]:
     return [f"{{{', '.join(entries)}}}"]
 
 
-# `globalReference`: data that a GlobalContextEntry keeps.
-
-
 def _global_reference(entry: GlobalReferenceEntry, scope: Scope) -> Expr:
     scope.context.note(LOOK_UP)
     text = f"globalContext.Get({quoted(entry.reference)})"
     return _queried(Expr(text, noun="items", is_looked_up=True), entry.jmes_path, scope)
 
-
-# `imageRegistry`: image data.
 
 _METADATA: Final = ConversionCondition(
     "image metadata", "the registry must return the same data for both"

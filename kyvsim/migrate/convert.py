@@ -6,7 +6,6 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.migrate.conditions import FallibleTest, conditions_test
 from kyvsim.migrate.context import (
@@ -29,7 +28,7 @@ from kyvsim.migrate.matching import (
     without_operations,
 )
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.rules import DERIVED, GENERATING, IMAGES, MUTATING, VALIDATING, converter_of
+from kyvsim.migrate.rules import DERIVED, GENERATING, MUTATING, VALIDATING, converter_of
 from kyvsim.migrate.rules.results import (
     ConversionInput,
     MutationEntry,
@@ -57,8 +56,6 @@ from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import fault_text
 from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import ContextEntry, VariableEntry
-
-# CleanupPolicy and ClusterCleanupPolicy → policies that delete.
 
 CLEANUP_KINDS: Final = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
 DELETING: Final = "DeletingPolicy"
@@ -92,8 +89,6 @@ def _convert_cleanup(policy: Policy) -> Conversion:
     return Conversion(policy, (outcome,), (Made(made, (0,), (0,)),))
 
 
-# Names of the objects that others become.
-
 _LONGEST: Final = 63
 """What Kyverno takes for names of policies: it writes them into labels."""
 _WRONG: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
@@ -112,16 +107,13 @@ def object_name(wanted: str) -> str:
     return f"{fitting[: _LONGEST - _DIGITS - 1].rstrip('-.')}-{mark}".lstrip("-")
 
 
-# One rule, converted: what policies in CEL are put together of.
-
-
 class ConvertedRule(NamedTuple):
     """One rule, converted."""
 
     kind: str
     """The kind of the policy that it becomes a part of."""
     matching: Matching
-    fields: Mapping[str, Json]
+    fields: Mapping[str, object]
     """Other fields of the policy that the rule requires."""
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]
@@ -140,9 +132,6 @@ class ConvertedRule(NamedTuple):
         """What rules of one policy have in common."""
         matching, fields = str(self.matching.constraints), str(self.fields)
         return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)
-
-
-# Converted rules → whole policies.
 
 
 class SourcePolicy(NamedTuple):
@@ -205,24 +194,15 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
     if variables:
         found["variables"] = named_expressions(variables.items())
     entries = (one for part in group for one in part.entries)
-    found[_ENTRIES[first.kind]] = [one.data(written) for one in entries]
+    found[_ENTRIES.get(first.kind, "validations")] = [one.data(written) for one in entries]
     kind = f"Namespaced{first.kind}" if whole.namespace else first.kind
     made = policy_object(kind, name, policy.document, found)
     places = tuple(part.place for part in group for _ in part.entries)
     return Made(made, tuple(part.place for part in group), places, first.level)
 
 
-_ENTRIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        VALIDATING: "validations",
-        MUTATING: "mutations",
-        GENERATING: "generate",
-        IMAGES: "validations",
-    }
-)
-"""The field of the entries by kind of policy."""
-
-# Policies with rules → policies in CEL that mean the same.
+_ENTRIES: Final = MappingProxyType({MUTATING: "mutations", GENERATING: "generate"})
+"""The field of the entries by kind of policy, where it is not `validations`."""
 
 _PODS: Final = ("Pod",)
 _OTHER_OPERATIONS: Final = ConversionCondition(
@@ -234,8 +214,7 @@ _DELETIONS: Final = ConversionCondition(
     "they are not evaluated: context entries that read `request.object` find nothing there",
 )
 _WEBHOOK: Final = ConversionCondition(
-    "webhook conditions",
-    "they also apply to scans, unlike those of the old policy's webhook",
+    "webhook conditions", "they also apply to scans, unlike those of the old policy's webhook"
 )
 _BRACES: Final = re.compile(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = ConversionCondition(
@@ -297,9 +276,6 @@ def _levels(
         (level, one, ActionVariant(one.tree if level else node))
         for level, one in levels_of(place, whole.computed).items()
     ]
-
-
-# ---------------------------------------------------------------------------- one rule
 
 
 def _converted(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
@@ -77,7 +77,7 @@ def _named(patterns: Sequence[str], levels: Mapping[str, Rule]) -> tuple[str, ..
 def convert_exception(exception: PolicyException, conversions: Sequence[Conversion]) -> Conversion:
     """Return what becomes of an exception, where its policies have become others."""
     verdicts: list[RuleOutcome] = []
-    found: dict[_Texts, list[Json]] = {}
+    found: dict[_Texts, list[dict[str, str]]] = {}
     for index, entry in enumerate(exception.exceptions):
         name = f"{entry.policy}: {', '.join(entry.rules)}"
         context, path = ConversionContext({}, set(), {}), (*_SPEC, "exceptions", index)
@@ -117,7 +117,7 @@ def _conversion(
 
 def _references(
     entry: ExceptedRules, conversion: Conversion, computed: ComputedRules, path: Path
-) -> list[tuple[Json, tuple[str, ...]]]:
+) -> list[tuple[dict[str, str], tuple[str, ...]]]:
     """Return the policies that an exception is for, each with its kinds, () for all."""
     levels: dict[int, tuple[str, ...]] = {}
     for place, outcome in enumerate(conversion.rules):
@@ -171,10 +171,12 @@ def _conditions(
     return [*asked, *named_conditions("condition", holds)]
 
 
-def _made(exception: PolicyException, found: Mapping[_Texts, Sequence[Json]]) -> Iterable[Made]:
+def _made(
+    exception: PolicyException, found: Mapping[_Texts, Sequence[dict[str, str]]]
+) -> Iterable[Made]:
     for number, (conditions, references) in enumerate(found.items(), 1):
         name = exception.name if number == 1 else f"{exception.name}-{number}"
-        spec: dict[str, Json] = {"policyRefs": references}
+        spec: dict[str, object] = {"policyRefs": references}
         if conditions:
             spec["matchConditions"] = named_expressions(conditions)
         yield Made(policy_object("PolicyException", name, exception.document, spec), ())

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
-
 # Values stay text: only what joins tests matters to how an expression is read.
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
@@ -84,7 +82,7 @@ def quoted(text: str) -> str:
     return f"'{text}'"
 
 
-def literal(value: Json) -> str:
+def literal(value: object) -> str:
     """Return plain data as CEL; parts of different types are hidden from the type checker."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
@@ -167,14 +165,7 @@ def _turns(test: Test) -> bool:
 
 
 _LEVELS: Final[Mapping[type[Test], int]] = MappingProxyType(
-    {
-        Relation: RELATION,
-        Not: UNARY,
-        All: AND,
-        Some: OR,
-        Quantified: TIGHT,
-        Conditional: CHOICE,
-    }
+    {Relation: RELATION, Not: UNARY, All: AND, Some: OR, Quantified: TIGHT, Conditional: CHOICE}
 )
 
 
@@ -210,7 +201,6 @@ def _pieces(test: Test) -> Iterator[str]:
 
 
 def _parts(test: Test) -> list[Test | str]:
-    """Return the parts of a test in order."""
     if isinstance(test, Plain):
         return [test.text]
     if isinstance(test, Relation):

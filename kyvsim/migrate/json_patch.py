@@ -98,7 +98,7 @@ class Quoted(NamedTuple):
     text: str
 
 
-def value_text(data: Json, around: PatchContext) -> str:
+def value_text(data: object, around: PatchContext) -> str:
     """Return a value of a patch, whose texts may have variables."""
     if isinstance(data, Quoted):
         value = text_value(data.text, around.scope)
@@ -115,7 +115,7 @@ def value_text(data: Json, around: PatchContext) -> str:
     return literal(data)
 
 
-def _same_typed(values: list[Json], around: PatchContext) -> list[str]:
+def _same_typed(values: list[object], around: PatchContext) -> list[str]:
     """Return the parts of a map or list, of one type for the type checker."""
     texts = [value_text(one, around) for one in values]
     shapes = [_shape(one, around) for one in values]
@@ -125,7 +125,7 @@ def _same_typed(values: list[Json], around: PatchContext) -> list[str]:
     return [f"dyn({one})" for one in texts] if len(set(shapes)) > 1 else texts
 
 
-def _shape(value: Json, around: PatchContext) -> str:
+def _shape(value: object, around: PatchContext) -> str:
     """Return the type of an expression as a key; `text` is a string of unknown type."""
     if isinstance(value, Quoted) or (isinstance(value, str) and "{{" in value):
         found = text_value(value.text if isinstance(value, Quoted) else value, around.scope)
@@ -430,8 +430,6 @@ _KEYS: Final = ConversionCondition(
 
 
 class _Patch(NamedTuple):
-    """A patch whose operations are converted one after the other."""
-
     root: PatchTarget
     around: PatchContext
     path: Path
@@ -452,7 +450,7 @@ def json_patch(
     found: list[PatchExpression] = []
     for one in operations:
         with located(one.path):
-            found += _CONVERTERS[one.name](one.fields, patch._replace(path=one.path))
+            found += _CONVERTERS[one.name](one, patch._replace(path=one.path))
     return found
 
 
@@ -470,10 +468,7 @@ def removed_element(
     return listed if mine else None
 
 
-# ---------------------------------------------------------------------------- the way to a place
-
-
-def _steps(path: Json, around: PatchContext) -> list[Step]:
+def _steps(path: object, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
         raise unsupported(f"the path `{text}`", "name a field of the object")
@@ -515,7 +510,7 @@ def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> li
     return found
 
 
-def _way(path: Json, patch: _Patch) -> list[PatchTarget]:
+def _way(path: object, patch: _Patch) -> list[PatchTarget]:
     with located((*patch.path, "path")):
         return [patch.root, *_walk(patch.root, _steps(path, patch.around), patch.around)]
 
@@ -536,11 +531,8 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     return place.value.is_there()
 
 
-# ---------------------------------------------------------------------------- operations
-
-
-def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
-    _, *parents, place = _way(written["path"], patch)
+def _add(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
+    _, *parents, place = _way(written.fields["path"], patch)
     steps = place.way
     if steps[-1] == LAST:
         place = parents[-1].below(END) if parents else place
@@ -563,14 +555,11 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
         instead = operation("add", first, value)
         choice = f"{enclosed(there, OR)}\n? {added}\n: {instead}"
         return [PatchExpression(instead if there == FALSE else choice)]
-    made = [
-        PatchExpression(
-            operation("add", one, _container(steps[len(one.way)], patch)),
-            opposite(there),
-            once=bool(patch.around.loops) and one.is_fixed,
-        )
-        for one, there in unsure
-    ]
+    made = []
+    for one, there in unsure:
+        container = operation("add", one, _container(steps[len(one.way)], patch))
+        once = bool(patch.around.loops) and one.is_fixed
+        made.append(PatchExpression(container, opposite(there), once=once))
     return [*made, PatchExpression(added)]
 
 
@@ -584,8 +573,8 @@ def _container(step: Step, patch: _Patch) -> str:
     raise unsupported("a list element that may be missing", "add the list first", path)
 
 
-def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
-    place = _way(written["path"], patch)[-1]
+def _remove(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
+    place = _way(written.fields["path"], patch)[-1]
     there = _is_there(place, patch)
     _took(place, patch)
     if there == FALSE:
@@ -602,8 +591,8 @@ def _took(place: PatchTarget, patch: _Patch) -> None:
         patch.gone.add(place.steps)
 
 
-def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
-    place = _way(written["path"], patch)[-1]
+def _replace(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
+    place = _way(written.fields["path"], patch)[-1]
     value = _value(written, patch)
     if place.steps in patch.made or not place.value.may_miss:
         return [PatchExpression(operation("replace", place, value))]
@@ -614,15 +603,15 @@ def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression
     ]
 
 
-def _move(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
-    source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
+def _move(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
+    source, place = _way(written.fields["from"], patch)[-1], _way(written.fields["path"], patch)[-1]
     _took(source, patch)
     patch.made.add(place.steps)
     return [PatchExpression(operation("move", place, source=source))]
 
 
-def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
-    source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
+def _copy(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
+    source, place = _way(written.fields["from"], patch)[-1], _way(written.fields["path"], patch)[-1]
     patch.made.add(place.steps)
     if source.steps in patch.made or not source.value.may_miss:
         return [PatchExpression(operation("copy", place, source=source))]
@@ -630,26 +619,19 @@ def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     return [PatchExpression(operation("add", place, source.value.text))]
 
 
-def _tested(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
+def _tested(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
     patch.around.scope.context.note(_TESTS)
-    place = _way(written["path"], patch)[-1]
+    place = _way(written.fields["path"], patch)[-1]
     return [PatchExpression(operation("test", place, _value(written, patch)))]
 
 
-def _value(written: Mapping[str, Json], patch: _Patch) -> str:
+def _value(written: PatchOperation, patch: _Patch) -> str:
     with located((*patch.path, "value")):
-        return value_text(written.get("value"), patch.around)
+        return value_text(written.fields.get("value"), patch.around)
 
 
-_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchExpression]]]] = (
-    MappingProxyType(
-        {
-            "add": _add,
-            "copy": _copy,
-            "move": _move,
-            "remove": _remove,
-            "replace": _replace,
-            "test": _tested,
-        }
-    )
+_Convert: TypeAlias = Callable[[PatchOperation, _Patch], list[PatchExpression]]
+_CONVERTERS: Final[Mapping[str, _Convert]] = MappingProxyType(
+    {"add": _add, "copy": _copy, "move": _move}
+    | {"remove": _remove, "replace": _replace, "test": _tested}
 )

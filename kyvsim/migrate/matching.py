@@ -61,9 +61,7 @@ def _chosen(
     return found
 
 
-def without_operations(
-    conditions: Conditions | None,
-) -> tuple[Conditions | None, frozenset[str]]:
+def without_operations(conditions: Conditions | None) -> tuple[Conditions | None, frozenset[str]]:
     """Return preconditions without those on the operation, and the operations that these allow."""
     allowed = frozenset(EVERY)
     if conditions is None:
@@ -125,7 +123,6 @@ class SelectedKind(NamedTuple):
 
 
 def _selected(selector: KindSelector, context: ConversionContext) -> list[SelectedKind]:
-    """Return the kinds that an entry of `kinds` names."""
     if selector.subresource:
         context.note(_PARTS)
     if selector.kind == "*":
@@ -134,16 +131,12 @@ def _selected(selector: KindSelector, context: ConversionContext) -> list[Select
         return [SelectedKind(selector.group, selector.version, resource, "")]
     fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
     version = "*" if has_wildcard(selector.version) else selector.version
-    known = [
-        SelectedKind(
-            group,
-            "v1" if (group, kind) == ("", "Pod") else version,
-            _with_part(plural(group, kind), selector),
-            kind,
-        )
-        for group, kind in every_kind()
-        if fits_kind(kind) and fits_group(group)
-    ]
+    known = []
+    for group, kind in every_kind():
+        if fits_kind(kind) and fits_group(group):
+            own = "v1" if (group, kind) == ("", "Pod") else version
+            resource = _with_part(plural(group, kind), selector)
+            known.append(SelectedKind(group, own, resource, kind))
     if known:
         return known
     context.note(_GUESSED)
@@ -158,18 +151,16 @@ def _with_part(name: str, selector: KindSelector) -> str:
     return f"{name}/{selector.subresource}" if selector.subresource else name
 
 
-def _resource_rules(named: Iterable[SelectedKind], operations: list[str]) -> list[Json]:
+def _resource_rules(
+    named: Iterable[SelectedKind], operations: list[str]
+) -> list[dict[str, list[str]]]:
     """Return one rule for each group and version; without operations they name none."""
     by_group: dict[tuple[str, str], dict[str, None]] = {}
     for one in named:
         by_group.setdefault((one.group, one.version), {})[one.resource] = None
+    own = {"operations": operations} if operations else {}
     return [
-        {
-            "apiGroups": [group],
-            "apiVersions": [version],
-            **({"operations": operations} if operations else {}),
-            "resources": list(resources),
-        }
+        {"apiGroups": [group], "apiVersions": [version], **own, "resources": list(resources)}
         for (group, version), resources in by_group.items()
     ]
 
@@ -273,7 +264,7 @@ AT_REST: Final = FilterExpressions(
 """Of one that is there, without any request."""
 
 
-def selector_test(selector: Json, of: str = "object") -> Test:
+def selector_test(selector: Mapping[str, Json], of: str = "object") -> Test:
     """Return the test that an object carries the labels of a selector."""
     labels = selector.get("matchLabels") or {}
     tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
@@ -308,12 +299,12 @@ def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
     return like(f"{held}.orValue('')", value)
 
 
-def _namespace_labels(selector: Json, names: FilterExpressions) -> Test:
+def _namespace_labels(selector: Mapping[str, Json], names: FilterExpressions) -> Test:
     lies_in_one = Relation(names.namespace, "!=", "''")
     return every([lies_in_one, selector_test(selector, "namespaceObject")])
 
 
-def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
+def namespaces_test(patterns: Iterable[str], selector: Mapping[str, Json] | None) -> Test:
     """Return the test that a request is for a namespace of some names, or of some labels."""
     tests = like_one(ADMITTED.namespace, list(patterns))
     if selector is not None:
@@ -360,22 +351,14 @@ def _filter_test(
                     )
                 tests.append(Relation(names.kind, "!=", "'Namespace'"))
             tests.append(_namespace_labels(one.namespace_selector, names))
-    return every([*tests, *_user_tests(one, context)])
-
-
-def _user_tests(one: ResourceFilter, context: ConversionContext) -> list[Test]:
-    tests = []
-    if one.roles:
-        tests.append(_roles(one.roles))
-    if one.cluster_roles:
-        tests.append(_cluster_roles(one.cluster_roles))
-    if tests:
+    if one.roles or one.cluster_roles:
         context.note(_BOUND)
-    if one.subjects:
-        tests.append(some(map(_subject_test, one.subjects)))
-    if tests:
+    if one.names_users:
         context.note(USER_KNOWN)
-    return tests
+    tests += [_roles(one.roles)] if one.roles else []
+    tests += [_cluster_roles(one.cluster_roles)] if one.cluster_roles else []
+    tests += [some(map(_subject_test, one.subjects))] if one.subjects else []
+    return every(tests)
 
 
 def _subject_test(subject: Subject) -> Test:
@@ -463,7 +446,7 @@ def read_matching(
 ) -> Matching:
     """Return what a rule or a policy is about, without operations if these do not count."""
     named = _named(match, context)
-    selectors: dict[str, Json] = {}
+    selectors: dict[str, object] = {}
     matched: Test = TRUE
     if len(match.effective) == 1:
         selectors, matched = _only(match.effective[0], names, context)
@@ -500,9 +483,9 @@ def read_matching(
 
 def _only(
     one: ResourceFilter, names: FilterExpressions, context: ConversionContext
-) -> tuple[dict[str, Json], Test]:
+) -> tuple[dict[str, object], Test]:
     """Return the selectors and the test of a filter that is the only one of a match block."""
-    selectors: dict[str, Json] = {}
+    selectors: dict[str, object] = {}
     left_out = {"kinds", "operations", "namespaceSelector"}
     if one.namespace_selector is not None:
         if all(map(_are_namespaced, one.kinds or ("*",))):
@@ -513,10 +496,8 @@ def _only(
     wild = any(sign in str(one.selector or "") for sign in "*?")
     if names is DELETED and wild:
         raise NotConvertible(
-            (
-                "label selectors with wildcards cannot be converted to CEL for objects that are "
-                "deleted"
-            ),
+            "label selectors with wildcards cannot be converted to CEL for objects that are "
+            "deleted",
             "match only the operations CREATE and UPDATE",
             (*one.path, "resources", "selector"),
         )
@@ -540,7 +521,6 @@ def _are_namespaced(text: str) -> bool:
 
 
 def _named(match: MatchBlock, context: ConversionContext) -> list[SelectedKind]:
-    """Return the kinds that a match block names."""
     lists = []
     for one in match.effective:
         if one.kinds:

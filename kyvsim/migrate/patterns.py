@@ -164,9 +164,6 @@ def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bo
     return some([value.is_missing(), found]) if if_missing else every([value.is_there(), found])
 
 
-# ---------------------------------------------------------------------------- maps
-
-
 def _of_map(pattern: PatternMap, value: Expr, scope: Scope) -> PatternTest:
     # Anchors, but for `<(key)`, are looked at before keys that are plain.
     members = [
@@ -252,16 +249,13 @@ def _equality(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
 
 def _fits_empty_map(pattern: PatternMap) -> bool:
     """Return whether a map's pattern holds of a map without any key, at any depth."""
-    return all(
-        one.anchor in {EQUALITY, NEGATION}
-        and not has_wildcard(one.key)
-        and (
-            one.anchor == NEGATION
-            or not isinstance(one.value, PatternMap)
-            or _fits_empty_map(one.value)
-        )
-        for one in pattern.entries
-    )
+    for one in pattern.entries:
+        if one.anchor not in {EQUALITY, NEGATION} or has_wildcard(one.key):
+            return False
+        inner = one.value if one.anchor == EQUALITY else None
+        if isinstance(inner, PatternMap) and not _fits_empty_map(inner):
+            return False
+    return True
 
 
 def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
@@ -307,9 +301,6 @@ def _of_wildcard_key(entry: PatternEntry, value: Expr, scope: Scope) -> PatternT
         return PatternTest((some([value.is_missing(), loop]),))
     loop = Quantified(value.text, "key", every([fits, test]), "exists")
     return PatternTest((every([value.is_there(), loop]),), insists=True)
-
-
-# ---------------------------------------------------------------------------- lists
 
 
 def _of_list(pattern: PatternList, value: Expr, scope: Scope, *, if_missing: bool) -> PatternTest:

@@ -5,27 +5,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.pod_security.controls import (
-    ALL_CAPABILITIES,
-    APP_ARMOR_ANNOTATION,
-    APP_ARMOR_LOCAL,
-    APP_ARMOR_NAMED,
-    APP_ARMOR_PROFILES,
-    CONTAINER_FIELDS,
-    DEFAULT_CAPABILITIES,
-    DEFAULT_PROC_MOUNT,
-    HOST_HANDLERS,
-    HOST_NAMESPACES,
-    LIFECYCLE,
-    OTHER_VOLUMES,
-    PROBES,
-    RESTRICTED_CAPABILITIES,
-    RESTRICTED_VOLUMES,
-    SECCOMP_PROFILES,
-    SELINUX_FIELDS,
-    ActiveCheck,
-    ControlVersion,
-)
+from kyvsim.languages.classic.pod_security import controls
 from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.expressions import (
     FALSE,
@@ -57,14 +37,16 @@ from kyvsim.policy.tree import PodSecurityExclusion
 
 _WHICH_ONE = ConversionCondition(
     "containers let pass",
-    (
-        "an exclusion without images exempts one of the containers, depending on the order of "
-        "exclusions: the new policy takes one whose images are not excluded"
-    ),
+    "an exclusion without images exempts one of the containers, depending on the order of "
+    "exclusions: the new policy takes one whose images are not excluded",
 )
 
 _Fits: TypeAlias = Callable[[Sequence[str]], Test]
 """Returns the test that all forbidden values of a field fit one of some patterns."""
+_Spared: TypeAlias = tuple[str, Test]
+"""A field that may be missing in a container, and the test that this is found in one that has
+nothing: an exclusion without images then lets one container pass."""
+_NOTHING: Final[_Spared] = ("", FALSE)
 
 
 def _fixed(word: str) -> _Fits:
@@ -88,12 +70,10 @@ def _each(source: str, name: str, body: Test) -> Test:
 
 
 def _is_of(exclusion: PodSecurityExclusion, field: str) -> bool:
-    """Return whether an exclusion is about a field."""
     return exclusion.restricted_field in {"", field}
 
 
-def _excludes(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
-    """Return the test that an exclusion is about forbidden values."""
+def _is_excluded(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
     return fits(exclusion.values) if exclusion.values else TRUE
 
 
@@ -106,13 +86,13 @@ class ContainerExpressions(NamedTuple):
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the security context."""
-        return _below(self.value, ("securityContext", *steps))
+        return self.value.at("securityContext", *steps)
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
         """Return a test of a field, or that its value is excluded for the image."""
         image = self.value.child("image").text
         found = (
-            every([some(like_one(image, list(one.images))), _excludes(one, fits)])
+            every([some(like_one(image, list(one.images))), _is_excluded(one, fits)])
             for one in self.exclusions
             if _is_of(one, f"spec.{self.group}[*].{field}")
         )
@@ -126,7 +106,7 @@ class PodExpressions(NamedTuple):
     spec: Expr
     annotations: str
     """The expression of its annotations, a map."""
-    variant: ControlVersion
+    variant: controls.ControlVersion
     """The check as it is in the version of the rule."""
     own: tuple[PodSecurityExclusion, ...]
     """Exclusions without images."""
@@ -134,7 +114,7 @@ class PodExpressions(NamedTuple):
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the Pod's own security context."""
-        return _below(self.spec, ("securityContext", *steps))
+        return self.spec.at("securityContext", *steps)
 
     def words(self, name: str, values: Iterable[str]) -> str:
         """Return the variable of words that are allowed."""
@@ -142,23 +122,18 @@ class PodExpressions(NamedTuple):
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
         """Return a test of a field of the Pod, or that its value is excluded."""
-        return some([test, *(_excludes(one, fits) for one in self.own if _is_of(one, field))])
+        return some([test, *(_is_excluded(one, fits) for one in self.own if _is_of(one, field))])
 
     def containers(
-        self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
+        self, body: Callable[[ContainerExpressions], Test], spared: _Spared = _NOTHING
     ) -> Test:
-        """Return the test that all containers hold what `body` makes of those of one list.
-
-        `spared` has a field that may be missing in a container, and the test that this is found
-        in one that has nothing: an exclusion without images then lets one container pass.
-        """
+        """Return the test that all containers hold what `body` makes of those of one list."""
         loops, apart = [], []
-        for group in CONTAINER_FIELDS:
-            source = self.spec.child(group)
-            loop = Quantified(source.or_else([]), CONTAINER, body(self._container(group)))
+        for group in controls.CONTAINER_FIELDS:
+            loop = self.loop(group, body)
             if loop.body == TRUE:
                 continue
-            if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
+            if group == controls.CONTAINER_FIELDS[1] and self._spares(spared[0]):
                 # All elements pass, or all but one where something is found.
                 others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
                 one_left = Relation(f"size({others})", "<=", "1")
@@ -167,80 +142,48 @@ class PodExpressions(NamedTuple):
                 loops.append(loop)
         return every([*apart, *joined_loops(loops, self.context)])
 
-    def container_settings(
+    def settings(
         self,
         steps: tuple[str, ...],
         test: Callable[[Expr], Test],
         fits: Callable[[Expr], _Fits],
-        spared: tuple[str, Test] = ("", FALSE),
+        spared: _Spared = _NOTHING,
+        *,
+        of_pod: bool = True,
     ) -> Test:
-        """Return the test of a setting in the security context of all containers.
-
-        `spared` is as in `containers`.
-        """
+        """Return the test of a setting in the security context of containers, and `of_pod`, too."""
+        field, own = f"securityContext.{'.'.join(steps)}", self.setting(*steps)
 
         def of_container(one: ContainerExpressions) -> Test:
-            value, field = one.setting(*steps), f"securityContext.{'.'.join(steps)}"
+            value = one.setting(*steps)
             return one.unless_excluded(test(value), field, fits(value))
 
-        return self.containers(of_container, spared)
+        tests = [self.unless_excluded(test(own), f"spec.{field}", fits(own))] if of_pod else []
+        return every([*tests, self.containers(of_container, spared)])
 
-    def some_container(self, body: Callable[[ContainerExpressions], Test]) -> Test:
-        """Return the test that what `body` makes holds in a container of some list."""
-        loops = (
-            Quantified(
-                self.spec.child(group).or_else([]),
-                CONTAINER,
-                body(self._container(group)),
-                "exists",
-            )
-            for group in CONTAINER_FIELDS
-        )
-        return some(joined_loops(loops, self.context))
-
-    def _container(self, group: str) -> ContainerExpressions:
-        element = Expr(CONTAINER, self.spec.child(group).element_types, noun=group)
-        return ContainerExpressions(element, group, self.by_image)
+    def loop(
+        self, group: str, body: Callable[[ContainerExpressions], Test], macro: str = "all"
+    ) -> Quantified:
+        """Return the loop over one list of containers with what `body` makes of each."""
+        listed = self.spec.child(group)
+        element = Expr(CONTAINER, listed.element_types, noun=group)
+        test = body(ContainerExpressions(element, group, self.by_image))
+        return Quantified(listed.or_else([]), CONTAINER, test, macro)
 
     def _spares(self, field: str) -> bool:
         """Return whether an exclusion without images is about a field of containers."""
         spares = bool(field) and any(
-            _is_of(one, f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+            _is_of(one, f"spec.{controls.CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
         )
         if spares and self.by_image:
             self.context.note(_WHICH_ONE)
         return spares
 
 
-def _below(value: Expr, steps: Iterable[str]) -> Expr:
-    for step in steps:
-        value = value.child(step)
-    return value
-
-
-def _everywhere(
-    pod: PodExpressions,
-    steps: tuple[str, ...],
-    test: Callable[[Expr], Test],
-    fits: Callable[[Expr], _Fits],
-    spared: tuple[str, Test] = ("", FALSE),
-) -> Test:
-    """Return the test of a setting in the security context of the Pod and of its containers.
-
-    `spared` is as in `PodExpressions.containers`.
-    """
-    own, field = pod.setting(*steps), f"spec.securityContext.{'.'.join(steps)}"
-    of_pod = pod.unless_excluded(test(own), field, fits(own))
-    return every([of_pod, pod.container_settings(steps, test, fits, spared)])
-
-
-# What the node shares: namespaces, ports, paths, and hosts that probes call.
-
-
 def _host_namespaces(pod: PodExpressions) -> Test:
     return every(
         pod.unless_excluded(Not(_is_set(pod.spec.child(field))), f"spec.{field}", _fixed("true"))
-        for field in HOST_NAMESPACES
+        for field in controls.HOST_NAMESPACES
     )
 
 
@@ -270,16 +213,13 @@ def _host_probes(pod: PodExpressions) -> Test:
 
     def of_container(one: ContainerExpressions) -> Test:
         lifecycle = one.value.child("lifecycle")
-        handlers = [one.value.child(name) for name in PROBES]
-        handlers += [lifecycle.child(name) for name in LIFECYCLE]
+        handlers = [one.value.child(name) for name in controls.PROBES]
+        handlers += [lifecycle.child(name) for name in controls.LIFECYCLE]
         listed = f"[{', '.join(handler.optional for handler in handlers)}]"
-        hosts = (f"handler.?{way}.?host.orValue('')" for way in HOST_HANDLERS)
+        hosts = (f"handler.?{way}.?host.orValue('')" for way in controls.HOST_HANDLERS)
         return _each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
 
     return pod.containers(of_container)
-
-
-# Kernel parameters: only those that a Pod has for itself.
 
 
 def _sysctls(pod: PodExpressions) -> Test:
@@ -291,39 +231,44 @@ def _sysctls(pod: PodExpressions) -> Test:
     )
 
 
-# Volumes of the kinds that a restricted Pod may have.
-
-
 def _restricted_volumes(pod: PodExpressions) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
     volume = Expr("volume", listed.element_types)
-    kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
+    kinds = pod.words("volumeTypes", controls.RESTRICTED_VOLUMES)
     allowed = Quantified(kinds, "kind", Relation("kind", "in", volume.text), "exists")
     test = pod.unless_excluded(allowed, "", _fits_any)
     excused = (
         volume.child(kind).is_there()
-        for kind in OTHER_VOLUMES
+        for kind in controls.OTHER_VOLUMES
         if any(one.restricted_field == f"spec.volumes[*].{kind}" for one in pod.own)
     )
     return _each(listed.or_else([]), volume.text, some([test, *excused]))
 
-
-# Linux capabilities that containers add and drop.
 
 _NAME = "capability"
 
 
 def _capabilities_baseline(pod: PodExpressions) -> Test:
     """No more than the default set may be added."""
-    listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
+    listed = pod.words("defaultCapabilities", controls.DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
 def _capabilities_restricted(pod: PodExpressions) -> Test:
     """All must be dropped, and only a few may be added."""
-    may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
-    return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
+    may_add = some(like_one(_NAME, sorted(controls.RESTRICTED_CAPABILITIES)))
+
+    def of_container(one: ContainerExpressions) -> Test:
+        dropped = one.setting("capabilities", "drop")
+        drops_all = one.unless_excluded(
+            Relation(quoted(controls.ALL_CAPABILITIES), "in", dropped.or_else([])),
+            "securityContext.capabilities.drop",
+            lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
+        )
+        return every([drops_all, _added(one, may_add)])
+
+    return pod.containers(of_container)
 
 
 def _added(one: ContainerExpressions, allowed: Test) -> Test:
@@ -335,20 +280,8 @@ def _added(one: ContainerExpressions, allowed: Test) -> Test:
     )
 
 
-def _dropped(one: ContainerExpressions) -> Test:
-    dropped = one.setting("capabilities", "drop")
-    return one.unless_excluded(
-        Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
-        "securityContext.capabilities.drop",
-        lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
-    )
-
-
 def _capabilities(listed: Expr, allowed: Iterable[Test]) -> Test:
     return Quantified(listed.or_else([]), _NAME, some(allowed))
-
-
-# Privileges of containers.
 
 
 def _is_set(value: Expr) -> Test:
@@ -378,8 +311,6 @@ def _escalation(pod: PodExpressions) -> Test:
     return pod.containers(of_container)
 
 
-# Users that containers run as: not root.
-
 _NON_ROOT = "securityContext.runAsNonRoot"
 
 
@@ -404,23 +335,27 @@ def _non_root(pod: PodExpressions) -> Test:
     return every([of_pod, pod.containers(of_container, (_NON_ROOT, Not(Plain(inherited))))])
 
 
+def _proc_mount(pod: PodExpressions) -> Test:
+    usual = controls.DEFAULT_PROC_MOUNT
+
+    def test(value: Expr) -> Test:
+        return Relation(value.or_else(usual), "==", quoted(usual))
+
+    return pod.settings(("procMount",), test, lambda value: _read(value.text), of_pod=False)
+
+
 # Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
 
 
 def _allowed_types(
-    pod: PodExpressions, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
+    pod: PodExpressions, option: str, types: Iterable[str], spared: _Spared = _NOTHING
 ) -> Test:
-    """Return the test that all profiles are of some types.
+    """Return the test that all profiles are of some types."""
 
-    `spared` is as in `PodExpressions.containers`.
-    """
-    return _everywhere(
-        pod,
-        (option, "type"),
-        lambda kind: is_allowed(kind, pod, types),
-        lambda kind: _read(kind.text),
-        spared,
-    )
+    def test(kind: Expr) -> Test:
+        return is_allowed(kind, pod, types)
+
+    return pod.settings((option, "type"), test, lambda kind: _read(kind.text), spared)
 
 
 def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
@@ -429,19 +364,11 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
     return Relation(kind.or_else(listed[0]), "in", pod.words("profileTypes", listed))
 
 
-# AppArmor profiles: not unconfined, in fields and in annotations.
-
-_ANNOTATIONS = "metadata.annotations["
-
-
 def _app_armor(pod: PodExpressions) -> Test:
-    """Only the runtime's default profile and local ones."""
-    return every([_allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
-
-
-def _annotations(pod: PodExpressions) -> Test:
+    """Only the runtime's default profile and local ones, in fields and in annotations."""
+    fields = _allowed_types(pod, "appArmorProfile", controls.APP_ARMOR_PROFILES)
     for one in pod.own:
-        if one.restricted_field.startswith(_ANNOTATIONS):
+        if one.restricted_field.startswith("metadata.annotations["):
             raise NotConvertible(
                 f"an exclusion of `{one.restricted_field}` cannot be converted to CEL",
                 "exclude the whole control, or test the annotation in an expression by hand",
@@ -449,14 +376,13 @@ def _annotations(pod: PodExpressions) -> Test:
             )
     profile = f"{pod.annotations}[key]"
     allowed: list[Test] = [
-        Not(Plain(f"key.startsWith({quoted(APP_ARMOR_ANNOTATION)})")),
-        Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
-        Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
+        Not(Plain(f"key.startsWith({quoted(controls.APP_ARMOR_ANNOTATION)})")),
+        Relation(profile, "in", literal(sorted(controls.APP_ARMOR_NAMED))),
+        Plain(f"{profile}.startsWith({quoted(controls.APP_ARMOR_LOCAL)})"),
     ]
-    return _each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", _read(profile)))
+    test = pod.unless_excluded(some(allowed), "", _read(profile))
+    return every([fields, _each(pod.annotations, "key", test)])
 
-
-# Seccomp profiles: not unconfined.
 
 _PROFILE = "seccompProfile"
 
@@ -475,15 +401,14 @@ def _seccomp_restricted(pod: PodExpressions) -> Test:
         return one.unless_excluded(one.setting(_PROFILE).is_there(), field, _fits_any)
 
     def is_other(one: ContainerExpressions) -> Test:
-        return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, SECCOMP_PROFILES))
+        return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, controls.SECCOMP_PROFILES))
 
     given = [of_pod.is_there(), pod.containers(is_given, found)]
     if pod.own or pod.by_image:
-        given.append(pod.some_container(is_other))
-    return every([_allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
+        loops = [pod.loop(group, is_other, "exists") for group in controls.CONTAINER_FIELDS]
+        given.append(some(joined_loops(loops, pod.context)))
+    return every([_allowed_types(pod, _PROFILE, controls.SECCOMP_PROFILES, found), some(given)])
 
-
-# SELinux options: types for containers only, no user and no role.
 
 _OPTIONS = "seLinuxOptions"
 
@@ -504,13 +429,13 @@ def _se_linux_options(pod: PodExpressions) -> Test:
         )
 
     def of_container(one: ContainerExpressions) -> Test:
-        values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
+        values = ((part, one.setting(_OPTIONS, part)) for part in controls.SELINUX_FIELDS)
         return every(
             one.unless_excluded(is_allowed(part, value), f"{field}.{part}", _read(value.text))
             for part, value in values
         )
 
-    return every([*map(of_pod, SELINUX_FIELDS), pod.containers(of_container)])
+    return every([*map(of_pod, controls.SELINUX_FIELDS), pod.containers(of_container)])
 
 
 CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyType(
@@ -523,29 +448,23 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         "hostPathVolumes": _host_path_volumes,
         "hostPorts": _host_ports,
         "hostProbesAndHostLifecycle": _host_probes,
-        "privileged": lambda pod: pod.container_settings(
-            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true")
+        "privileged": lambda pod: pod.settings(
+            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true"), of_pod=False
         ),
-        "procMount": lambda pod: pod.container_settings(
-            ("procMount",),
-            lambda one: Relation(one.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT)),
-            lambda one: _read(one.text),
-        ),
+        "procMount": _proc_mount,
         "restrictedVolumes": _restricted_volumes,
         "runAsNonRoot": _non_root,
-        "runAsUser": lambda pod: _everywhere(
-            pod,
-            ("runAsUser",),
-            lambda user: Relation(user.or_else(1), "!=", "0"),
-            lambda _: _fixed("0"),
+        "runAsUser": lambda pod: pod.settings(
+            ("runAsUser",), lambda user: Relation(user.or_else(1), "!=", "0"), lambda _: _fixed("0")
         ),
         "seLinuxOptions": _se_linux_options,
         # Rules name no version before Kubernetes had fields for it: no annotations.
-        "seccompProfile_baseline": lambda pod: _allowed_types(pod, _PROFILE, SECCOMP_PROFILES),
+        "seccompProfile_baseline": lambda pod: _allowed_types(
+            pod, _PROFILE, controls.SECCOMP_PROFILES
+        ),
         "seccompProfile_restricted": _seccomp_restricted,
         "sysctls": _sysctls,
-        "windowsHostProcess": lambda pod: _everywhere(
-            pod,
+        "windowsHostProcess": lambda pod: pod.settings(
             ("windowsOptions", "hostProcess"),
             lambda one: Not(_is_set(one)),
             lambda _: _fixed("true"),
@@ -555,11 +474,11 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
 """By the ids of the checks."""
 
 
-def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
+def control_test(check: controls.ActiveCheck, pod: PodExpressions) -> Test:
     """Return the test that a Pod keeps a control; it is true where all of it is let pass."""
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:
         return test
-    name = pod.spec.child("os").child("name").or_else("")
+    name = pod.spec.at("os", "name").or_else("")
     is_windows = pod.context.optional_variable("isWindows", f"{name} == 'windows'")
     return some([Plain(is_windows), test])

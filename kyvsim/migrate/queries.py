@@ -44,8 +44,6 @@ from kyvsim.policy.rule import ForEachGeneration, ForEachMutation, ForEachValida
 
 _Tree: TypeAlias = dict[str, Any]
 
-# Expressions and texts → values.
-
 
 def query_value(text: str, scope: Scope, value: Expr | None = None) -> Expr:
     """Return what an expression finds in a value, or in the names of the scope.
@@ -65,7 +63,6 @@ def loop_list(loop: ForEachValidation | ForEachMutation | ForEachGeneration, sco
 
 
 def _read(tree: _Tree, scope: Scope) -> Expr:
-    """Return the value of a tree."""
     convert = _NODES.get(tree["type"])
     if convert is None:
         raise unsupported(f"`{tree['type'].replace('_', ' ')}`")
@@ -147,12 +144,10 @@ def _depth(text: str, inner: re.Match[str]) -> int:
 
 
 def _is_marked(text: object) -> bool:
-    """Return whether a part of a query holds marks."""
     return isinstance(text, str) and _MARK.search(text) is not None
 
 
 def _marked_text(text: str, scope: Scope) -> Expr:
-    """Return a text with marks as a value."""
     alone = _ALONE.fullmatch(text)
     if alone:
         return _marked(alone[1], scope)
@@ -173,8 +168,6 @@ def _marked(number: str, scope: Scope) -> Expr:
     value = scope.marked[int(number)]
     return value if value.soft else value.given()
 
-
-# Names and fields: `request.object.spec.replicas`, `element.name`, `labels."a/b"`.
 
 _PLAIN: Final = frozenset({"operation", "namespace", "name"})
 _TYPED: Final = frozenset({"kind", "resource", "requestKind", "requestResource"})
@@ -219,10 +212,8 @@ def _named(key: str, scope: Scope) -> Expr:
     if key == "images":
         raise unsupported(
             "`images`",
-            (
-                "use `image(...)` of each container, which adds `library/` where a rule does not, "
-                "or an ImageValidatingPolicy"
-            ),
+            "use `image(...)` of each container, which adds `library/` where a rule does not, "
+            "or an ImageValidatingPolicy",
         )
     if not key:
         return constant(None)  # `x || ""`: a name that nothing has, and not an empty text
@@ -234,7 +225,7 @@ def _named(key: str, scope: Scope) -> Expr:
 def _of_request(key: str, scope: Scope) -> Expr:
     if scope.at_rest:
         if key == "namespace":
-            return scope.object.child("metadata").child("namespace")
+            return scope.object.at("metadata", "namespace")
         raise unsupported(f"`request.{key}`", "use `target`: there is no request")
     if key == "object":
         return scope.object
@@ -250,7 +241,6 @@ def _of_request(key: str, scope: Scope) -> Expr:
 
 
 def _subexpression(tree: _Tree, scope: Scope) -> Expr:
-    """Return what a chain of steps leads to."""
     first, *rest = tree["children"]
     value = _read(first, scope)
     for step in rest:
@@ -275,7 +265,6 @@ def _called(step: _Tree, value: Expr, scope: Scope) -> Expr:
 
 
 def _identity(_: _Tree, scope: Scope) -> Expr:
-    """Return the current value."""
     if scope.current is None:
         raise unsupported("`@` outside a list")
     return scope.current
@@ -313,7 +302,6 @@ def variable_name(name: str) -> str:
 
 
 def _as_value(test: Test) -> Expr:
-    """Return a test as a value that is true or false."""
     return Expr(one_line(test), BOOL, level_of(test), test=test)
 
 
@@ -359,20 +347,18 @@ def _compared(left: Expr, sign: str, right: Expr) -> Test:
     if not left.may_miss and not right.may_miss:
         return Relation(left.tight(RELATION + 1), sign, right.tight(RELATION + 1))
     if sign in {"==", "!="} and right.constant:
-        default = _other_than(right.constant[0])
+        # Another value than the constant, of the same type.
+        constant = right.constant[0]
+        default: str | int = "" if constant != "" else "-"
+        if isinstance(constant, bool):
+            default = not constant
+        elif isinstance(constant, int | float):
+            default = constant - 1 if isinstance(constant, int) and constant <= 0 else 0
         return Relation(left.or_else(default), sign, right.text)
     if sign in {"==", "!="}:
         return Relation(left.or_else(None), sign, right.or_else(None))
     there = [one.is_there() for one in (left, right)]
     return every([*there, Relation(left.text, sign, right.text)])
-
-
-def _other_than(constant: object) -> str | int | bool:
-    if isinstance(constant, bool):
-        return not constant
-    if isinstance(constant, int | float):
-        return constant - 1 if isinstance(constant, int) and constant <= 0 else 0
-    return "" if constant != "" else "-"
 
 
 def _either(tree: _Tree, scope: Scope) -> Expr:
@@ -425,15 +411,9 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
         return first
     if isinstance(default, str) and default and first.is_text:
         return _unless_empty(first, first.or_else(""), second)
-    return first._replace(
-        text=first.or_else(default),
-        optional="",
-        has="",
-        is_choice=False,
-        types=first.types or (second.types if default else ()),
-        fallback=(default,),
-        bare_optional=first.optional,
-    )
+    types = first.types or (second.types if default else ())
+    plain = first._replace(text=first.or_else(default), optional="", has="", is_choice=False)
+    return plain._replace(types=types, fallback=(default,), bare_optional=first.optional)
 
 
 def _unless_no_element(first: Expr, second: Expr) -> Expr:
@@ -451,15 +431,10 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
 
 
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
-    """Return a list that `steps` make of another one."""
     plain, soft = f"{whole.tight()}{steps}", f"{whole.list_or_empty}{steps}"
-    is_soft = soft != plain and not _fails(whole)
-    return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
-
-
-def _fails(whole: Expr) -> bool:
-    """Return whether a value may end in an error, and not just be missing."""
-    return bool(whole.needs) and not whole.soft
+    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+        soft = ""
+    return Expr(plain, types, noun=noun, soft=soft, needs=whole.needed())
 
 
 def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
@@ -479,7 +454,6 @@ def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
 
 
 def _flatten(tree: _Tree, scope: Scope) -> Expr:
-    """Return a list with the lists in it opened."""
     value = _read(tree["children"][0], scope)
     if value.parts:
         found = list(value.parts)
@@ -517,20 +491,19 @@ def _filtered(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _values(tree: _Tree, scope: Scope) -> Expr:
-    """Return the values of a map."""
     left, right = tree["children"]
     whole = _read(left, scope)
     steps = f".map(key, {whole.tight()}[key])"
     source = whole.or_else({}) if whole.may_miss else whole.tight()
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
-    soft = "" if soft == plain or _fails(whole) else soft
+    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+        soft = ""
     types = list_of(whole.value_types)
     listed = Expr(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
     return _mapped(listed, right, scope)
 
 
 def _multi_select(tree: _Tree, scope: Scope) -> Expr:
-    """Return a list of several values."""
     found = [_read(one, scope) for one in tree["children"]]
     types: Types = list_of(found[0].types if all(one.is_text for one in found) else UNKNOWN)
     text = f"[{', '.join(one.or_else(None) for one in found)}]"
@@ -568,7 +541,6 @@ def _call(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _moment(value: Expr) -> str:
-    """Return the time of a string."""
     return value.moment or f"timestamp({value.text})"
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.engine.pattern.checks import compile_scalar
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import (
     OPERATORS,
@@ -28,8 +27,6 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.values import Expr
-
-# Wildcard texts → tests of texts.
 
 _SPECIAL = re.compile(r"([.+()|\[\]{}^$\\])")
 
@@ -77,7 +74,7 @@ _DURATION: Final = "^[-+]?(0|([0-9.]+(ns|us|ms|s|m|h))+)$"
 """What texts of durations look like."""
 
 
-def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
+def scalar_test(pattern: str | float | None, value: Expr, *, if_missing: bool) -> Test:
     """Return the test that a value fits a scalar, with what a missing one means."""
     if pattern == "*":
         return TRUE if if_missing else value.is_there()
@@ -97,7 +94,7 @@ def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
     return every([value.is_there(), test])
 
 
-def _defaults(value: Expr, pattern: Json) -> Iterator[Json]:
+def _defaults(value: Expr, pattern: str | float | None) -> Iterator[object]:
     """Yield possible defaults for a missing value, the likeliest first."""
     if value.is_text:
         yield ""
@@ -121,7 +118,7 @@ def _defaults(value: Expr, pattern: Json) -> Iterator[Json]:
         yield ""
 
 
-def _test(pattern: Json, value: Expr) -> Test:
+def _test(pattern: str | float | None, value: Expr) -> Test:
     text = value.text
     if pattern is None:
         return Relation(text, "in", "[null, '', 0, false]")

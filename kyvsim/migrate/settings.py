@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import plural
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, free_name
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
@@ -29,17 +29,11 @@ CRON_JOBS: Final = "cronjobs"
 def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
     """Return the rule at a place as it is written, under "", and those that are derived of it."""
     rule = computed.written[place]
-    return {
-        "": rule,
-        **{
-            CRON_JOBS if one.for_cron_jobs else CONTROLLERS: one.rule
-            for one in computed.derived
-            if one.written is rule
-        },
-    }
-
-
-# Conditions of policies: tests under names of which none comes twice.
+    found = {"": rule}
+    for one in computed.derived:
+        if one.written is rule:
+            found[CRON_JOBS if one.for_cron_jobs else CONTROLLERS] = one.rule
+    return found
 
 
 def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
@@ -50,23 +44,18 @@ def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
     return [(name, one) for one in parts]
 
 
-def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[Json]:
+def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     """Return names and expressions as a policy lists them."""
     return [{"name": name, "expression": text} for name, text in pairs]
 
 
-def written_conditions(
-    conditions: Sequence[tuple[str, Test | str]],
-) -> tuple[tuple[str, str], ...]:
+def written_conditions(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tuple[str, str], ...]:
     """Return conditions as texts; a name that comes again gets a number."""
     found: dict[str, str] = {}
     for name, test in conditions:
         text = test if isinstance(test, str) else laid_out(test)
         found[free_name(name, found, "-")] = text
     return tuple(found.items())
-
-
-# Failure actions for some namespaces → rules with one action each, and where they have it.
 
 
 class ActionVariant(NamedTuple):
@@ -103,13 +92,11 @@ def variants_of(rule: RuleNode, policy: FailureAction) -> list[ActionVariant]:
             enforced = some([fits, enforced])
         else:
             enforced = every([opposite(fits), enforced])
-    found = [
-        ActionVariant(
-            rule._replace(validate=body._replace(failure_action=name)), where, name.lower()
-        )
-        for name, where in (("Enforce", enforced), ("Audit", opposite(enforced)))
-        if where != FALSE
-    ]
+    found = []
+    for name, where in (("Enforce", enforced), ("Audit", opposite(enforced))):
+        if where != FALSE:
+            changed = rule._replace(validate=body._replace(failure_action=name))
+            found.append(ActionVariant(changed, where, name.lower()))
     return found if len(found) > 1 else [found[0]._replace(name="")]
 
 
@@ -117,14 +104,11 @@ def _is_enforced(action: str) -> bool:
     return action.lower() == "enforce"
 
 
-# Settings of a policy → those of the new one.
-
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 """Of the policies that others become."""
 
 _EXISTING: Final = ConversionCondition(
-    "existing violations",
-    "non-compliant objects can no longer be updated until fixed",
+    "existing violations", "non-compliant objects can no longer be updated until fixed"
 )
 _REPLICATION: Final = ConversionCondition(
     "ReplicationControllers", "none are used: CEL policies have no variant for them"
@@ -139,7 +123,7 @@ _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", 
 
 def actions_of(
     body: Validate | ImageVerification, policy: PolicyFacts, scope: Scope
-) -> dict[str, Json]:
+) -> dict[str, object]:
     """Return what the new policy does where a rule without overrides fails."""
     if _is_enforced(body.failure_action or policy.action.own):
         if isinstance(body, Validate) and body.allow_existing_violations is not False:
@@ -153,7 +137,7 @@ def settings_of(policy: Policy, kind: str, context: ConversionContext) -> dict[s
     facts = policy.facts
     if facts.applies_one_rule and len(policy.rules) > 1:
         context.note(_ONE_RULE)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     if not facts.fails_closed:
         found["failurePolicy"] = "Ignore"
     if facts.webhook_timeout:
@@ -177,7 +161,7 @@ def _has(kind: str, *steps: str) -> bool:
     return node is not None
 
 
-def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json | None:
+def controllers_of(computed: ComputedRules, context: ConversionContext) -> list[str] | None:
     """Return the controllers that a policy on Pods is derived for; None for all that there are."""
     controllers = computed.controllers
     if "ReplicationController" in controllers:
@@ -188,7 +172,7 @@ def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json 
     return [plural("batch" if one.endswith("Job") else "apps", one) for one in known]
 
 
-def policy_object(kind: str, name: str, source: Document, spec: Json) -> dict[str, Json]:
+def policy_object(kind: str, name: str, source: Document, spec: object) -> KubernetesObject:
     """Return a new policy, with the metadata of the old one that mean the same."""
     metadata = source.data["metadata"]
     annotations = {
@@ -196,12 +180,8 @@ def policy_object(kind: str, name: str, source: Document, spec: Json) -> dict[st
     }
     kept = {**metadata, "annotations": annotations}
     fields = ("namespace", "labels", "annotations")
-    return {
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "metadata": {"name": name, **{one: kept[one] for one in fields if kept.get(one)}},
-        "spec": spec,
-    }
+    own = {"name": name, **{one: kept[one] for one in fields if kept.get(one)}}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": own, "spec": spec}
 
 
 # What a rule looks at: the object, or the one that is deleted, with what may be missing in it.

@@ -1,6 +1,6 @@
 """Strategic merge patches → apply configurations and JSON patches in CEL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
@@ -55,8 +55,6 @@ from kyvsim.patch.strategic_merge import DIRECTIVE
 from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 
-# Conditions of a merge: `(key)` and `<(key)`.
-
 CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 
 
@@ -98,8 +96,6 @@ def _is_fixed(data: PatternNode) -> bool:
     text = data.data if isinstance(data.data, str) else ""
     return not (split_operator(text)[0] or has_wildcard(text) or "{{" in text)
 
-
-# Elements of lists in merges: those that are named, and templates for all that fit.
 
 _NAME: Final = "name"
 _OF_LOOP: Final = "{{element.name}}"
@@ -176,8 +172,6 @@ def _directive(patch: PatternNode) -> str:
 
 
 class _FieldPatch(NamedTuple):
-    """A part of a patch, and where it goes."""
-
     place: PatchTarget
     merges: tuple[MergeField, ...]
     around: PatchContext
@@ -228,13 +222,9 @@ def _change(data: PatternNode, part: _FieldPatch, *, only_new: bool) -> list[Pat
         return [] if only_new else _operations("remove", part, "", place.value.is_there())
     if isinstance(data, PatternList):
         return _list_patches(data, part, missing, only_new=only_new)
-    if isinstance(data, PatternMap) and not only_new and directive in {"", "merge"}:
-        return _map_patches(data, part, missing)
-    text = value_text(_bare(data), part.around)
-    return _operations("add", part, text, missing if only_new else TRUE)
-
-
-def _map_patches(data: PatternMap, part: _FieldPatch, missing: Test) -> list[PatchExpression]:
+    if not isinstance(data, PatternMap) or only_new or directive not in {"", "merge"}:
+        text = value_text(_bare(data), part.around)
+        return _operations("add", part, text, missing if only_new else TRUE)
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
@@ -285,9 +275,6 @@ def _bare(data: PatternNode) -> Json:
         if value is not None and (value or not before):
             found[one.key] = value
     return found
-
-
-# ---------------------------------------------------------------------------- lists
 
 
 def _list_patches(
@@ -351,28 +338,21 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loop_element and outer is not None and outer.goes_over(value):
-        mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
+        mine = _inner(part, outer.counter, outer.element)
         found = _field_patches(patch.rest, mine)
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
     element = part.around.scope.element(value)
     name = element.text
     index = counter("index" if not part.around.loops else "place")
     scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
-    inner = _inner(part, index, element)
-    inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
+    inner = _inner(part, index, element)._replace(around=part.around._replace(scope=scope))
     operations = _field_patches(patch.rest, inner)
     if patch.is_template:
         if patch.adds:
             part.around.scope.context.note(FIRST)
-        part.guards.extend(
-            Quantified(
-                value.text,
-                name,
-                condition_test(one.value, element.child(one.key), part.around),
-                "exists",
-            )
-            for one in patch.everywhere
-        )
+        for one in patch.everywhere:
+            test = condition_test(one.value, element.child(one.key), part.around)
+            part.guards.append(Quantified(value.text, name, test, "exists"))
         kept = every(inner.guards)
         return looped(PatchLoop(value, element, index, kept), operations)
     kept = _is_named(patch, element, part.around)
@@ -384,16 +364,18 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
 
 
 def _inner(part: _FieldPatch, index: Expr, element: Expr) -> _FieldPatch:
-    merges = tuple(one.element or NOTHING_MERGES for one in part.merges)
-    return part._replace(place=part.place.element(index, element), merges=merges)
+    place = part.place.element(index, element)
+    return part._replace(place=place, merges=_of_elements(part.merges), guards=[])
+
+
+def _of_elements(merges: Iterable[MergeField]) -> tuple[MergeField, ...]:
+    return tuple(one.element or NOTHING_MERGES for one in merges)
 
 
 # Strategic merges → `Object{...}`, which is merged by the types of the fields.
 
 
 class _MergeTarget(NamedTuple):
-    """The object that a part of a patch is for."""
-
     value: Expr
     name: str
     """The name of its type: `Object.spec.containers`."""
@@ -516,9 +498,6 @@ def _is_special(entry: PatternEntry, around: PatchContext) -> bool:
     return anchor_of(entry) is not None or bool(optional_text(data, around))
 
 
-# ---------------------------------------------------------------------------- lists
-
-
 def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
     """Return what names the elements of a list; raises Atomic where it is replaced as a whole."""
     types = place.value.types
@@ -584,12 +563,9 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     return text, place.value.is_there()
 
 
-def _of_elements(place: _MergeTarget) -> tuple[MergeField, ...]:
-    return tuple(one.element or NOTHING_MERGES for one in place.merges)
-
-
 def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
-    element = place._replace(value=Expr("", place.value.element_types), merges=_of_elements(place))
+    value, merges = Expr("", place.value.element_types), _of_elements(place.merges)
+    element = place._replace(value=value, merges=merges)
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
     if any(anchor_of(one) is not None for one in patch.data.entries):
@@ -603,7 +579,7 @@ def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
     taken = place.around.scope.taken | {name}
     around = place.around._replace(scope=place.around.scope._replace(taken=taken))
     inner = place._replace(
-        value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place)
+        value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place.merges)
     )
     if patch.adds:
         place.around.scope.context.note(FIRST)

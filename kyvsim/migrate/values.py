@@ -19,61 +19,47 @@ from kyvsim.migrate.expressions import (
     one_line,
     quoted,
 )
-from kyvsim.schema.merge_types import (
-    BOOLEAN,
-    NUMERIC,
-    STRING,
-    UNTYPED,
-    ListType,
-    MapType,
-    NoTypesError,
-    Type,
-    TypeRef,
-    find_type,
-    resolve,
-)
+from kyvsim.patch import merge_types
 
 # The known types of a value: one for each kind of object that it may be part of.
 #
 # The types are those of structured merges; nothing is known of custom resources.
 
-Types: TypeAlias = tuple[Type, ...]
+Types: TypeAlias = tuple[merge_types.Type, ...]
 """What a value is, by kind; () where nothing is known."""
 
 UNKNOWN: Final[Types] = ()
-TEXT: Final[Types] = (Type(STRING),)
-NUMBER: Final[Types] = (Type(NUMERIC),)
-BOOL: Final[Types] = (Type(BOOLEAN),)
-MAP: Final[Types] = (Type(mapping=MapType({}, "*", False)),)
+TEXT: Final[Types] = (merge_types.Type(merge_types.STRING),)
+NUMBER: Final[Types] = (merge_types.Type(merge_types.NUMERIC),)
+BOOL: Final[Types] = (merge_types.Type(merge_types.BOOLEAN),)
+MAP: Final[Types] = (merge_types.Type(mapping=merge_types.MapType({}, "*", False)),)
 
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 """Fields of metadata that are texts, although merges take them for anything."""
-_GIVEN: Final = (
-    ("containers", "initContainers"),
-    ("image", "imagePullPolicy"),
-    ("name", "imagePullPolicy"),
-    ("verbs", "nonResourceURLs"),
-    ("name", "valueFrom"),
-    ("roleRef", "subjects"),
-    ("containerPort", "hostIP"),
-    ("port", "targetPort"),
-    ("template", "serviceName"),
-    ("template", "revisionHistoryLimit"),
-    ("template", "minReadySeconds"),
-    ("template", "backoffLimit"),
-    ("jobTemplate", "schedule"),
-    ("spec", "metadata"),
+_GIVEN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "containers": ("initContainers",),
+        "image": ("imagePullPolicy",),
+        "name": ("imagePullPolicy", "valueFrom"),
+        "verbs": ("nonResourceURLs",),
+        "roleRef": ("subjects",),
+        "containerPort": ("hostIP",),
+        "port": ("targetPort",),
+        "template": ("serviceName", "revisionHistoryLimit", "minReadySeconds", "backoffLimit"),
+        "jobTemplate": ("schedule",),
+        "spec": ("metadata",),
+    }
 )
-"""Fields that an API server insists on, and one of their neighbours by which they are known."""
+"""Fields that an API server insists on, with neighbours by which they are known."""
 
 
 def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
     """Return the types of objects by apiVersion and kind; () where one of them is not known."""
-    found: list[Type] = []
+    found: list[merge_types.Type] = []
     for api_version, kind in kinds:
         try:
-            one = find_type(api_version, kind)
-        except NoTypesError:
+            one = merge_types.find_type(api_version, kind)
+        except merge_types.NoTypesError:
             return UNKNOWN
         if one is None:
             return UNKNOWN
@@ -81,19 +67,21 @@ def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
     return tuple(found)
 
 
-def _resolved(refs: Iterable[TypeRef | None]) -> Types:
-    found: list[Type] = []
+def _resolved(refs: Iterable[merge_types.TypeRef | None]) -> Types:
+    found: list[merge_types.Type] = []
     for ref in refs:
         if ref is None or isinstance(ref, str):
             return UNKNOWN
-        found.append(resolve(ref))
+        found.append(merge_types.resolve(ref))
     return tuple(found)
 
 
 def field_of(types: Types, key: str) -> Types:
     """Return the types of a field, () where one of the maps does not know it."""
     maps = [one.mapping for one in types]
-    refs: list[TypeRef | None] = [one and (one.fields.get(key) or one.others) for one in maps]
+    refs: list[merge_types.TypeRef | None] = [
+        one and (one.fields.get(key) or one.others) for one in maps
+    ]
     if key in _TIMES:
         refs = [TEXT[0] if one is not None else None for one in refs]
     return _resolved(refs)
@@ -107,19 +95,16 @@ def field_names(types: Types) -> tuple[str, ...]:
 def list_of(types: Types) -> Types:
     """Return the type of a list of such elements."""
     element = types[0] if types else "*"
-    return (Type(sequence=ListType(element, None, {})),)
+    return (merge_types.Type(sequence=merge_types.ListType(element, None, {})),)
 
 
 def is_always_given(types: Types, key: str) -> bool:
     """Return whether no API server takes such a map without a key."""
-    beside = [neighbour for field, neighbour in _GIVEN if field == key]
+    beside = _GIVEN.get(key, ())
     return bool(types) and all(
         one.mapping is not None and any(name in one.mapping.fields for name in beside)
         for one in types
     )
-
-
-# Values that expressions read: their text, what they are, and whether they may be missing.
 
 
 class Expr(NamedTuple):
@@ -172,42 +157,37 @@ class Expr(NamedTuple):
     @property
     def is_text(self) -> bool:
         """Whether it is certainly a text."""
-        return self._is(STRING)
+        return self._is(merge_types.STRING)
 
     @property
     def is_number(self) -> bool:
         """Whether it is certainly a number."""
-        return self._is(NUMERIC)
+        return self._is(merge_types.NUMERIC)
 
     @property
     def is_bool(self) -> bool:
         """Whether it is certainly true or false."""
-        return self._is(BOOLEAN)
+        return self._is(merge_types.BOOLEAN)
 
     @property
     def is_scalar(self) -> bool:
         """Whether it is a text or a number, as quantities are."""
-        return self._is(UNTYPED)
-
-    def _is(self, scalar: str) -> bool:
-        return bool(self.types) and all(
-            one.scalar == scalar and one.mapping is None and one.sequence is None
-            for one in self.types
-        )
+        return self._is(merge_types.UNTYPED)
 
     @property
     def is_list(self) -> bool:
         """Whether it is certainly a list."""
-        return bool(self.types) and all(
-            one.sequence is not None and one.mapping is None and not one.scalar
-            for one in self.types
-        )
+        return self._is("", sequence=True)
 
     @property
     def is_map(self) -> bool:
         """Whether it is certainly a map."""
+        return self._is("", mapping=True)
+
+    def _is(self, scalar: str, *, mapping: bool = False, sequence: bool = False) -> bool:
         return bool(self.types) and all(
-            one.mapping is not None and one.sequence is None and not one.scalar
+            (one.scalar, one.mapping is not None, one.sequence is not None)
+            == (scalar, mapping, sequence)
             for one in self.types
         )
 
@@ -226,7 +206,7 @@ class Expr(NamedTuple):
         """Whether there may be nothing."""
         return bool(self.optional)
 
-    def or_else(self, default: Json) -> str:
+    def or_else(self, default: object) -> str:
         """Return the text of the value, or of a default where there is none."""
         if self.soft:
             return self.soft
@@ -264,19 +244,20 @@ class Expr(NamedTuple):
         has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
         return found._replace(optional=optional, has=has)
 
+    def at(self, *keys: str) -> "Expr":
+        """Return what is at a path of maps."""
+        found = self
+        for key in keys:
+            found = found.child(key)
+        return found
+
     def entry(self, key: str) -> "Expr":
         """Return what a map has under the key that an expression gives."""
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        return Expr(
-            f"{before}[{key}]",
-            self.value_types,
-            optional=optional,
-            has=has,
-            needs=self.needs,
-            is_looked_up=self.is_looked_up,
-        )
+        found = Expr(f"{before}[{key}]", self.value_types, optional=optional, has=has)
+        return found._replace(needs=self.needs, is_looked_up=self.is_looked_up)
 
     def is_there(self) -> Test:
         """Return the test that there is a value."""
@@ -309,7 +290,7 @@ class Expr(NamedTuple):
         )
 
     @property
-    def empty(self) -> Json:
+    def empty(self) -> object:
         """The empty value of its type."""
         if self.is_list or self.is_map:
             return [] if self.is_list else {}
@@ -323,7 +304,7 @@ class Expr(NamedTuple):
         return self.text if self.is_text else f"string({self.text})"
 
 
-def constant(value: Json) -> Expr:
+def constant(value: object) -> Expr:
     """Return plain data as a value."""
     if isinstance(value, bool):
         types = BOOL

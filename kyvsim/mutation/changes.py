@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.parser import tokenize
-from kyvsim.kubernetes.objects import Json, Path, renamed, replaced, without
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import Comparison, Range, has_wildcard, parse_alternatives
 from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 
@@ -48,7 +48,7 @@ class PolicyChange(NamedTuple):
     """The old value, in words."""
     now: str
     """The new value, in words; "" if it is removed."""
-    data: Json
+    data: KubernetesObject
     offset: int = -1
     """Which character of the text at the path it begins with; -1 for the whole."""
 
@@ -59,17 +59,17 @@ class MutationKind(NamedTuple):
     name: str
     """What is changed, in words: `operator of a condition`."""
     part: PartKind
-    changes: Callable[[MutationPoint, Json, Json], Iterator[PolicyChange]]
+    changes: Callable[[MutationPoint, Json, object], Iterator[PolicyChange]]
     """Yields the changes at a point, with a value, of a document."""
 
 
-def _with_value(point: MutationPoint, value: Json, data: Json, other: Json) -> PolicyChange:
+def _with_value(point: MutationPoint, value: object, data: object, other: object) -> PolicyChange:
     was, now = json.dumps(value), json.dumps(other)
     return PolicyChange(point.path, was, now, replaced(data, point.path, other))
 
 
 def _with_text(
-    point: MutationPoint, text: str, data: Json, at: int, was: str, now: str
+    point: MutationPoint, text: str, data: object, at: int, was: str, now: str
 ) -> PolicyChange:
     """Return the document with a part of a text replaced, which begins at a character."""
     whole = f"{text[:at]}{now}{text[at + len(was) :]}"
@@ -83,13 +83,13 @@ _VARIABLES = ("{{", "$(")
 """With what texts begin that are replaced by other values when a rule runs."""
 
 
-def _other_value(value: Json) -> Json:
+def _other_value(value: object) -> object:
     """Return another value of the same type; None where there is none, or it has variables."""
-    if value.__class__ is bool:
+    if isinstance(value, bool):
         return not value
-    if value.__class__ in {int, float}:
+    if isinstance(value, int | float):
         return value + 1
-    if value.__class__ is not str or any(one in value for one in _VARIABLES):
+    if not isinstance(value, str) or any(one in value for one in _VARIABLES):
         return None
     return _other_text(value)
 
@@ -101,7 +101,7 @@ def _other_text(text: str) -> str:
     return f"{text}x" if text else "x"
 
 
-def _constants(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
+def _constants(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with another value, unless the value is made when the rule runs."""
     other = _other_value(value)
     if other is not None:
@@ -120,12 +120,8 @@ _ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Equal": ("NotEqual",),
-        "Equals": ("NotEquals",),
-        "NotEqual": ("Equal",),
-        "NotEquals": ("Equals",),
-        "In": ("NotIn",),
-        "NotIn": ("In",),
+        **{name: (f"Not{name}",) for name in ("Equal", "Equals", "In")},
+        **{f"Not{name}": (name,) for name in ("Equal", "Equals", "In")},
         "AnyIn": ("AllIn", "AllNotIn"),
         "AllIn": ("AnyIn", "AnyNotIn"),
         "AnyNotIn": ("AllNotIn", "AllIn"),
@@ -140,24 +136,24 @@ OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
-def _any_or_all(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange]:
+def _any_or_all(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
     other = "all" if point.name == "any" else "any"
     yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
 
 
-def _condition_operators(point: MutationPoint, was: str, data: Json) -> Iterator[PolicyChange]:
+def _condition_operators(point: MutationPoint, was: str, data: object) -> Iterator[PolicyChange]:
     for other in OTHER_OPERATORS.get(was, ()):
         yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
 
 
-def _left_out(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
+def _left_out(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document without a filter, a condition, an exclude block or a field."""
     last = point.path[-1]
-    was = last if last.__class__ is str else point.name or json.dumps(value)
+    was = last if isinstance(last, str) else point.name or json.dumps(value)
     yield PolicyChange(point.path, was, "", without(data, point.path))
 
 
-def _pod_security_levels(point: MutationPoint, was: str, data: Json) -> Iterator[PolicyChange]:
+def _pod_security_levels(point: MutationPoint, was: str, data: object) -> Iterator[PolicyChange]:
     other = {"restricted": "baseline", "baseline": "restricted"}.get(was)
     if other:
         yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
@@ -173,7 +169,7 @@ _OTHER_PATTERN_OPERATORS: Mapping[str, str] = MappingProxyType(
 _ATOM = re.compile(r"[^|&]+")
 
 
-def _anchors(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange]:
+def _anchors(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with the field as another anchor, or as none."""
     was = str(point.path[-1])
     anchor = parse_anchor(was)
@@ -186,12 +182,12 @@ def _anchors(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange
         yield PolicyChange(point.path, was, now, renamed(data, point.path, now))
 
 
-def _atoms(value: Json) -> Iterator[tuple[str, int, Comparison | Range]]:
+def _atoms(value: object) -> Iterator[tuple[str, int, Comparison | Range]]:
     """Yield the parts of a pattern between `|` and `&`, where each begins, and its meaning.
 
     None of other values, or where variables give the text.
     """
-    if value.__class__ is not str or "{{" in value:
+    if not isinstance(value, str) or "{{" in value:
         return
     for found in _ATOM.finditer(value):
         text = found[0].strip()
@@ -200,16 +196,16 @@ def _atoms(value: Json) -> Iterator[tuple[str, int, Comparison | Range]]:
             yield text, found.start() + found[0].index(text), atom
 
 
-def _pattern_operators(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
+def _pattern_operators(point: MutationPoint, value: str, data: object) -> Iterator[PolicyChange]:
     for text, at, atom in _atoms(value):
         if isinstance(atom, Comparison) and atom.operator in _OTHER_PATTERN_OPERATORS:
             now = f"{_OTHER_PATTERN_OPERATORS[atom.operator]}{atom.operand}"
             yield _with_text(point, value, data, at, text, now)
 
 
-def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
+def _pattern_values(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
     """Yield the document with another value, or without one of several alternatives."""
-    if value.__class__ is not str:
+    if not isinstance(value, str):
         yield _with_value(point, value, data, _other_value(value))
         return
     for text, at, atom in _atoms(value):
@@ -227,7 +223,6 @@ def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[P
 
 
 def _other_pattern(atom: Comparison | Range) -> str:
-    """Return another text for an atom; "" where there is none."""
     if isinstance(atom, Range):
         return f"{atom.first}{'-' if atom.inside else '!-'}{_other_text(atom.last)}"
     if has_wildcard(atom.operand) and not atom.operand.strip("?*"):
@@ -236,25 +231,14 @@ def _other_pattern(atom: Comparison | Range) -> str:
     return f"{atom.operator}{_other_text(atom.operand)}"
 
 
-# CEL expressions: constants, operators and quantifiers.
-
 _OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
-    {
-        "==": "!=",
-        "!=": "==",
-        "<": "<=",
-        "<=": "<",
-        ">": ">=",
-        ">=": ">",
-        "&&": "||",
-        "||": "&&",
-        "!": "",
-    }
+    {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+    | {"&&": "||", "||": "&&", "!": ""}
 )
 _OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 
 
-def _cel_constants(point: MutationPoint, expression: str, data: Json) -> Iterator[PolicyChange]:
+def _cel_constants(point: MutationPoint, expression: str, data: object) -> Iterator[PolicyChange]:
     """Yield the document with one constant changed: a truth value, an integer, a plain string."""
     for token in tokenize(expression)[0]:
         text = token.text
@@ -269,7 +253,7 @@ def _cel_constants(point: MutationPoint, expression: str, data: Json) -> Iterato
         yield _with_text(point, expression, data, token.at, text, now)
 
 
-def _cel_operators(point: MutationPoint, expression: str, data: Json) -> Iterator[PolicyChange]:
+def _cel_operators(point: MutationPoint, expression: str, data: object) -> Iterator[PolicyChange]:
     """Yield the document with one operator or quantifier changed."""
     tokens, _ = tokenize(expression)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path, found_at
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, found_at
 from kyvsim.mutation.changes import KINDS, MutationKind, MutationPoint, PartKind, PolicyChange
 from kyvsim.policy import cel_policy, images, tree
 from kyvsim.policy.nodes import Node
@@ -90,18 +90,13 @@ def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: boo
 
 
 def _filter(one: tree.ResourceFilter) -> _Points:
-    lists = {
-        "operations": one.operations,
-        "kinds": one.kinds,
-        "names": one.names,
-        "namespaces": one.namespaces,
-    }
     for name in one.resource_fields:
         path = (*one.path, "resources", name)
         # At least one field that selects resources has to stay.
         if name != "kinds" and len(one.resource_fields) > 1:
             yield _removable(path)
-        yield from _elements(lists.get(name), path)
+        if name in {"operations", "kinds", "names", "namespaces"}:
+            yield from _elements(getattr(one, name), path)
     users = {"roles": one.roles, "clusterRoles": one.cluster_roles, "subjects": one.subjects}
     amount = one.has_resources + len(users) - [*users.values()].count(None)
     for name, listed in users.items():
@@ -124,7 +119,7 @@ def _condition(condition: tree.Condition) -> _Points:
     yield from _operand(condition.value, (*condition.path, "value"))
 
 
-def _operand(value: Json, path: Path) -> _Points:
+def _operand(value: object, path: Path) -> _Points:
     if isinstance(value, list) and len(value) != 1:
         yield from _elements(value, path)
     elif isinstance(value, list):
@@ -143,9 +138,10 @@ def _validation(node: Validate | ForEachValidation) -> _Points:
     yield from _loops(node)
 
 
-def _loops(
-    node: Validate | ForEachValidation | Mutate | ForEachMutation | Generate,
-) -> _Points:
+_Looping: TypeAlias = Validate | ForEachValidation | Mutate | ForEachMutation | Generate
+
+
+def _loops(node: _Looping) -> _Points:
     return _elements(node.foreach, (*node.path, "foreach"), "loop")
 
 
@@ -244,12 +240,12 @@ POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
 _Read: TypeAlias = Callable[[Json, Path], _Points]
 
 
-def _inside(value: Json, path: Path) -> _Points:
+def _inside(value: object, path: Path) -> _Points:
     """Yield what is in a part of which nothing is known by itself."""
-    if value.__class__ is dict:
+    if isinstance(value, dict):
         for name, inner in value.items():
             yield from _FIELDS.get(name, _inside)(inner, (*path, name))
-    elif value.__class__ is list:
+    elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _inside(inner, (*path, index))
 
@@ -257,19 +253,19 @@ def _inside(value: Json, path: Path) -> _Points:
 def _listed(name: str) -> _Read:
     """Return what reads a list whose elements can be left out while another one stays."""
 
-    def points(value: Json, path: Path) -> _Points:
+    def points(value: Sequence[object] | None, path: Path) -> _Points:
         yield from _elements(value, path, name)
         yield from _inside(value, path)
 
     return points
 
 
-def _match_conditions(value: Json, path: Path) -> _Points:
+def _match_conditions(value: object, path: Path) -> _Points:
     yield _removable(path)
     yield from _listed("match condition")(value, path)
 
 
-def _constraints(value: Json, path: Path) -> _Points:
+def _constraints(value: Mapping[str, Json], path: Path) -> _Points:
     for name, inner in value.items():
         at = (*path, name)
         if name in {"excludeResourceRules", "namespaceSelector", "objectSelector"} and inner:
@@ -280,7 +276,7 @@ def _constraints(value: Json, path: Path) -> _Points:
                 yield from _resource_rule(rule, (*at, index))
 
 
-def _resource_rule(rule: Mapping[str, Json], path: Path) -> _Points:
+def _resource_rule(rule: Mapping[str, object], path: Path) -> _Points:
     for name, inner in rule.items():
         if name == "resourceNames":
             yield _removable((*path, name))
@@ -305,7 +301,9 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
 """What reads a field, by its name; under other names everything is read in the same way."""
 
 
-def mutants_of(data: Json, nodes: Iterable[Node]) -> Iterator[tuple[MutationKind, PolicyChange]]:
+def mutants_of(
+    data: KubernetesObject, nodes: Iterable[Node]
+) -> Iterator[tuple[MutationKind, PolicyChange]]:
     """Yield the changes of a policy's document, in the order of their places, each once.
 
     `nodes` are the settings and the rules of the policy; those of other kinds have no path. Two
@@ -326,10 +324,11 @@ def mutants_of(data: Json, nodes: Iterable[Node]) -> Iterator[tuple[MutationKind
                     yield kind, change
 
 
-def _position(data: Json, path: Path) -> tuple[int, ...]:
+def _position(data: KubernetesObject, path: Path) -> tuple[int, ...]:
     """Return where in a document a path leads, for sorting: fields in the order of the text."""
     found = []
+    inner: Json = data
     for step in path:
-        found.append(step if isinstance(step, int) else [*data].index(step))
-        data = data[step]
+        found.append(step if isinstance(step, int) else [*inner].index(step))
+        inner = inner[step]
     return tuple(found)

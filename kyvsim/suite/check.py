@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
@@ -94,13 +93,6 @@ _SILENCE = MappingProxyType(
 )
 
 
-class _RowAnswer(NamedTuple):
-    """A result that a row means, and the response that holds it."""
-
-    response: PolicyResponse
-    result: RuleResult
-
-
 def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     targets = target_policies(row, index)
@@ -129,7 +121,7 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
         object_key(obj)
         for key in keys
         for answer in _answers(row, triggers.get(key), targets)
-        for obj in answer.result.generated
+        for obj in answer[1].generated
     }
     for file in row.generated:
         expected = context.files[file]
@@ -149,7 +141,7 @@ def _on_resource(
     outcomes = []
     for answer in _answers(row, answers, targets):
         for name, verdict in _verdicts(row, answer, context):
-            checked = _outcome(row, name or shown_key(key), answer.result, verdict)
+            checked = _outcome(row, name or shown_key(key), answer[1], verdict)
             if answers and checked.failed:
                 checked = checked._replace(reasons=context.reasons(answers, *answer))
             outcomes.append(checked)
@@ -192,7 +184,8 @@ def _without_result(
 
 def _answers(
     row: ExpectedRow, answers: ResourceAnswers | None, targets: Sequence[TargetPolicy]
-) -> Iterator[_RowAnswer]:
+) -> Iterator[tuple[PolicyResponse, RuleResult]]:
+    """Yield the results that a row means, with the responses that hold them."""
     if answers is None:
         return
     for policy in (target.compiled.policy for target in targets):
@@ -200,7 +193,7 @@ def _answers(
             if response.policy is policy:
                 for result in response.results:
                     if means_rule(row, policy, result.rule.name):
-                        yield _RowAnswer(response, result)
+                        yield response, result
 
 
 def _outcome(
@@ -212,10 +205,10 @@ def _outcome(
 
 
 def _verdicts(
-    row: ExpectedRow, answer: _RowAnswer, context: RowContext
+    row: ExpectedRow, answer: tuple[PolicyResponse, RuleResult], context: RowContext
 ) -> Iterator[tuple[str, RowVerdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
-    (response, result), policy = answer, answer.response.policy
+    (response, result), policy = answer, answer[0].policy
     for obj in result.generated:
         made = ResultObject(policy, result, obj)
         yield generated_name(obj), compare_result(row, made, context.files)
@@ -260,7 +253,7 @@ def check_rows(
 
 
 # The reading of rows that the reference program has (`--lenient`), row for row.
-
+#
 # Rows that never ran are treated as there: a resource without a result of any rule
 # passes as excluded, unknown names mean all resources. Source of the rules: upstream
 # cmd/cli/kubectl-kyverno/commands/test/output.go
@@ -273,22 +266,12 @@ def check_row_leniently(row: ExpectedRow, context: RowContext) -> Iterator[RowOu
     triggers = context.observed.triggers[row.operation]
     for key in candidates(row, (*context.observed.targets, *triggers)):
         rows, dropped = _of_trigger(row, key, triggers.get(key), context.files)
-        rows += [
-            outcome(
-                row,
-                target.result.rule.name,
-                shown_key(key),
-                compare_result(
-                    row,
-                    ResultObject(target.response.policy, target.result, target.object),
-                    context.files,
-                ),
-            )
-            for target in context.observed.targets.get(key, ())
-        ]
-        if rows:
-            yield from rows
-        elif not dropped:
+        for target in context.observed.targets.get(key, ()):
+            left = ResultObject(target.response.policy, target.result, target.object)
+            verdict = compare_result(row, left, context.files)
+            rows.append(outcome(row, target.result.rule.name, shown_key(key), verdict))
+        yield from rows
+        if not rows and not dropped:
             invalid = context.refused.get(row.policy.rpartition("/")[2])
             shown = ("Fail", "Not found", "Not found")
             if invalid is not None:
@@ -300,21 +283,18 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
     """Return those of the resources that a row means: all, where it names none that is there."""
     if row.resources is None:
         return every
-    named = [key for name in row.resources for key in every if _is_named(key, name)]
-    named += [
+    named = [
         key
-        for spec in row.specs
+        for name in row.resources
         for key in every
-        if (key.api_version, key.namespace, key.name)
-        == (spec.api_version, spec.namespace, spec.name)
+        if leads_to_payload(name, key)
+        or name == key.name
+        or name.split("/") == [key.namespace, key.name]
     ]
+    for spec in row.specs:
+        parts = (spec.api_version, spec.namespace, spec.name)
+        named += (key for key in every if (key.api_version, key.namespace, key.name) == parts)
     return named or every
-
-
-def _is_named(key: ObjectKey, name: str) -> bool:
-    if leads_to_payload(name, key):
-        return True
-    return name == key.name or name.split("/") == [key.namespace, key.name]
 
 
 def _of_trigger(
@@ -323,31 +303,20 @@ def _of_trigger(
     """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
     rows: list[RowOutcome] = []
     dropped = False
-    name = row.policy.rpartition("/")[2]
-    for response in answers.responses.get(name, ()) if answers else ():
-        verdicts = tuple(_trigger_verdicts(row, response, files))
-        matched = [(result, name, verdict) for result, name, verdict in verdicts if verdict]
-        dropped = dropped or len(matched) < len(verdicts)
-        rows += [
-            outcome(row, result.rule.name, name or shown_key(key), verdict)
-            for result, name, verdict in matched
-        ]
+    policy = row.policy.rpartition("/")[2]
+    for response in answers.responses.get(policy, ()) if answers else ():
+        meant = (one for one in response.results if means_rule(row, response.policy, one.rule.name))
+        for result in meant:
+            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
+            for name, verdict in _lenient_verdicts(row, response, result, files):
+                if verdict.missing and tolerated:
+                    dropped = True
+                else:
+                    rows.append(outcome(row, result.rule.name, name or shown_key(key), verdict))
         if not rows and not dropped:
             excluded = ("Pass", "Excluded", "Excluded")
             rows.append(RowOutcome(row.policy, row.rule, shown_key(key), *excluded))
     return rows, dropped
-
-
-def _trigger_verdicts(
-    row: ExpectedRow, response: PolicyResponse, files: Files
-) -> Iterator[tuple[RuleResult, str, RowVerdict | None]]:
-    """Yield the results that a row means with name and verdict; None for one that is dropped."""
-    for result in response.results:
-        if not means_rule(row, response.policy, result.rule.name):
-            continue
-        for name, verdict in _lenient_verdicts(row, response, result, files):
-            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
-            yield result, name, None if verdict.missing and tolerated else verdict
 
 
 def _lenient_verdicts(
@@ -366,14 +335,9 @@ def _lenient_verdicts(
         yield generated_name(obj), compare_result(row, ResultObject(policy, result, obj), files)
 
 
-def left_object(response: PolicyResponse) -> Json:
+def left_object(response: PolicyResponse) -> KubernetesObject:
     """Return the object after a response: empty if a mutate rule without targets had an error."""
-    failed = (
-        response.phase is Phase.MUTATE
-        and response.policy.facts.has_rules
-        and any(
-            result.status is RuleStatus.ERROR and not result.rule.facts.targets
-            for result in response.results
-        )
-    )
+    is_mutation = response.phase is Phase.MUTATE and response.policy.facts.has_rules
+    own = (result for result in response.results if not result.rule.facts.targets)
+    failed = is_mutation and any(result.status is RuleStatus.ERROR for result in own)
     return {} if failed else response.object

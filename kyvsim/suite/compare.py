@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import deep_equal, with_floats
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse, ReportedReason, RuleResult, RuleStatus
@@ -16,7 +23,7 @@ from kyvsim.suite.run import Observed, ResourceAnswers
 
 _GENERATE_LABEL = "generate.kyverno.io/"
 
-Files: TypeAlias = Mapping[str, tuple[Json, ...] | str]
+Files: TypeAlias = Mapping[str, tuple[KubernetesObject, ...] | str]
 """The objects in each file that rows name, or why it cannot be read."""
 
 
@@ -33,7 +40,7 @@ class FileComparison(NamedTuple):
     """The file that has the object, or is the only one that could; "" where that is open."""
 
 
-def compare(actual: Json, file: str, files: Files) -> FileComparison:
+def compare(actual: KubernetesObject, file: str, files: Files) -> FileComparison:
     """Return whether the object of that name in `file` is equal to `actual`.
 
     Labels of generated objects, nulls, empty mappings and empty lists are ignored.
@@ -53,7 +60,7 @@ def compare(actual: Json, file: str, files: Files) -> FileComparison:
     return FileComparison(False, difference=difference, file=file)
 
 
-def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
+def compare_any(actual: KubernetesObject, names: Sequence[str], files: Files) -> FileComparison:
     """Return the first comparison that is equal, else the last that found the object, or any."""
     closest = FileComparison(False)
     for file in names:
@@ -65,7 +72,7 @@ def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileCompari
     return closest if closest.difference or len(names) == 1 else closest._replace(file="")
 
 
-def comparable(obj: Json) -> Json:
+def comparable(obj: KubernetesObject) -> object:
     """Return an object without what makes no difference."""
     all_labels = labels(obj).items()
     own = {name: text for name, text in all_labels if not name.startswith(_GENERATE_LABEL)}
@@ -73,13 +80,13 @@ def comparable(obj: Json) -> Json:
     return _tidy({**obj, "metadata": {**metadata(obj), "labels": marked}})
 
 
-def _tidy(value: Json) -> Json:
+def _tidy(value: object) -> object:
     """Return a value without nulls and empty members; None where nothing is left of it."""
-    if value.__class__ is dict:
+    if isinstance(value, dict):
         return {
             key: tidy for key, member in value.items() if (tidy := _tidy(member)) is not None
         } or None
-    if value.__class__ is list:
+    if isinstance(value, list):
         return [tidy for member in value if (tidy := _tidy(member)) is not None] or None
     return value
 
@@ -99,7 +106,7 @@ class ResultObject(NamedTuple):
 
     policy: Policy
     result: RuleResult
-    object: Json
+    object: KubernetesObject
 
 
 class RowVerdict(NamedTuple):
@@ -177,7 +184,7 @@ _MANAGED_BY = ("app.kubernetes.io/managed-by", "kyverno")
 class ExpectedFile(NamedTuple):
     """The expected content of one file."""
 
-    objects: Mapping[ObjectKey, Json]
+    objects: Mapping[ObjectKey, KubernetesObject]
     """As a policy left them, without the labels that mark generated objects."""
     disputed: tuple[ObjectKey, ...]
     """Objects that rows would have in different states; they are not among the others."""
@@ -185,7 +192,7 @@ class ExpectedFile(NamedTuple):
 
 def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
     """Return what each file should hold, in the order in which rows name the files."""
-    objects: dict[str, dict[ObjectKey, Json]] = {}
+    objects: dict[str, dict[ObjectKey, KubernetesObject]] = {}
     disputed: dict[str, list[ObjectKey]] = {}
     for file, obj in goldens:
         known = objects.setdefault(file, {})
@@ -201,12 +208,12 @@ def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
     }
 
 
-def same(left: Json, right: Json) -> bool:
+def same(left: KubernetesObject, right: KubernetesObject) -> bool:
     """Return whether two objects make no difference to a row."""
     return deep_equal(with_floats(comparable(left)), with_floats(comparable(right)))
 
 
-def unmarked(obj: Json) -> Json:
+def unmarked(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the labels that name the rule that generated it."""
     own = labels(obj)
     if not any(name.startswith(_GENERATE_LABEL) for name in own):
@@ -245,7 +252,7 @@ def shown_key(key: ObjectKey) -> str:
     return key.name if "/" in key.name and not key.namespace else f"{key.namespace}/{key.name}"
 
 
-def generated_name(obj: Json) -> str:
+def generated_name(obj: KubernetesObject) -> str:
     """Return the name of a generated object in the column of resources."""
     return f"/{text_field(metadata(obj), 'name')}"
 

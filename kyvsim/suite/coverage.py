@@ -128,18 +128,17 @@ def merged_coverage(points: Iterable[Point], identity: Callable[[str], str]) -> 
         names.setdefault(file, point.location.file)
         key = (file, point.document, point.path, point.kind)
         known = merged.get(key)
-        merged[key] = _sum(known, point) if known else point
+        if known is None:
+            merged[key] = point
+            continue
+        pairs = zip(known.outcomes, point.outcomes, strict=True)
+        added = tuple(PointOutcome(name, times + more) for (name, times), (_, more) in pairs)
+        merged[key] = known._replace(outcomes=added)
     files: dict[str, list[Point]] = {}
     for (file, *_), point in merged.items():
         files.setdefault(file, []).append(point)
     ordered = sorted(files.items(), key=lambda item: names[item[0]])
     return Coverage(tuple(_file(names[file], points_of_file) for file, points_of_file in ordered))
-
-
-def _sum(known: Point, point: Point) -> Point:
-    pairs = zip(known.outcomes, point.outcomes, strict=True)
-    added = tuple(PointOutcome(name, times + more) for (name, times), (_, more) in pairs)
-    return known._replace(outcomes=added)
 
 
 def _file(name: str, points: Iterable[Point]) -> FileCoverage:

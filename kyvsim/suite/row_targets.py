@@ -61,16 +61,14 @@ def row_index(inputs: SuiteInputs) -> RowIndex:
 
 def target_policies(row: ExpectedRow, index: RowIndex) -> tuple[TargetPolicy, ...]:
     """Return the policies that have the row's name and its rule."""
-    targets = [
-        TargetPolicy(compiled, _meant(compiled, row, index))
-        for compiled in index.policies_by_name.get(row.policy, ())
-    ]
-    return tuple([target for target in targets if target.rules])
-
-
-def _meant(compiled: CompiledPolicy, row: ExpectedRow, index: RowIndex) -> tuple[CompiledRule, ...]:
-    rules = index.rules[compiled.policy] if not is_derived(row.rule) else _every(compiled)
-    return tuple([rule for rule in rules if means_rule(row, compiled.policy, rule.rule.name)])
+    targets = []
+    for compiled in index.policies_by_name.get(row.policy, ()):
+        policy = compiled.policy
+        rules = index.rules[policy] if not is_derived(row.rule) else _every(compiled)
+        meant = [rule for rule in rules if means_rule(row, policy, rule.rule.name)]
+        if meant:
+            targets.append(TargetPolicy(compiled, tuple(meant)))
+    return tuple(targets)
 
 
 def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:

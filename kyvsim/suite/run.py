@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
 from kyvsim.engine.world import GivenObjects, World, creation_of
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData
 from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
@@ -32,12 +32,12 @@ class SuiteInputs(NamedTuple):
 
     policies: PolicySet
     resources: tuple[Document, ...]
-    targets: tuple[Json, ...]
-    others: tuple[Json, ...]
+    targets: tuple[KubernetesObject, ...]
+    others: tuple[KubernetesObject, ...]
     """What else the cluster holds: parameters, cluster resources."""
     in_cluster: bool
     """Whether API calls and lookups are answered from all objects."""
-    clone_sources: Mapping[str, tuple[Json, ...]]
+    clone_sources: Mapping[str, tuple[KubernetesObject, ...]]
     """What generate rules may copy besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
@@ -47,8 +47,6 @@ class SuiteInputs(NamedTuple):
 
 
 class _ExpectedAnswer(NamedTuple):
-    """One answer of a policy to a request, as the reference program counts them."""
-
     policy: Policy
     stage: Stage
     variant: str | None
@@ -73,7 +71,7 @@ class TargetAnswer(NamedTuple):
 
     response: PolicyResponse
     result: RuleResult
-    object: Json
+    object: KubernetesObject
 
 
 class Observed(NamedTuple):
@@ -119,11 +117,11 @@ def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
     return tuple(dict.fromkeys((*keys, *map(object_key, inputs.targets))))
 
 
-def _is_namespace(obj: Json) -> bool:
+def _is_namespace(obj: KubernetesObject) -> bool:
     return object_key(obj).kind == "Namespace"
 
 
-def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
+def _objects(inputs: SuiteInputs) -> tuple[KubernetesObject, ...]:
     return (*(document.data for document in inputs.resources), *inputs.targets, *inputs.others)
 
 
@@ -168,7 +166,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
 
 
 def _sources_of(
-    obj: Json, clone_sources: Mapping[str, tuple[Json, ...]]
+    obj: KubernetesObject, clone_sources: Mapping[str, tuple[KubernetesObject, ...]]
 ) -> Callable[[str], ClusterView]:
     return lambda key: GivenObjects((obj, *clone_sources.get(key, ())))
 
@@ -211,13 +209,11 @@ def _by_policy(
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     by_policy_and_phase = {(response.policy, response.phase): response for response in responses}
     by_name: dict[str, tuple[PolicyResponse, ...]] = {}
-    chain = [
-        by_policy_and_phase.get((expected.policy, expected.stage.phase))
-        for expected in expected_answers
-        if expected.stage is Stage.CEL_MUTATE
-    ]
-    changed = [answer.object for answer in chain if answer is not None and answer.changed]
-    left = changed[-1] if changed else None
+    left = None
+    for expected in expected_answers:
+        answer = by_policy_and_phase.get((expected.policy, expected.stage.phase))
+        if expected.stage is Stage.CEL_MUTATE and answer is not None and answer.changed:
+            left = answer.object
     for expected in expected_answers:
         phase = expected.stage.phase
         answer = by_policy_and_phase.get((expected.policy, phase))
@@ -247,7 +243,7 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
 
 
 def _patched(
-    targets: Iterable[Json], responses: Iterable[EngineResponse]
+    targets: Iterable[KubernetesObject], responses: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
     keys = tuple(map(object_key, targets))

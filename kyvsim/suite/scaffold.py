@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.check import check_row
@@ -23,7 +23,7 @@ class Scaffold(NamedTuple):
     """The content of a new manifest."""
 
     rows: tuple[ExpectedRow, ...]
-    files: Mapping[str, tuple[Json, ...]]
+    files: Mapping[str, tuple[KubernetesObject, ...]]
     """The expected objects by the name of their file."""
     notes: tuple[str, ...]
     """Notes for people: on rows, and on results for which there can be no row."""
@@ -37,13 +37,13 @@ class _CurrentRow(NamedTuple):
     row: ExpectedRow
     key: ObjectKey
     result: RuleResult
-    objects: tuple[Json, ...]
+    objects: tuple[KubernetesObject, ...]
 
 
 def scaffold(
     inputs: SuiteInputs,
     observed: Observed,
-    reread: Callable[[Mapping[str, tuple[Json, ...]]], Files],
+    reread: Callable[[Mapping[str, tuple[KubernetesObject, ...]]], Files],
 ) -> Scaffold:
     """Return rows for the current results; `reread` returns files as a test reads them."""
     every = tuple(_results(observed))
@@ -92,7 +92,7 @@ def _results(observed: Observed) -> Iterator[_CurrentRow]:
 def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult) -> _CurrentRow:
     policy = response.policy
     patched = result.phase is Phase.MUTATE and result.status is RuleStatus.PASS
-    objects: tuple[Json, ...] = tuple(map(unmarked, result.generated))
+    objects: tuple[KubernetesObject, ...] = tuple(map(unmarked, result.generated))
     if patched:
         objects = tuple(target.object for target in result.targets) or (response.object,)
     # A derived rule is named by the one that it comes from.
@@ -119,9 +119,9 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
     return _CurrentRow(row, key, result, objects)
 
 
-def _files(rows: Iterable[_CurrentRow]) -> dict[str, tuple[Json, ...]]:
+def _files(rows: Iterable[_CurrentRow]) -> dict[str, tuple[KubernetesObject, ...]]:
     """Return the objects of each file, each once; of two states of one the first counts."""
-    files: dict[str, dict[ObjectKey, Json]] = {}
+    files: dict[str, dict[ObjectKey, KubernetesObject]] = {}
     for current in rows:
         for file in filter(None, (current.row.patched, *current.row.generated)):
             known = files.setdefault(file, {})
@@ -147,9 +147,9 @@ def _title(current: _CurrentRow) -> str:
     return f"{current.row.policy} / {current.row.rule} on {resource}"
 
 
-def row_data(row: ExpectedRow) -> dict[str, Json]:
+def row_data(row: ExpectedRow) -> dict[str, object]:
     """Return a row as an entry under `results`."""
-    entry: dict[str, Json] = {
+    entry: dict[str, object] = {
         "policy": row.policy,
         "rule": row.rule,
         "kind": row.kind,

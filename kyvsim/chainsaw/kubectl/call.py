@@ -9,14 +9,12 @@ from typing import NamedTuple
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.discovery import kinds_named, preferred_version, split_api_version
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore, errors
 from kyvsim.simulator.api_server.server import ADMIN
-
-# What kubectl calls kinds: plurals, singulars, short names, groups behind a dot.
 
 
 class NamedKind(NamedTuple):
@@ -26,11 +24,10 @@ class NamedKind(NamedTuple):
     kind: str
 
 
-def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
+def shown_kind(api_version: str, kind: str) -> str:
     """Return how kubectl names a kind in what it prints: `pod`, `deployment.apps`."""
     group = split_api_version(api_version)[0]
-    name = plural(group, kind) if in_plural else kind.lower()
-    return f"{name}.{group}" if group else name
+    return f"{kind.lower()}.{group}" if group else kind.lower()
 
 
 def shown_name(key: ObjectKey) -> str:
@@ -92,26 +89,16 @@ def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
         if argument == "-" or not argument.startswith("-"):
             words.append(argument)
             continue
-        for name, value in _flags(argument, rest):
-            flags[name] = (*flags.get(name, ()), value)
+        name, assigned, text = argument[2:].partition("=")
+        given = text if assigned else None
+        if not argument.startswith("--"):
+            name, letters = _SHORT.get(argument[1], argument[1]), argument[2:]
+            while name in _BARE and letters and not letters.startswith("="):
+                flags[name] = (*flags.get(name, ()), "true")
+                name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
+            given = letters.removeprefix("=") if letters else None
+        flags[name] = (*flags.get(name, ()), _value(name, given, rest))
     return KubectlArguments(tuple(words), flags, arguments[place + 1 :])
-
-
-def _flags(argument: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
-    if argument.startswith("--"):
-        name, assigned, value = argument[2:].partition("=")
-        yield name, _value(name, value if assigned else None, rest)
-        return
-    letters = argument[1:]
-    while letters:
-        name = _SHORT.get(letters[0], letters[0])
-        letters = letters[1:]
-        if name in _BARE and not letters.startswith("="):
-            yield name, "true"
-            continue
-        given = letters.removeprefix("=") if letters else None
-        yield name, _value(name, given, rest)
-        return
 
 
 def _value(name: str, given: str | None, rest: Iterator[str]) -> str:
@@ -126,8 +113,6 @@ def _value(name: str, given: str | None, rest: Iterator[str]) -> str:
         raise UnsupportedError(f"the flag `{name}` of kubectl without a value")
     return value
 
-
-# One call of kubectl: its arguments and its requests.
 
 _DENIED = "admission webhook "
 _COUNT = re.compile(r"[+-]?[0-9]{1,9}")
@@ -203,7 +188,7 @@ class KubectlCall(NamedTuple):
                 return named
         raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
 
-    def get(self, key: ObjectKey) -> Json | None:
+    def get(self, key: ObjectKey) -> KubernetesObject | None:
         """Return the object of a key, None where there is none.
 
         Raises UnsupportedError if it is missing because the simulation does not write it.
@@ -222,7 +207,7 @@ class KubectlCall(NamedTuple):
         namespaced = self.store.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
-    def placed(self, obj: Json) -> Json:
+    def placed(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object from a file in the namespace that is meant."""
         return self.environment.session.placed(obj, self.namespace)
 
@@ -285,22 +270,17 @@ def together(results: list[Result]) -> Result:
     return Result(max((result.status for result in results), default=0), printed)
 
 
-# The objects of a kind that flags choose: by namespace, by labels.
-
-
-def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
+def chosen(call: KubectlCall, kind: NamedKind) -> list[KubernetesObject]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
     everywhere = call.invocation.is_set("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
     requirements = [_equality(one) for one in call.invocation.values("selector")]
-    objects = [
-        one
-        for one in call.client.list(kind.api_version, kind.kind, namespace)
-        if all((labels(one).get(key) == value) is same for key, value, same in requirements)
-    ]
+    objects = call.client.list(kind.api_version, kind.kind, namespace)
+    for key, value, same in requirements:
+        objects = [one for one in objects if (labels(one).get(key) == value) is same]
     if not objects:
         require_written(ObjectKey(*kind, namespace, ""), call.store)
-    return objects
+    return list(objects)
 
 
 def _equality(text: str) -> tuple[str, str, bool]:
@@ -311,21 +291,19 @@ def _equality(text: str) -> tuple[str, str, bool]:
     raise UnsupportedError(f"the selector `{text}` of kubectl")
 
 
-# The objects of `--filename`, each with the name of its file.
-
 _SHOWN = 1_000
 
 
-def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
+def from_files(call: KubectlCall) -> list[tuple[str, KubernetesObject]]:
     """Return the objects of the files given; raise KubectlError where one cannot be read."""
-    named: list[tuple[str, Json]] = []
+    named: list[tuple[str, KubernetesObject]] = []
     for name in call.invocation.values("filename"):
         objects, why = call.environment.objects(name, call.stdin)
         if why:
             raise KubectlError(f"error: {why}")
         shown = "STDIN" if name == "-" else name
-        for obj in (one for document in objects for one in _listed(document)):
-            _require_object(obj, shown)
+        for one in (one for document in objects for one in _listed(document)):
+            obj = _usable(one, shown)
             require_simulated(object_key(obj))
             named.append((shown, call.placed(obj)))
     if not named:
@@ -335,20 +313,20 @@ def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
     return named
 
 
-def _listed(document: Json) -> list[Json]:
+def _listed(document: object) -> list[object]:
     """Return the objects of a document: those of a List, or the one that it is."""
-    items = document.get("items") if document.__class__ is dict else None
+    items = document.get("items") if isinstance(document, dict) else None
     if isinstance(items, list) and object_key(document).kind.endswith("List"):
         return items
     return [document]
 
 
-def _require_object(obj: Json, name: str) -> None:
-    """Raise KubectlError for what cannot be sent.
+def _usable(obj: object, name: str) -> KubernetesObject:
+    """Return an object of a file; raise KubectlError for what cannot be sent.
 
     Source of the texts: k8s.io/apimachinery, what reading unstructured objects returns.
     """
-    if obj.__class__ is not dict:
+    if not isinstance(obj, dict):
         kinds = {list: "array", str: "string", bool: "bool"}
         kind = kinds.get(obj.__class__, "number")
         into = "Go value of type map[string]interface {}"
@@ -366,3 +344,4 @@ def _require_object(obj: Json, name: str) -> None:
     if any(one is not None and one.__class__ is not str for one in names):
         text = "json: cannot unmarshal the metadata into Go struct field ObjectMeta"
         raise KubectlError(f'error: unable to decode "{name}": {text}')
+    return obj

@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.simulator.api_server import ObjectStore
 
 # JSONPath templates as kubectl has them.
@@ -32,7 +32,7 @@ class JsonPathError(Exception):
 
 
 def print_jsonpath(
-    template: str, data: Json, count: Callable[[int], None] = lambda _length: None
+    template: str, data: object, count: Callable[[int], None] = lambda _length: None
 ) -> str:
     """Return what a template prints of an object; raise JsonPathError for an invalid template.
 
@@ -49,7 +49,7 @@ def print_jsonpath(
     return "".join(texts)
 
 
-def _printed(pieces: list[str], data: Json) -> Iterator[str]:
+def _printed(pieces: list[str], data: object) -> Iterator[str]:
     place = 0
     while place < len(pieces):
         piece = pieces[place]
@@ -59,27 +59,23 @@ def _printed(pieces: list[str], data: Json) -> Iterator[str]:
             continue
         inner = piece[1:-1].strip()
         if inner.startswith("range "):
-            end = _end_of_range(pieces, place)
+            depth, end = 1, place
+            while depth:
+                if end == len(pieces):
+                    raise JsonPathError("unmatched {range}")
+                word = pieces[end][1:-1].strip()
+                depth += word.startswith("range ") - (word == "end")
+                end += 1
             for member in find(inner.removeprefix("range ").strip(), data):
-                yield from _printed(pieces[place:end], member)
-            place = end + 1
+                yield from _printed(pieces[place : end - 1], member)
+            place = end
         elif inner[:1] in {'"', "'"}:
             yield _text(inner)
         elif inner != "end":
             yield " ".join(map(_shown, find(inner, data)))
 
 
-def _end_of_range(pieces: list[str], start: int) -> int:
-    depth = 1
-    for place in range(start, len(pieces)):
-        word = pieces[place][1:-1].strip()
-        depth += word.startswith("range ") - (word == "end")
-        if not depth:
-            return place
-    raise JsonPathError("unmatched {range}")
-
-
-def find(path: str, data: Json) -> list[Json]:
+def find(path: str, data: object) -> list[object]:
     """Return what a path leads to."""
     values = [data]
     at = 0
@@ -101,21 +97,21 @@ def _unescaped(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name)
 
 
-def _member(value: Json, name: str) -> Iterator[Json]:
+def _member(value: object, name: str) -> Iterator[object]:
     if name == "*":
         yield from _every(value)
     elif value.__class__ is dict and name in value:
         yield value[name]
 
 
-def _every(value: Json) -> Iterator[Json]:
+def _every(value: object) -> Iterator[object]:
     if value.__class__ is list:
         yield from value
     elif value.__class__ is dict:
         yield from value.values()
 
 
-def _inner(value: Json, inner: str) -> Iterator[Json]:
+def _inner(value: object, inner: str) -> Iterator[object]:
     if inner == "*":
         yield from _every(value)
     elif inner[:1] in {"'", '"'}:
@@ -137,7 +133,7 @@ def _inner(value: Json, inner: str) -> Iterator[Json]:
             raise JsonPathError(f"error parsing jsonpath [{inner}]")
 
 
-def _filtered(value: Json, inner: str) -> Iterator[Json]:
+def _filtered(value: object, inner: str) -> Iterator[object]:
     condition = _FILTER.fullmatch(inner)
     if condition is None:
         raise JsonPathError(f"error parsing jsonpath [{inner}]")
@@ -157,7 +153,7 @@ def _text(quoted: str) -> str:
     return quoted[1:-1].replace("\\n", "\n").replace("\\t", "\t")
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     if value.__class__ is str:
         return str(value)
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
@@ -212,18 +208,20 @@ def shown_seconds(seconds: int) -> str:
 
 _LEAST_WIDTH = 6
 _GAP = 3
-_BREAKS = re.compile("[\f\n\r]")
+_BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
 
 
-class Column(NamedTuple):
-    """A column: its heading, and what it shows of an object at a time."""
-
-    heading: str
-    show: Callable[[Json, datetime], str]
+Show: TypeAlias = Callable[[KubernetesObject, datetime], str]
+"""Returns what a column shows of an object at a time."""
 
 
 def print_table(
-    objects: Sequence[Json], store: ObjectStore, now: datetime, *, namespaces: bool, headings: bool
+    objects: Sequence[KubernetesObject],
+    store: ObjectStore,
+    now: datetime,
+    *,
+    namespaces: bool,
+    headings: bool,
 ) -> str:
     """Return the table of some objects of one kind.
 
@@ -239,25 +237,15 @@ def print_table(
         own = KYVERNO_COLUMNS.get(kind) or _defined(key.api_version, key.kind, store)
         columns = (_NAME, *(_custom(*one) for one in own))
     if namespaces:
-        columns = (Column("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
-    rows = [[_cell(column.show(obj, now)) for column in columns] for obj in objects]
+        columns = (("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
+    # Of several lines the first one is shown.
+    rows = [[_BREAKS.sub("...", show(obj, now)) for _, show in columns] for obj in objects]
     if headings:
-        rows.insert(0, [column.heading for column in columns])
+        rows.insert(0, [heading for heading, _ in columns])
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
-    lines = (
-        "".join(
-            cell if place == len(row) - 1 else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    """Return the first line of a text, with `...` if there are more."""
-    cut = _BREAKS.search(text)
-    return f"{text[: cut.start()]}..." if cut else text
+    widths[-1] = 0  # the last column is not filled up
+    lines = (map(str.ljust, row, widths) for row in rows)
+    return "".join(f"{''.join(line)}\n" for line in lines)
 
 
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
@@ -273,8 +261,8 @@ def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str
     return (_AGE_COLUMN,)
 
 
-def _custom(heading: str, kind: str, path: str) -> Column:
-    def show(obj: Json, now: datetime) -> str:
+def _custom(heading: str, kind: str, path: str) -> tuple[str, Show]:
+    def show(obj: KubernetesObject, now: datetime) -> str:
         values = find(path, obj)
         if not values or values[0] is None:
             return ""
@@ -282,35 +270,39 @@ def _custom(heading: str, kind: str, path: str) -> Column:
             return age(str(values[0]), now)
         return str(values[0]).lower() if values[0].__class__ is bool else str(values[0])
 
-    return Column(heading, show)
+    return heading, show
 
 
-def _field(*path: str, default: str = "") -> Callable[[Json, datetime], str]:
-    def show(obj: Json, _now: datetime) -> str:
-        value = obj
+def _field(*path: str, default: str = "") -> Show:
+    def show(obj: KubernetesObject, _now: datetime) -> str:
+        value: object = obj
         for name in path:
-            value = (value or {}).get(name)
+            value = value.get(name) if isinstance(value, dict) else None
         return default if value is None else str(value)
 
     return show
 
 
-def _ratio(ready: tuple[str, ...], desired: tuple[str, ...]) -> Callable[[Json, datetime], str]:
+def _ratio(ready: tuple[str, ...], desired: tuple[str, ...]) -> Show:
     above, below = _field(*ready, default="0"), _field(*desired, default="0")
     return lambda obj, now: f"{above(obj, now)}/{below(obj, now)}"
 
 
-def _entries(*names: str) -> Callable[[Json, datetime], str]:
+def _entries(*names: str) -> Show:
     return lambda obj, _now: str(sum(len(obj.get(name) or {}) for name in names))
 
 
-def _about(obj: Json, _now: datetime) -> str:
+def _about(obj: KubernetesObject, _now: datetime) -> str:
     involved = obj.get("involvedObject") or {}
     kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
     return f"{kind}/{name}" if name else kind
 
 
-def _selector(obj: Json, _now: datetime) -> str:
+def _last_seen(obj: KubernetesObject, now: datetime) -> str:
+    return age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now)
+
+
+def _selector(obj: KubernetesObject, _now: datetime) -> str:
     selector = (obj.get("spec") or {}).get("podSelector") or {}
     if selector.get("matchExpressions"):
         raise UnsupportedError("the table of `kubectl get` for selectors with expressions")
@@ -318,13 +310,13 @@ def _selector(obj: Json, _now: datetime) -> str:
     return ",".join(f"{name}={labels[name]}" for name in sorted(labels)) or "<none>"
 
 
-def _states(pod: Json) -> list[Json]:
+def _states(pod: KubernetesObject) -> list[KubernetesObject]:
     if (pod.get("spec") or {}).get("initContainers"):
         raise UnsupportedError("the table of `kubectl get` for Pods with init containers")
     return (pod.get("status") or {}).get("containerStatuses") or []
 
 
-def _state(obj: Json, _now: datetime) -> str:
+def _state(obj: KubernetesObject, _now: datetime) -> str:
     """Return what a Pod is doing, or why its first container that does not run is not."""
     if metadata(obj).get("deletionTimestamp"):
         return "Terminating"
@@ -337,74 +329,55 @@ def _state(obj: Json, _now: datetime) -> str:
     return text_field(status, "reason") or text_field(status, "phase")
 
 
-def _ready(obj: Json, _now: datetime) -> str:
+def _ready(obj: KubernetesObject, _now: datetime) -> str:
     ready = sum(one.get("ready") is True for one in _states(obj))
     return f"{ready}/{len(obj['spec']['containers'])}"
 
 
-_NAME = Column("NAME", lambda obj, _: object_key(obj).name)
-_AGE = Column("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
-_CREATED = Column("CREATED AT", _field("metadata", "creationTimestamp"))
-_BOUND = (
-    _NAME,
-    Column("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
-    _AGE,
-)
+def _restarts(obj: KubernetesObject, _now: datetime) -> str:
+    return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
+
+
+_NAME = ("NAME", lambda obj, _: object_key(obj).name)
+_AGE = ("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
+_CREATED = ("CREATED AT", _field("metadata", "creationTimestamp"))
+_ROLE = ("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}")
+_BOUND = (_NAME, _ROLE, _AGE)
 _STATUS, _SPEC = "status", "spec"
+_REPLICAS = ("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas")))
 _EVENT_TIMES = ("lastTimestamp", "firstTimestamp", "eventTime")
 _EVENT = (
-    Column(
-        "LAST SEEN",
-        lambda obj, now: age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now),
-    ),
-    Column("TYPE", _field("type")),
-    Column("REASON", _field("reason")),
-    Column("OBJECT", _about),
-    Column("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
+    ("LAST SEEN", _last_seen),
+    ("TYPE", _field("type")),
+    ("REASON", _field("reason")),
+    ("OBJECT", _about),
+    ("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
 )
-_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
+_COLUMNS: Mapping[tuple[str, str], tuple[tuple[str, Show], ...]] = MappingProxyType(
     {
-        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _AGE),
+        ("", "ConfigMap"): (_NAME, ("DATA", _entries("data", "binaryData")), _AGE),
         ("", "Event"): _EVENT,
         ("", "LimitRange"): (_NAME, _CREATED),
-        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _AGE),
-        ("", "Pod"): (
-            _NAME,
-            Column("READY", _ready),
-            Column("STATUS", _state),
-            Column(
-                "RESTARTS",
-                lambda obj, _: str(sum(one.get("restartCount") or 0 for one in _states(obj))),
-            ),
-            _AGE,
-        ),
-        ("", "Secret"): (
-            _NAME,
-            Column("TYPE", _field("type")),
-            Column("DATA", _entries("data")),
-            _AGE,
-        ),
+        ("", "Namespace"): (_NAME, ("STATUS", _field(_STATUS, "phase")), _AGE),
+        ("", "Pod"): (_NAME, ("READY", _ready), ("STATUS", _state), ("RESTARTS", _restarts), _AGE),
+        ("", "Secret"): (_NAME, ("TYPE", _field("type")), ("DATA", _entries("data")), _AGE),
         ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
         ("apps", "Deployment"): (
             _NAME,
-            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            Column("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
-            Column("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
+            _REPLICAS,
+            ("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
+            ("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
             _AGE,
         ),
         ("apps", "ReplicaSet"): (
             _NAME,
-            Column("DESIRED", _field(_SPEC, "replicas", default="0")),
-            Column("CURRENT", _field(_STATUS, "replicas", default="0")),
-            Column("READY", _field(_STATUS, "readyReplicas", default="0")),
+            ("DESIRED", _field(_SPEC, "replicas", default="0")),
+            ("CURRENT", _field(_STATUS, "replicas", default="0")),
+            ("READY", _field(_STATUS, "readyReplicas", default="0")),
             _AGE,
         ),
-        ("apps", "StatefulSet"): (
-            _NAME,
-            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            _AGE,
-        ),
-        ("networking.k8s.io", "NetworkPolicy"): (_NAME, Column("POD-SELECTOR", _selector), _AGE),
+        ("apps", "StatefulSet"): (_NAME, _REPLICAS, _AGE),
+        ("networking.k8s.io", "NetworkPolicy"): (_NAME, ("POD-SELECTOR", _selector), _AGE),
         ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
         ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from kyvsim.chainsaw.environment import Result, out, unknown_output
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse
 from kyvsim.simulator.api_server.server import eviction_request, exec_request
@@ -57,8 +56,6 @@ def _answer(call: KubectlCall, done: str) -> Result:
     return out(f'pod "kyverno-{component}"{done}\n')
 
 
-# What kubectl does with Pods: `run`, `exec`, `debug`, `evict`.
-
 _TARGETED = (
     'Targeting container "{}". If you don\'t see processes from this container it may be because '
     "the container runtime doesn't support this feature."
@@ -74,21 +71,15 @@ def run(call: KubectlCall) -> Result:
     if len(given.words) != 1 or not given.value("image"):
         raise KubectlError('error: required flag(s) "image" not set')
     name = given.words[0]
-    container: dict[str, Json] = {"name": name, "image": given.value("image"), "resources": {}}
+    container: dict[str, object] = {"name": name, "image": given.value("image"), "resources": {}}
     words = list(given.command)
     if words:
         container["command" if given.is_set("command") else "args"] = words
     pairs = [one.partition("=") for one in given.values("labels") or [f"run={name}"]]
-    obj = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {key: value for key, _, value in pairs}},
-        "spec": {
-            "containers": [container],
-            "dnsPolicy": "ClusterFirst",
-            "restartPolicy": given.value("restart", "Always"),
-        },
-    }
+    meta = {"name": name, "labels": {key: value for key, _, value in pairs}}
+    spec = {"containers": [container], "dnsPolicy": "ClusterFirst"}
+    spec["restartPolicy"] = given.value("restart", "Always")
+    obj = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
     mode = given.value("dry-run", "none")
     if mode not in {"none", "server"}:
         raise UnsupportedError(f"`kubectl run --dry-run={mode}`")
@@ -119,7 +110,8 @@ def execute(call: KubectlCall) -> Result:
     if tuple(command) not in _HARMLESS:
         shown = " ".join(command)
         raise UnsupportedError(f"`kubectl exec … -- {shown}`: containers are not simulated")
-    return unknown_output(f"`kubectl exec … -- {command[0]}`: containers are not simulated")
+    unknown = f"`kubectl exec … -- {command[0]}`: containers are not simulated"
+    return Result(0, (Printed(STDOUT, "", unknown), Printed(STDERR, "", unknown)))
 
 
 def debug(call: KubectlCall) -> Result:

@@ -17,17 +17,15 @@ from kyvsim.chainsaw.kubectl.call import (
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, entries, object_key
 from kyvsim.simulator.api_server import errors
 from kyvsim.yaml.text import folded_yaml
-
-# `kubectl get`: objects shown in several formats.
 
 
 def get(call: KubectlCall) -> Result:
     """Print objects; missing ones are reported on standard error."""
     given = call.invocation
-    existing: list[Json] = []
+    existing: list[KubernetesObject] = []
     printed: list[Printed] = []
     single = False
     for kind, name in named_objects(call, given.words):
@@ -49,11 +47,8 @@ def get(call: KubectlCall) -> Result:
         return Result(0, (Printed(STDERR, nothing),))
     if single and not existing:
         return Result(status, tuple(printed))
-    shown = (
-        existing[0]
-        if single and len(existing) == 1
-        else {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
-    )
+    whole = {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
+    shown = existing[0] if single and len(existing) == 1 else whole
     try:
         text = _shown(call, shown, existing)
     except JsonPathError as error:
@@ -61,7 +56,7 @@ def get(call: KubectlCall) -> Result:
     return Result(status, (*printed, Printed(STDOUT, text)))
 
 
-def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
+def _shown(call: KubectlCall, shown: KubernetesObject, objects: list[KubernetesObject]) -> str:
     given = call.invocation
     form, _, template = given.value("output").partition("=")
     if form == "json":
@@ -85,9 +80,6 @@ def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
     raise UnsupportedError(f"`kubectl get --output {form}`")
 
 
-# `kubectl wait`: until objects are deleted, have a condition, or a field a value.
-
-_DEFAULT = "30s"
 _LONGEST_PATH = 1_000
 
 
@@ -111,11 +103,16 @@ def wait(call: KubectlCall) -> Result:
     return Result(0, tuple(printed))
 
 
-def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
+def _wait(
+    call: KubectlCall,
+    key: ObjectKey,
+    condition: str,
+    met: Callable[[KubernetesObject | None], bool],
+) -> Result:
     deletes = condition == "delete"
     if not deletes and call.get(key) is None:
         return call.not_found(key)
-    limit, session = call.seconds("timeout", _DEFAULT), call.environment.session
+    limit, session = call.seconds("timeout", "30s"), call.environment.session
     try:
         done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
     except JsonPathError as error:
@@ -125,7 +122,7 @@ def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json
     return Result(1, (timed_out(key),))
 
 
-def condition_of(text: str) -> Callable[[Json], bool]:
+def condition_of(text: str) -> Callable[[KubernetesObject | None], bool]:
     """Return the test of an object in `--for`; raise UnsupportedError for others."""
     kind, _, rest = text.partition("=")
     if text == "delete":
@@ -133,8 +130,12 @@ def condition_of(text: str) -> Callable[[Json], bool]:
     if text == "create":
         return lambda obj: obj is not None
     if kind == "condition":
-        name, _, value = rest.partition("=")
-        return lambda obj: _has_condition(obj, name, value or "True")
+        name, _, value = rest.lower().partition("=")
+        wanted = (name, value or "true")
+        return lambda obj: any(
+            (str(one.get("type")).lower(), str(one.get("status")).lower()) == wanted
+            for one in entries((obj or {}).get("status"), "conditions")
+        )
     if kind == "jsonpath":
         path, assigned, expected = rest.rpartition("=")
         if not assigned or len(path) > _LONGEST_PATH:
@@ -142,14 +143,3 @@ def condition_of(text: str) -> Callable[[Json], bool]:
         inner = path.strip("'\"").strip("{}")
         return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [expected]
     raise UnsupportedError(f"`kubectl wait --for={text}`")
-
-
-def _has_condition(obj: Json, name: str, value: str) -> bool:
-    status = obj.get("status") if obj.__class__ is dict else None
-    conditions = status.get("conditions") if status.__class__ is dict else None
-    return any(
-        str(one.get("type")).lower() == name.lower()
-        and str(one.get("status")).lower() == value.lower()
-        for one in (conditions if conditions.__class__ is list else [])
-        if one.__class__ is dict
-    )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, error_output, out
+from kyvsim.chainsaw.environment import STDOUT, Printed, Result, error_output, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
@@ -21,7 +21,14 @@ from kyvsim.chainsaw.kubectl.call import (
 )
 from kyvsim.chainsaw.kubectl.pods import restarted
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, metadata, object_key
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    annotations,
+    metadata,
+    object_key,
+)
 from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
@@ -50,7 +57,7 @@ def replace(call: KubectlCall) -> Result:
     return together(results)
 
 
-def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
+def _apply(call: KubectlCall, name: str, obj: KubernetesObject) -> Result:
     key = object_key(obj)
     mode = call.invocation.value("dry-run", "none")
     if mode not in {"none", "server"}:
@@ -77,24 +84,21 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     request = ApiRequest(
         Operation.UPDATE, key, call.user, changed, dry_run=dry_run, patch="strategic"
     )
-    about = _about_patch(name, key, patch)
-    return answer(call.client.send(request), f"{shown} configured", about)
-
-
-def _about_patch(name: str, key: ObjectKey, patch: Json) -> str:
-    group = split_api_version(key.api_version)[0]
     text = json.dumps(patch, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    resource = f"{key.api_version}, Resource={plural(group, key.kind)}"
-    return (
-        f"error when applying patch:\n{text}\nto:\n"
-        f'Resource: "{resource}", GroupVersionKind: "{key.api_version}, Kind={key.kind}"\n'
+    resource = plural(split_api_version(key.api_version)[0], key.kind)
+    about = (
+        f'error when applying patch:\n{text}\nto:\nResource: "{key.api_version}, '
+        f'Resource={resource}", GroupVersionKind: "{key.api_version}, Kind={key.kind}"\n'
         f'Name: "{key.name}", Namespace: "{key.namespace}"\nfor: "{name}": '
         f'error when patching "{name}"'
     )
+    return answer(call.client.send(request), f"{shown} configured", about)
 
 
-def _difference(now: Json, desired: Json, before: Json) -> dict[str, Json]:
-    changes: dict[str, Json] = {}
+def _difference(
+    now: Mapping[str, object], desired: Mapping[str, object], before: Mapping[str, object]
+) -> dict[str, object]:
+    changes: dict[str, object] = {}
     for name, value in desired.items():
         current = now.get(name)
         if value.__class__ is dict and current.__class__ is dict:
@@ -109,8 +113,6 @@ def _difference(now: Json, desired: Json, before: Json) -> dict[str, Json]:
             changes[name] = None
     return changes
 
-
-# `kubectl create`: objects of files, or of a few kinds from flags.
 
 _ALIASES = MappingProxyType(
     {"ns": "namespace", "cm": "configmap", "deploy": "deployment", "cj": "cronjob"}
@@ -143,7 +145,7 @@ def create(call: KubectlCall) -> Result:
     return _send_new(call, obj, about, dry_run=dry_run)
 
 
-def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Result:
+def _send_new(call: KubectlCall, obj: KubernetesObject, about: str, *, dry_run: bool) -> Result:
     response = call.client.create(obj, dry_run=dry_run)
     done = f"{shown_name(object_key(response.object or obj))} created"
     if response.error is not None and response.error.reason == "AlreadyExists":
@@ -151,16 +153,16 @@ def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Res
     return answer(response, done, about)
 
 
-def _named(api_version: str, kind: str, name: str, **fields: Json) -> Json:
+def _named(api_version: str, kind: str, name: str, **fields: object) -> KubernetesObject:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def _config_map(call: KubectlCall, name: str) -> Json:
+def _config_map(call: KubectlCall, name: str) -> KubernetesObject:
     pairs = (one.partition("=") for one in call.invocation.flags.get("from-literal", ()))
     return _named("v1", "ConfigMap", name, data={key: value for key, _, value in pairs})
 
 
-def _deployment(call: KubectlCall, name: str) -> Json:
+def _deployment(call: KubectlCall, name: str) -> KubernetesObject:
     labels = {"app": name}
     containers = [
         {"name": image.rpartition("/")[2].partition("@")[0].partition(":")[0], "image": image}
@@ -176,34 +178,28 @@ def _deployment(call: KubectlCall, name: str) -> Json:
     return {**made, "metadata": {"name": name, "labels": labels}}
 
 
-def _job_spec(call: KubectlCall, name: str) -> Json:
-    container: dict[str, Json] = {"name": name, "image": call.invocation.value("image")}
+def _job_spec(call: KubectlCall, name: str, restart: str) -> dict[str, object]:
+    container: dict[str, object] = {"name": name, "image": call.invocation.value("image")}
     if call.invocation.command:
         container["command"] = list(call.invocation.command)
-    restart = call.invocation.value("restart", "OnFailure")
-    return {"template": {"spec": {"containers": [container], "restartPolicy": restart}}}
+    policy = call.invocation.value("restart", restart)
+    return {"template": {"spec": {"containers": [container], "restartPolicy": policy}}}
 
 
-def _job(call: KubectlCall, name: str) -> Json:
-    made = _job_spec(call, name)
-    pod = {**made["template"]["spec"], "restartPolicy": call.invocation.value("restart", "Never")}
-    return _named("batch/v1", "Job", name, spec={"template": {"spec": pod}})
-
-
-def _cron_job(call: KubectlCall, name: str) -> Json:
+def _cron_job(call: KubectlCall, name: str) -> KubernetesObject:
     schedule = call.invocation.value("schedule")
     if not schedule:
         raise KubectlError('error: required flag(s) "schedule" not set')
-    template = {"metadata": {"name": name}, "spec": _job_spec(call, name)}
+    template = {"metadata": {"name": name}, "spec": _job_spec(call, name, "OnFailure")}
     return _named("batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": template})
 
 
-def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
-    def make(call: KubectlCall, name: str) -> Json:
+def _binding(kind: str) -> Callable[[KubectlCall, str], KubernetesObject]:
+    def make(call: KubectlCall, name: str) -> KubernetesObject:
         given = call.invocation
         role_kind = "ClusterRole" if given.value("clusterrole") else "Role"
         role = given.value("clusterrole") or given.value("role")
-        subjects: list[Json] = [
+        subjects: list[dict[str, str]] = [
             {"kind": flag.capitalize(), "apiGroup": _RBAC, "name": one}
             for flag in ("user", "group")
             for one in given.values(flag)
@@ -217,20 +213,20 @@ def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
     return make
 
 
-_MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
+_MAKERS: Mapping[str, Callable[[KubectlCall, str], KubernetesObject]] = MappingProxyType(
     {
         "clusterrolebinding": _binding("ClusterRoleBinding"),
         "configmap": _config_map,
         "cronjob": _cron_job,
         "deployment": _deployment,
-        "job": _job,
+        "job": lambda call, name: _named(
+            "batch/v1", "Job", name, spec=_job_spec(call, name, "Never")
+        ),
         "namespace": lambda _call, name: _named("v1", "Namespace", name),
         "rolebinding": _binding("RoleBinding"),
         "serviceaccount": lambda _call, name: _named("v1", "ServiceAccount", name),
     }
 )
-
-# `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 
 
 def mark(call: KubectlCall, field: str, done: str) -> Result:
@@ -240,33 +236,27 @@ def mark(call: KubectlCall, field: str, done: str) -> Result:
     if not marks:
         raise KubectlError(f"error: at least one {field[:-1]} update is required")
     keys = named_keys(call, tuple(word for word in words if word not in marks))
-    return together([_mark_one(call, key, (field, done), marks) for key in keys])
+    changes = {
+        name if assigned else name[:-1]: value if assigned else None
+        for name, assigned, value in (mark.partition("=") for mark in marks)
+    }
+    return together([_mark_one(call, key, field, done, changes) for key in keys])
 
 
 def _mark_one(
-    call: KubectlCall, key: ObjectKey, names: tuple[str, str], marks: list[str]
+    call: KubectlCall, key: ObjectKey, field: str, done: str, changes: Mapping[str, str | None]
 ) -> Result:
-    field, done = names
     now = call.get(key)
     if now is None:
         return call.not_found(key)
     before = metadata(now).get(field) or {}
-    pairs = [mark.partition("=") for mark in marks]
-    changes = {
-        name if assigned else name[:-1]: value if assigned else None
-        for name, assigned, value in pairs
-    }
     shown = shown_name(key)
-    taken = [
-        name
-        for name, value in changes.items()
-        if value is not None and name in before and before[name] != value
-    ]
+    changed = {name: value for name, value in changes.items() if before.get(name) != value}
+    taken = [name for name, value in changed.items() if value is not None and name in before]
     if taken and not call.invocation.is_set("overwrite"):
         name = taken[0]
         text = f"error: '{name}' already has a value ({before[name]}), and --overwrite is false\n"
-        return Result(1, (Printed(STDERR, text),))
-    changed = {name: value for name, value in changes.items() if before.get(name) != value}
+        return error_output(text)
     if not changed:
         missing = [f'{field[:-1]} "{name}" not found.\n' for name in changes if name not in before]
         printed = [Printed(STDOUT, text) for text in missing]
@@ -274,9 +264,6 @@ def _mark_one(
     response = call.client.merge(key, {"metadata": {field: changed}})
     removed = field == "labels" and all(value is None for value in changed.values())
     return answer(response, f"{shown} {'unlabeled' if removed else done}")
-
-
-# `kubectl patch`: an object changed by a merge, strategic or JSON patch.
 
 
 def run_patch(call: KubectlCall) -> Result:
@@ -289,32 +276,25 @@ def run_patch(call: KubectlCall) -> Result:
     now = call.get(key)
     if now is None:
         return call.not_found(key)
-    patched = _patched(call, now, _given_patch(call))
-    done = f"{shown_name(key)} patched"
-    subresource = given.value("subresource")
-    if patched == now and not subresource:
-        return out(f"{done} (no change)\n")
-    kind = given.value("type", "strategic")
-    request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
-    return answer(call.client.send(request), done)
-
-
-def _given_patch(call: KubectlCall) -> Json:
-    given = call.invocation
-    text = given.value("patch")
+    kind, text = given.value("type", "strategic"), given.value("patch")
     if "patch-file" in given.flags:
         text = call.environment.read(given.value("patch-file"), call.stdin) or ""
     objects, why = call.environment.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
-    form, kind = (list, "array") if given.value("type") == "json" else (dict, "object")
+    form, what = (list, "array") if kind == "json" else (dict, "object")
     if objects[0].__class__ is not form:
-        raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {kind}")
-    return objects[0]
+        raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {what}")
+    patched = _patched(kind, now, objects[0])
+    done = f"{shown_name(key)} patched"
+    subresource = given.value("subresource")
+    if patched == now and not subresource:
+        return out(f"{done} (no change)\n")
+    request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
+    return answer(call.client.send(request), done)
 
 
-def _patched(call: KubectlCall, now: Json, patch: Json) -> Json:
-    kind = call.invocation.value("type", "strategic")
+def _patched(kind: str, now: KubernetesObject, patch: Json) -> Json:
     try:
         if kind == "json":
             return apply_json_patch(now, patch)
@@ -327,30 +307,24 @@ def _patched(call: KubectlCall, now: Json, patch: Json) -> Json:
     raise UnsupportedError(f"`kubectl patch --type {kind}`")
 
 
-# `kubectl scale`: another number of replicas.
-
-
 def run_scale(call: KubectlCall) -> Result:
     """Scale what is named."""
     replicas = call.whole_number("replicas", "-1")
     if replicas < 0:
         raise KubectlError("error: The --replicas=COUNT flag is required, and COUNT must be >= 0")
     named = named_objects(call, call.invocation.words)
-    return together([_scale(call, call.key(*one), replicas) for one in named])
+    results = []
+    for key in (call.key(*one) for one in named):
+        now = call.get(key)
+        if now is None:
+            results.append(call.not_found(key))
+            continue
+        response = call.client.send(scale_request(now, replicas, call.user))
+        results.append(answer(response, f"{shown_name(key)} scaled"))
+    return together(results)
 
 
-def _scale(call: KubectlCall, key: ObjectKey, replicas: int) -> Result:
-    now = call.get(key)
-    if now is None:
-        return call.not_found(key)
-    response = call.client.send(scale_request(now, replicas, call.user))
-    return answer(response, f"{shown_name(key)} scaled")
-
-
-# `kubectl delete`: objects by name, by labels, of files; it waits until they are deleted.
-
-_LONGEST = "10m"
-_PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
+_PROPAGATION = MappingProxyType({"orphan": "Orphan", "foreground": "Foreground"})
 
 
 def delete(call: KubectlCall) -> Result:
@@ -382,13 +356,13 @@ def _delete(call: KubectlCall, key: ObjectKey) -> Result:
             return Result()
         return call.not_found(key)
     cascade = call.invocation.value("cascade", "background")
-    response = call.client.delete(key, dict(_PROPAGATION).get(cascade, "Background"))
+    response = call.client.delete(key, _PROPAGATION.get(cascade, "Background"))
     where = f" from {key.namespace} namespace" if key.namespace else ""
     done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}'
     result = answer(response, done)
     if response.error is not None or not call.invocation.is_set("wait", default=True):
         return result
-    limit = call.seconds("timeout", _LONGEST)
+    limit = call.seconds("timeout", "10m")
     if call.environment.session.wait_until_gone(call.client, key, before, limit):
         return result
     return Result(1, (*result.printed, timed_out(key)))

@@ -13,25 +13,7 @@ from kyvsim.chainsaw.environment import (
     require_known,
 )
 from kyvsim.chainsaw.errors import UnsupportedError, require_depth
-from kyvsim.chainsaw.shell.parser import (
-    AndOr,
-    Command,
-    CommandGroup,
-    For,
-    If,
-    LiteralPart,
-    Part,
-    Pipeline,
-    Redirect,
-    Script,
-    ShellSyntaxError,
-    Simple,
-    Substitution,
-    VariablePart,
-    While,
-    Word,
-    parse_script,
-)
+from kyvsim.chainsaw.shell import parser as syntax
 from kyvsim.chainsaw.shell.programs import PROGRAMS, ProgramCall
 
 # The interpreter: a syntax tree, run on the simulated cluster.
@@ -44,11 +26,8 @@ _BRACES = re.compile(r"\{([^{}\s]*)\}")
 _SEVERAL = re.compile(r",|\w\.\.-?\w")
 _MOST_TEXT = 1 << 18
 _SHELL_LINE = re.compile(r"#!\s*(?:\S*/)?(?:env\s+)?(?:sh|bash|dash|ash)(?:\s+(-[eux]+))?\s*")
-_OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"))
-
-
+_FLAGS = MappingProxyType({"e": "errexit", "u": "nounset", "x": "xtrace"})
 _LONGEST_PATTERN = 1_000
-_ONE = 1
 _STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
 
 
@@ -103,7 +82,7 @@ class Shell:
         """How many conditions are being evaluated around the current command."""
         self._depth = 0
 
-    def run(self, script: Script, stdin: str = "") -> Result:
+    def run(self, script: syntax.Script, stdin: str = "") -> Result:
         """Run a script to its end; return how it ended.
 
         Raises KilledError where it takes too long; `printed` has then what it printed before.
@@ -132,7 +111,7 @@ class Shell:
         child._depth = self._depth
         return child
 
-    def _script(self, script: Script, stdin: str) -> None:
+    def _script(self, script: syntax.Script, stdin: str) -> None:
         for statement in script:
             pipelines = [("", statement.first), *statement.rest]
             for place, (operator, pipeline) in enumerate(pipelines):
@@ -153,7 +132,7 @@ class Shell:
                 elif last and self.status and not self._tested and "errexit" in self.options:
                     raise ExitError(self.status)
 
-    def _condition(self, script: Script, stdin: str) -> bool:
+    def _condition(self, script: syntax.Script, stdin: str) -> bool:
         """Run a script whose failure ends nothing; return whether it succeeded."""
         self._tested += 1
         try:
@@ -162,12 +141,14 @@ class Shell:
             self._tested -= 1
         return self.status == 0
 
-    def _piped(self, commands: tuple[Command, ...], stdin: str) -> None:
+    def _piped(self, commands: tuple[syntax.Command, ...], stdin: str) -> None:
         statuses: list[int] = []
         for place, command in enumerate(commands):
             child = self._child()
             try:
-                result = child.run((AndOr(Pipeline((command,), negated=False), ()),), stdin)
+                result = child.run(
+                    (syntax.AndOr(syntax.Pipeline((command,), negated=False), ()),), stdin
+                )
             except KilledError:
                 self.printed += [one for one in child.printed if one.stream == STDERR]
                 raise
@@ -179,7 +160,7 @@ class Shell:
         strict = "pipefail" in self.options and failed
         self.status = failed[-1] if strict else statuses[-1]
 
-    def _command(self, command: Command, stdin: str) -> None:
+    def _command(self, command: syntax.Command, stdin: str) -> None:
         self.usage.step()
         self._depth += 1
         require_depth(self._depth)
@@ -191,7 +172,7 @@ class Shell:
         finally:
             self._depth -= 1
 
-    def _redirected(self, command: Command, stdin: str) -> None:
+    def _redirected(self, command: syntax.Command, stdin: str) -> None:
         try:
             stdin, goes = self._opened(command.redirects, stdin)
         except RedirectError as error:
@@ -211,10 +192,10 @@ class Shell:
                     require_known(text)
                     self.environment.write(place, text.text, append=True)
 
-    def _bare(self, command: Command, stdin: str) -> None:
-        if isinstance(command, Simple):
+    def _bare(self, command: syntax.Command, stdin: str) -> None:
+        if isinstance(command, syntax.Simple):
             self._simple(command, stdin)
-        elif isinstance(command, If):
+        elif isinstance(command, syntax.If):
             for condition, body in command.branches:
                 if self._condition(condition, stdin):
                     self._script(body, stdin)
@@ -222,7 +203,7 @@ class Shell:
             if not command.otherwise:
                 self.status = 0
             self._script(command.otherwise, stdin)
-        elif isinstance(command, CommandGroup):
+        elif isinstance(command, syntax.CommandGroup):
             if not command.own:
                 self._script(command.body, stdin)
                 return
@@ -240,7 +221,7 @@ class Shell:
                 self.loops -= 1
 
     def _opened(
-        self, redirects: Iterable[Redirect], stdin: str
+        self, redirects: Iterable[syntax.Redirect], stdin: str
     ) -> tuple[str, dict[int, int | str]]:
         """Return what a command reads, and where its streams go; files are emptied before it runs.
 
@@ -272,8 +253,8 @@ class Shell:
                 goes[one.stream] = target
         return stdin, goes
 
-    def _loop(self, tree: For | While, stdin: str) -> None:
-        if isinstance(tree, For):
+    def _loop(self, tree: syntax.For | syntax.While, stdin: str) -> None:
+        if isinstance(tree, syntax.For):
             words = iter([*self._words(tree.words)])
 
             def another() -> bool:
@@ -303,18 +284,17 @@ class Shell:
                     return
             status = self.status
 
-    def _simple(self, command: Simple, stdin: str) -> None:
+    def _simple(self, command: syntax.Simple, stdin: str) -> None:
         words = [*self._words(command.words)]
         if "xtrace" in self.options:
             # How a command is traced is the shell's own affair.
             self._print(STDERR, "", "`set -x`")
         given = {name: self._one_field(word) for name, word in command.assignments}
         if not words:
-            substitutes = any(
-                isinstance(part, Substitution) for _, word in command.assignments for part in word
-            )
             self.variables.update(given)
-            self.status = self.status if substitutes else 0
+            parts = [part for _, word in command.assignments for part in word]
+            if not any(isinstance(part, syntax.Substitution) for part in parts):
+                self.status = 0
             return
         saved = {name: self.variables[name] for name in given if name in self.variables}
         exported = self.exported
@@ -359,7 +339,7 @@ class Shell:
         child.arguments = arguments
         line = _SHELL_LINE.fullmatch(text.split("\n", 1)[0])
         if direct and line and line[1]:
-            child.options = {option for flag, option in _OPTIONS_OF_FLAGS if flag in line[1]}
+            child.options = {option for flag, option in _FLAGS.items() if flag in line[1]}
         self.usage.step(len(text) // 16)
         printed: tuple[Printed, ...] = ()
         try:
@@ -371,42 +351,44 @@ class Shell:
         self.printed += printed
         return Result(child.status)
 
-    def _one_field(self, word: Word) -> str:
+    def _one_field(self, word: syntax.Word) -> str:
         self._require_plain(word)
         return "".join(self._text(part) for part in word)
 
-    def _require_plain(self, word: Word) -> None:
+    def _require_plain(self, word: syntax.Word) -> None:
         """Raise UnsupportedError for what a shell would replace in a word, and this one does not.
 
         Bash expands braces, dash does not.
         """
         for place, part in enumerate(word):
-            if not isinstance(part, LiteralPart) or part.quoted:
+            if not isinstance(part, syntax.LiteralPart) or part.quoted:
                 continue
             if not place and part.text.startswith("~"):
                 raise UnsupportedError("the home directory, `~`")
             if any(_SEVERAL.search(inner) for inner in _BRACES.findall(part.text)):
                 raise UnsupportedError(f"braces in `{part.text}`, which shells expand differently")
 
-    def _words(self, words: Iterable[Word]) -> Iterator[str]:
+    def _words(self, words: Iterable[syntax.Word]) -> Iterator[str]:
         """Yield the fields of words, patterns replaced by the names of files that they match."""
         for word in words:
             for field, pattern in self._fields(word):
                 self.usage.step()
                 yield from (pattern and self.environment.matching(pattern)) or (field,)
 
-    def _fields(self, word: Word) -> list[tuple[str, str]]:
+    def _fields(self, word: syntax.Word) -> list[tuple[str, str]]:
         """Return the fields of a word, each with itself as a pattern where it is one.
 
-        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument.
+        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument,
+        and none without arguments.
         """
         self._require_plain(word)
-        if not self.arguments and _is_only_arguments(word):
+        parts = [one for one in word if one != syntax.LiteralPart("", quoted=True)]
+        if not self.arguments and len(parts) == 1 and _is_arguments(parts[0]):
             return []
         fields: list[list[tuple[str, bool]]] = []
         current: list[tuple[str, bool]] | None = None
         for part in word:
-            quoted = isinstance(part, LiteralPart) or part.quoted
+            quoted = isinstance(part, syntax.LiteralPart) or part.quoted
             for place, piece in enumerate(self._pieces(part)):
                 if place and current is not None:
                     fields.append(current)
@@ -418,29 +400,29 @@ class Shell:
             fields.append(current)
         return [_field(one) for one in fields]
 
-    def _pieces(self, part: Part) -> Sequence[str]:
+    def _pieces(self, part: syntax.Part) -> Sequence[str]:
         """Return what a part of a word is filled in with; a field ends between two pieces."""
-        if isinstance(part, VariablePart) and _is_arguments(part):
+        if isinstance(part, syntax.VariablePart) and _is_arguments(part):
             self.usage.step(len(self.arguments))
             self.usage.text(sum(map(len, self.arguments)))
             return self.arguments
         text = self._text(part)
-        if isinstance(part, LiteralPart) or part.quoted:
+        if isinstance(part, syntax.LiteralPart) or part.quoted:
             return (text,)
         self.usage.step(len(text) // 64)
         pieces = _BLANK.split(text)
         self.usage.step(len(pieces))
         return pieces
 
-    def _text(self, part: Part) -> str:
+    def _text(self, part: syntax.Part) -> str:
         text = self._expanded(part)
         self.usage.text(len(text))
         return text
 
-    def _expanded(self, part: Part) -> str:
-        if isinstance(part, LiteralPart):
+    def _expanded(self, part: syntax.Part) -> str:
+        if isinstance(part, syntax.LiteralPart):
             return part.text
-        if isinstance(part, Substitution):
+        if isinstance(part, syntax.Substitution):
             child = self._child(tested=0)
             try:
                 result = child.run(part.body)
@@ -467,14 +449,8 @@ class Shell:
         return self.variables.get(name)
 
 
-def _is_only_arguments(word: Word) -> bool:
-    """Return whether a word is only `"$@"`, which expands to no field without arguments."""
-    others = [one for one in word if one != LiteralPart("", quoted=True)]
-    return len(others) == _ONE and _is_arguments(others[0])
-
-
-def _is_arguments(part: Part) -> bool:
-    return isinstance(part, VariablePart) and part.name == "@" and part.quoted
+def _is_arguments(part: syntax.Part) -> bool:
+    return isinstance(part, syntax.VariablePart) and part.name == "@" and part.quoted
 
 
 def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
@@ -490,7 +466,7 @@ def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
     return text, quoted_too
 
 
-def parsed(text: str) -> Script:
+def parsed(text: str) -> syntax.Script:
     """Return the tree of a script; raise UnsupportedError where it is not understood."""
     if len(text) > _MOST_TEXT:
         raise UnsupportedError(f"a script of more than {_MOST_TEXT:,} characters")
@@ -498,8 +474,8 @@ def parsed(text: str) -> Script:
     if first.startswith("#!") and not _SHELL_LINE.fullmatch(first):
         raise UnsupportedError(f"a script for `{first[2:].strip()}`")
     try:
-        return parse_script(text)
-    except ShellSyntaxError as error:
+        return syntax.parse_script(text)
+    except syntax.ShellSyntaxError as error:
         raise UnsupportedError(f"the script uses unsupported syntax: {error}") from None
 
 
@@ -508,8 +484,7 @@ def parsed(text: str) -> Script:
 # Their errors are those of dash, which ends a script where one of these fails. Source of the
 # rules: POSIX, Shell Command Language, 2.14.
 
-_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"), ("o", ""))
-_OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
+_OPTIONS = frozenset({*_FLAGS.values(), "pipefail"})
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -563,18 +538,14 @@ def _set(shell: Shell, arguments: tuple[str, ...]) -> Result:
     for one in arguments:
         letters = set(one[1:])
         if one in _OPTIONS and before.endswith("o") and before[:1] in {"-", "+"}:
-            _switch(shell, {one}, on=before.startswith("-"))
-        elif one[:1] in {"-", "+"} and letters and letters <= {flag for flag, _ in _FLAGS}:
-            options = {option for flag, option in _FLAGS if flag in one and option}
-            _switch(shell, options, on=one.startswith("-"))
+            sign, options = before[0], {one}
+        elif one[:1] in {"-", "+"} and letters and letters <= {*_FLAGS, "o"}:
+            sign, options = one[0], {option for flag, option in _FLAGS.items() if flag in one}
         else:
             raise UnsupportedError(f"`set {one}`")
+        shell.options = shell.options | options if sign == "-" else shell.options - options
         before = one
     return Result()
-
-
-def _switch(shell: Shell, options: set[str], *, on: bool) -> None:
-    shell.options = shell.options | options if on else shell.options - options
 
 
 def _unset(shell: Shell, arguments: tuple[str, ...]) -> Result:

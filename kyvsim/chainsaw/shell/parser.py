@@ -140,7 +140,9 @@ class _Lexer:
         self.text = text
         self.at = 0
         self.parse = parse
-        self.waiting: list[tuple[int, str, bool]] = []
+        self.waiting: list[tuple[int, str, bool, bool]] = []
+        """Here-documents whose lines come next: the place of the token, the delimiter, whether
+        tabs before lines are left out, and whether variables are filled in."""
 
     def tokens(self) -> list[ShellToken]:
         tokens: list[ShellToken] = []
@@ -177,14 +179,12 @@ class _Lexer:
             raise ShellSyntaxError("a here-document with an unsupported delimiter")
         end = "".join(part.text for part in word if isinstance(part, LiteralPart))
         expands = not any(isinstance(part, LiteralPart) and part.quoted for part in word)
-        self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
+        self.waiting.append((place, end, operator.endswith("-"), expands))
         return ShellToken("<<")
 
     def _bodies(self, tokens: list[ShellToken]) -> None:
-        for place, end, expands in self.waiting:
+        for place, delimiter, stripped, expands in self.waiting:
             lines: list[str] = []
-            stripped = end.startswith("-")
-            delimiter = end.removeprefix("-")
             while self.at < len(self.text):
                 stop = self.text.find("\n", self.at)
                 stop = len(self.text) if stop < 0 else stop
@@ -195,12 +195,10 @@ class _Lexer:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
-            word = (
-                _Lexer(body, self.parse).quoted_text()
-                if expands
-                else (LiteralPart(body, quoted=True),)
+            word: Word = (LiteralPart(body, quoted=True),)
+            tokens[place] = ShellToken(
+                "<<", _Lexer(body, self.parse).quoted_text() if expands else word
             )
-            tokens[place] = ShellToken("<<", word)
         self.waiting = []
 
     def quoted_text(self) -> Word:
@@ -321,7 +319,9 @@ class _Lexer:
         while at < len(self.text):
             mark = self.text[at]
             if mark in "'\"":
-                at = self._end_of_quote(at)
+                at += 1
+                while at < len(self.text) and self.text[at] != mark:
+                    at += 2 if mark == '"' and self.text[at] == "\\" else 1
             elif mark == "#" and self.text[at - 1] in " \t\n;|&(":
                 at = self._find("\n", at)
                 continue
@@ -330,13 +330,6 @@ class _Lexer:
                 return at
             at += 2 if mark == "\\" else 1
         raise ShellSyntaxError("an unclosed (")
-
-    def _end_of_quote(self, at: int) -> int:
-        mark = self.text[at]
-        at += 1
-        while at < len(self.text) and self.text[at] != mark:
-            at += 2 if mark == '"' and self.text[at] == "\\" else 1
-        return at
 
 
 # Tokens → syntax tree.
@@ -359,7 +352,7 @@ def parse_script(text: str, depth: int = 0) -> Script:
     parser = _ShellParser(_Lexer(text, (lambda inner: parse_script(inner, depth + 1))).tokens())
     script = parser.script()
     if not parser.at_end:
-        raise ShellSyntaxError(f"unexpected `{parser.shown()}`")
+        raise parser.unexpected()
     return script
 
 
@@ -373,9 +366,9 @@ class _ShellParser:
     def at_end(self) -> bool:
         return self.at >= len(self.tokens)
 
-    def shown(self) -> str:
-        token = self.tokens[self.at]
-        return token.operator or token.plain
+    def unexpected(self) -> ShellSyntaxError:
+        """Return the error of the token that comes next, or of the end."""
+        return ShellSyntaxError(f"unexpected `{self._operator() or self._plain()}`")
 
     def _operator(self) -> str:
         return "" if self.at_end else self.tokens[self.at].operator
@@ -390,12 +383,12 @@ class _ShellParser:
         return self.tokens[self.at - 1]
 
     def _expect(self, word: str) -> None:
-        if self.at_end or self._plain() != word:
+        if self._plain() != word:
             raise ShellSyntaxError(f"there is no `{word}`")
         self.at += 1
 
     def _skip_lines(self) -> None:
-        while not self.at_end and self._operator() == "\n":
+        while self._operator() == "\n":
             self.at += 1
 
     def _skip_separator(self) -> None:
@@ -420,7 +413,7 @@ class _ShellParser:
         """Return the commands inside of another one, of which there must be some."""
         commands = self.script()
         if not commands:
-            raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
+            raise self.unexpected()
         return commands
 
     def _and_or(self) -> AndOr:
@@ -451,7 +444,7 @@ class _ShellParser:
             if word in _REFUSED:
                 raise ShellSyntaxError(f"`{word}`")
             if word in _ENDINGS or word == "!":
-                raise ShellSyntaxError(f"unexpected `{word}`")
+                raise self.unexpected()
             if word == "if":
                 return self._if()
             if word == "for":
@@ -510,34 +503,26 @@ class _ShellParser:
 
     def _redirects(self) -> tuple[Redirect, ...]:
         redirects: list[Redirect] = []
-        while self._is_redirect():
-            redirects.append(self._redirect())
+        while (operator := self._operator().lstrip("012")) in _REDIRECTS:
+            token = self._take()
+            if operator == "<<":
+                redirects.append(Redirect(0, "<<", token.word))
+                continue
+            stream = token.operator[0]
+            number = int(stream) if stream.isdigit() else 0 if operator == "<" else 1
+            target = self._take()
+            if target.operator:
+                raise ShellSyntaxError(f"unexpected `{target.operator}`")
+            redirects.append(Redirect(number, operator, target.word))
         return tuple(redirects)
-
-    def _is_redirect(self) -> bool:
-        return self._operator().lstrip("012") in _REDIRECTS
-
-    def _redirect(self) -> Redirect:
-        token = self._take()
-        operator = token.operator.lstrip("012")
-        stream = token.operator[0] if token.operator[0].isdigit() else ""
-        number = int(stream) if stream else (0 if operator.startswith("<") else 1)
-        if operator == "<<":
-            return Redirect(0, "<<", token.word)
-        target = self._take()
-        if target.operator:
-            raise ShellSyntaxError(f"unexpected `{target.operator}`")
-        return Redirect(number, operator, target.word)
 
     def _simple(self) -> Simple:
         assignments: list[tuple[str, Word]] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
-        while not self.at_end:
-            if self._is_redirect():
-                redirects.append(self._redirect())
-                continue
-            if self._operator():
+        while True:
+            redirects += self._redirects()
+            if self.at_end or self._operator():
                 break
             word = self._take().word
             assigned = None if words else _assignment(word)
@@ -548,7 +533,7 @@ class _ShellParser:
         if self._operator() == "(" and words:
             raise ShellSyntaxError("functions")
         if not words and not assignments and not redirects:
-            raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
+            raise self.unexpected()
         return Simple(tuple(assignments), tuple(words), tuple(redirects))
 
 

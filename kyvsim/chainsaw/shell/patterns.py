@@ -64,8 +64,6 @@ def compile_pattern(text: str, flags: str) -> Any:
 
 
 class _Translation:
-    """The translation of one line of a pattern to RE2's syntax."""
-
     def __init__(self, source: str, *, extended: bool) -> None:
         self.source = source
         self.extended = extended
@@ -176,7 +174,7 @@ class _Translation:
         del self.pieces[self.atom :]
         self.pieces.append(f"(?:{whole}{mark})")
 
-    def _interval(self, form: Any) -> None:
+    def _interval(self, form: re.Pattern[str]) -> None:
         match = form.match(self.source, self.at)
         if match is None or not (match[1] or match[2]):
             if not self.extended:

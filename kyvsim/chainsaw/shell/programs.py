@@ -256,16 +256,12 @@ def _grep(call: ProgramCall) -> Result:
     if "c" in flags:
         if len(words) > 2:
             raise call.unsupported("grep")
-        return Result(
-            status, (Printed(STDOUT, f"{len(selected)}\n"), *missing) if texts else missing
-        )
+        counted = (Printed(STDOUT, f"{len(selected)}\n"),) if texts else ()
+        return Result(status, (*counted, *missing))
     if "o" in flags:
-        parts = (
-            []
-            if "v" in flags
-            else [part for line in selected for part in pattern.finditer(as_bytes(line))]
-        )
-        selected = [part[0].decode("utf-8", "replace") for part in parts if part[0]]
+        lines = [] if "v" in flags else selected
+        parts = (part[0] for line in lines for part in pattern.finditer(as_bytes(line)))
+        selected = [part.decode("utf-8", "replace") for part in parts if part]
         call.usage.step(len(selected))
     text = "".join(f"{line}\n" for line in selected)
     return Result(status, (*([Printed(STDOUT, text)] if text else ()), *missing))

@@ -25,28 +25,25 @@ from kyvsim.policy.rule import Clone, CloneList, ForEachGeneration, Generate, Ge
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 
 
-def object_text(data: Json, path: Path, scope: Scope) -> str:
+def object_text(data: object, path: Path, scope: Scope) -> str:
     """Return the expression of a value with variables, on several lines where it is long."""
     with located(path):
         if isinstance(data, dict):
-            return struct(
-                "",
-                [
-                    f"{text_value(key, scope).text}: {object_text(one, (*path, key), scope)}"
-                    for key, one in data.items()
-                ],
-            )
+            fields = [
+                f"{text_value(key, scope).text}: {object_text(one, (*path, key), scope)}"
+                for key, one in data.items()
+            ]
+            return struct("", fields)
         if isinstance(data, list):
-            return list_text(
-                [object_text(one, (*path, index), scope) for index, one in enumerate(data)]
-            )
+            items = [object_text(one, (*path, index), scope) for index, one in enumerate(data)]
+            return list_text(items)
         return text_value(data, scope).text if isinstance(data, str) else literal(data)
 
 
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def _part(data: Json, path: Path, scope: Scope, expressions: list[str]) -> Json:
+def _part(data: object, path: Path, scope: Scope, expressions: list[str]) -> Json:
     if isinstance(data, dict):
         if any("{{" in key or "((" in key for key in data):
             # Keys of templates are fixed: the map is made by an expression.
@@ -82,7 +79,7 @@ def _query(api_version: str, kind: str, namespace: str, scope: Scope) -> list[st
     return [quoted(api_version), quoted(resource), *within_place(namespace, scope)]
 
 
-def _described(target: GenerateTarget) -> dict[str, Json]:
+def _described(target: GenerateTarget) -> dict[str, object]:
     """Return the object that `data` of a target describes, with variables: named as its target."""
     data = target.data
     if data is not None and not isinstance(data, dict):
@@ -147,7 +144,6 @@ def _copies(target: GenerateTarget, scope: Scope) -> list[str] | None:
 
 
 def _copied(target: GenerateTarget, clone: Clone, scope: Scope) -> str:
-    """Return the expression that copies the object which `clone` names."""
     kind = target.kind
     if "{{" in target.api_version + kind:
         raise unsupported("a copy whose kind is computed at evaluation", "use a rule for each kind")
@@ -250,7 +246,7 @@ def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
     return [GenerationEntry(template, tuple(expressions))]
 
 
-def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, Json]:
+def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, object]:
     """Return when objects are made and kept up, as `evaluation` and `useServerSideApply`."""
     generation = rule.generation
     switches = {
@@ -258,17 +254,16 @@ def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, J
         "synchronize": generation is not None and generation.synchronizes,
         "orphanDownstreamOnPolicyDelete": generation is not None and generation.orphans,
     }
-    evaluation: dict[str, Json] = {key: {"enabled": True} for key, on in switches.items() if on}
+    evaluation: dict[str, object] = {key: {"enabled": True} for key, on in switches.items() if on}
     if rule.sees_background:
         evaluation["skipBackgroundRequests"] = False
-    found: dict[str, Json] = {"evaluation": evaluation} if evaluation else {}
+    found: dict[str, object] = {"evaluation": evaluation} if evaluation else {}
     if policy.applies_server_side:
         found["useServerSideApply"] = True
     return found
 
 
 def _loop(block: ForEachGeneration, scope: Scope) -> GenerationEntry:
-    """Return the expression that makes objects for each element of a list."""
     listed = loop_list(block, scope)
     source, name, names = _elements(listed, scope, by_place="elementIndex" in str(block))
     scope = scope._replace(names={**scope.names, **names}, taken=scope.taken | {name})

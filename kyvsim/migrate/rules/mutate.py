@@ -11,7 +11,6 @@ from kyvsim.kubernetes.discovery import (
     preferred_version,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import Scope, located, within
@@ -54,8 +53,6 @@ from kyvsim.patch.keyed_lists import find_type
 from kyvsim.policy.rule import ForEachMutation, Mutate, MutateTarget
 from kyvsim.policy.tree import Pattern, PatternMap
 
-# `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
-
 
 def patch_resource(body: Mutate, given: ConversionInput) -> Sequence[MutationEntry]:
     """Return the mutations of the object of the request."""
@@ -84,14 +81,10 @@ def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
             return MutationEntry("JSONPatch", *merged_fields(patch.root, root, around))
 
 
-# `mutate.foreach`: the object is patched for each element of a list.
-
 _JOINED: Final = ConversionCondition(
     "places in joined lists",
-    (
-        "elements of the later lists are not patched: their positions do not exist in the list "
-        "that is patched"
-    ),
+    "elements of the later lists are not patched: their positions do not exist in the list "
+    "that is patched",
 )
 
 
@@ -150,13 +143,8 @@ def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
     element = around.scope.element(elements)
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
-    names = {
-        **around.scope.names,
-        "element": element,
-        f"element{depth}": element,
-        "elementIndex": index,
-        f"elementIndex{depth}": index,
-    }
+    names = {**around.scope.names, "element": element, f"element{depth}": element}
+    names |= {"elementIndex": index, f"elementIndex{depth}": index}
     scope = around.scope._replace(
         names=names, taken=around.scope.taken | {element.text, index.text}
     )
@@ -203,7 +191,7 @@ def patch_existing(
     outer = outer._replace(names={**outer.names, "target": value})
     inner = with_entries(target.context, outer, inline=True)
     applies = conditions_test(target.preconditions, inner).test
-    fields: dict[str, Json] = {
+    fields: dict[str, object] = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {"expression": text},
     }
@@ -243,9 +231,6 @@ def _trigger(scope: Scope, matching: Matching) -> Expr:
     metadata = Expr(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
     known_fields = {"metadata": metadata, "kind": Expr("request.kind.kind", TEXT, noun="kind")}
     return Expr(text, matching.types, fields=MappingProxyType(known_fields))
-
-
-# ---------------------------------------------------------------------------- which objects
 
 
 def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:

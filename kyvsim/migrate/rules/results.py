@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.migrate.context import NotConvertible, Scope
 from kyvsim.migrate.expressions import Test, laid_out, one_line
 from kyvsim.migrate.matching import Matching
@@ -54,7 +54,7 @@ class ConversionInput(NamedTuple):
         return RuleMessage(expression=value.text)
 
 
-Written: TypeAlias = Callable[[Mapping[str, Json]], str]
+Written: TypeAlias = Callable[[KubernetesObject], str]
 """Gives an object as YAML."""
 
 
@@ -69,9 +69,9 @@ class ValidationEntry(NamedTuple):
         """Its expressions, each on one line."""
         return (one_line(self.test), self.message.expression)
 
-    def data(self, _: Written) -> dict[str, Json]:
+    def data(self, _: Written) -> dict[str, object]:
         """Return it as a policy lists it."""
-        found = {"expression": laid_out(self.test)}
+        found: dict[str, object] = {"expression": laid_out(self.test)}
         if self.message.expression:
             return {**found, "messageExpression": self.message.expression}
         return {**found, "message": self.message.text} if self.message.text else found
@@ -84,7 +84,7 @@ class MutationEntry(NamedTuple):
     """`ApplyConfiguration` or `JSONPatch`."""
     text: str
     guards: tuple[Test, ...] = ()
-    fields: Mapping[str, Json] = MappingProxyType({})
+    fields: Mapping[str, object] = MappingProxyType({})
     """Other fields of the policy: which objects it patches."""
 
     @property
@@ -92,7 +92,7 @@ class MutationEntry(NamedTuple):
         """Its expressions."""
         return (self.text,)
 
-    def data(self, _: Written) -> dict[str, Json]:
+    def data(self, _: Written) -> dict[str, object]:
         """Return it as a policy lists it."""
         field = "applyConfiguration" if self.form == "ApplyConfiguration" else "jsonPatch"
         return {"patchType": self.form, field: {"expression": self.text}}
@@ -101,12 +101,12 @@ class MutationEntry(NamedTuple):
 class GenerationEntry(NamedTuple):
     """What makes objects: an expression, or the template of one."""
 
-    template: Json
+    template: KubernetesObject | None
     """The object; None where an expression makes it."""
     texts: tuple[str, ...]
     """Its expressions."""
 
-    def data(self, written: Written) -> dict[str, Json]:
+    def data(self, written: Written) -> dict[str, object]:
         """Return it as a policy lists it."""
         if self.template is None:
             return {"expression": self.texts[0]}
@@ -132,5 +132,5 @@ class RuleConverter(NamedTuple):
     emit: Callable[[ConversionInput], Sequence[PolicyEntry]]
     operations: tuple[str, ...] = WITHOUT_DELETE
     """The default operations of the rule; patterns and loops see no deletions."""
-    fields: Callable[[PolicyFacts, Scope], Mapping[str, Json]] = lambda _facts, _scope: {}
+    fields: Callable[[PolicyFacts, Scope], Mapping[str, object]] = lambda _facts, _scope: {}
     """Returns other fields of the policy that the rule requires."""

@@ -9,16 +9,7 @@ from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_c
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import NotConvertible, Scope, located, unsupported, within
 from kyvsim.migrate.context_entries import with_entries
-from kyvsim.migrate.expressions import (
-    CHOICE,
-    TRUE,
-    Plain,
-    Quantified,
-    Test,
-    every,
-    opposite,
-    some,
-)
+from kyvsim.migrate.expressions import CHOICE, TRUE, Plain, Quantified, Test, every, opposite, some
 from kyvsim.migrate.matching import named_operations
 from kyvsim.migrate.patterns import guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import PodExpressions, control_test
@@ -29,8 +20,6 @@ from kyvsim.model.migration import ConversionCondition
 from kyvsim.policy.cel_policy import CelValidation
 from kyvsim.policy.rule import ForEachValidation
 from kyvsim.policy.tree import Deny, Pattern, PodSecurity
-
-# `validate.pattern` and `validate.anyPattern`: the object has to fit a pattern, or one of several.
 
 
 def pattern(body: Pattern, given: ConversionInput) -> Sequence[ValidationEntry]:
@@ -54,9 +43,6 @@ def _one_fits(patterns: Sequence[Pattern], subject: Expr, scope: Scope) -> Test:
     return some([*fitting, every(opposite(guard) for guard, _ in pairs)])
 
 
-# `validate.deny`: the conditions must not hold.
-
-
 def deny(body: Deny, given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a deny block, which denies everything without conditions."""
     message = given.message()
@@ -64,14 +50,10 @@ def deny(body: Deny, given: ConversionInput) -> Sequence[ValidationEntry]:
     return [ValidationEntry(opposite(denied), message)]
 
 
-# `validate.cel`: expressions that are CEL already.
-
 _DELETIONS: Final = ConversionCondition(
     "deletions",
     "they are not evaluated: expressions that read the object fail there, and so does the rule",
 )
-
-
 _OBJECT: Final = re.compile(r"\bobject\b")
 
 
@@ -89,28 +71,26 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
             "read the object with `resource.Get` in a variable",
             (*body.path, "paramKind"),
         )
-    for variable in body.variables:
-        given.scope.context.add_variable(variable.name, variable.expression)
+    context = given.scope.context
+    for variable in body.variables:  # taken over as they are
+        context.variables[variable.name] = variable.expression
+        context.optional_names.discard(variable.name)
     has_preconditions = given.rule.cel_preconditions or not named_operations(given.rule)
     if has_preconditions and not given.matching.deletes:
-        given.scope.context.note(_DELETIONS)
+        context.note(_DELETIONS)
     usual = given.rule.validate.message if given.rule.validate else ""
     return [
         ValidationEntry(
-            Plain(one.expression, CHOICE),
-            RuleMessage(one.message or usual, one.message_expression),
+            Plain(one.expression, CHOICE), RuleMessage(one.message or usual, one.message_expression)
         )
         for one in body.expressions
     ]
 
 
-# `validate.foreach`: every element of a list has to pass.
-
-
 def foreach_validation(
     loops: Sequence[ForEachValidation], given: ConversionInput
 ) -> Sequence[ValidationEntry]:
-    """Return the validation of each loop."""
+    """Return the validation of each loop: every element of its list has to pass."""
     message = given.message()
     tests = [within(one.path, _loop, one, given.scope, 0) for one in loops]
     return [ValidationEntry(test, message) for test in tests]
@@ -152,8 +132,6 @@ def _body(block: ForEachValidation, scope: Scope, element: Expr, depth: int) -> 
     return every(within(one.path, _loop, one, scope, depth + 1) for one in block.foreach or ())
 
 
-# `validate.podSecurity`: Pods against the Pod Security Standards, control by control.
-
 _CRON_JOB: Final = "CronJob"
 _TOLD: Final = ConversionCondition(
     "message",
@@ -189,21 +167,17 @@ def _pod(body: PodSecurity, given: ConversionInput, check: ActiveCheck) -> PodEx
     places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
     if len(places) != 1 or () in places:
         raise NotConvertible(
-            (
-                f"the check of the Pods of {', '.join(given.matching.kinds)} cannot be converted "
-                "to CEL"
-            ),
+            f"the check of the Pods of {', '.join(given.matching.kinds)} cannot be converted "
+            "to CEL",
             "use one rule for Pods, one for other Pod controllers, and one for CronJobs",
         )
     (*way, last) = places.pop()
-    owner = given.scope.object
-    for step in way:
-        owner = owner.child(step)
+    owner = given.scope.object.at(*way)
     exclusions = [one for one in body.exclude if one.control_name == check.control]
     # Annotations of a CronJob's Pods are looked for in its Job, as upstream does.
     is_cron_job = _CRON_JOB in given.matching.kinds
-    holder = given.scope.object.child("spec").child("jobTemplate") if is_cron_job else owner
-    annotations = holder.child("metadata").child("annotations").or_else({})
+    holder = given.scope.object.at("spec", "jobTemplate") if is_cron_job else owner
+    annotations = holder.at("metadata", "annotations").or_else({})
     if _CRON_JOB in given.controllers:
         # Written so that the derived policies leave it as it is.
         of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"

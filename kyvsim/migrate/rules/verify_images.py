@@ -26,17 +26,7 @@ from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts
-from kyvsim.policy.images import (
-    Attestation,
-    Attestor,
-    AttestorSet,
-    Certificates,
-    CTLog,
-    ImageVerification,
-    Keyless,
-    Keys,
-    Rekor,
-)
+from kyvsim.policy import images
 
 # `imageReferences` → which images a policy is about.
 #
@@ -75,8 +65,6 @@ def _is_open(pattern: str) -> bool:
     return not is_full or host == DEFAULT_REGISTRY or not rest.endswith("*") or rest.endswith(":*")
 
 
-# Attestors of image rules → the attestors of a policy: keys, certificates, identities.
-
 IMAGE: Final = "image"
 """What an image is called in expressions."""
 _REKOR: Final = "https://rekor.sigstore.dev"
@@ -87,7 +75,7 @@ class Register(NamedTuple):
     """The attestors of one policy, by their names, in order."""
 
     scope: Scope
-    entry: ImageVerification
+    entry: images.ImageVerification
     """The entry of the rule that they are for."""
     known: dict[str, dict[str, Json]]
 
@@ -96,7 +84,7 @@ class Register(NamedTuple):
         """Whether the signatures are those of Notary."""
         return self.entry.type == "Notary"
 
-    def signed(self, sets: Iterable[AttestorSet], call: str) -> list[Test]:
+    def signed(self, sets: Iterable[images.AttestorSet], call: str) -> list[Test]:
         """Return a test for each set of attestors: enough have signed; `call` lacks their list."""
         found: list[Test] = []
         for one in sets:
@@ -108,7 +96,7 @@ class Register(NamedTuple):
             found.append(Relation(f"{call}[{listed}])", ">=", str(one.required or len(names))))
         return found
 
-    def _name(self, attestor: Attestor) -> str:
+    def _name(self, attestor: images.Attestor) -> str:
         """Return the name of an attestor, which is taken over unless it is there already."""
         base, made = _attestor(attestor, self)
         same = (name for name, other in self.known.items() if other == made)
@@ -117,9 +105,9 @@ class Register(NamedTuple):
         return name
 
 
-def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Json]]:
+def _attestor(attestor: images.Attestor, register: Register) -> tuple[str, dict[str, object]]:
     authority = attestor.keys or attestor.certificates or attestor.keyless
-    found: dict[str, Json]
+    found: dict[str, object]
     match authority:
         case None:
             what = "attestors inside an attestor" if attestor.attestor else "an empty attestor"
@@ -128,11 +116,11 @@ def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Js
                 "use one set of attestors for each, or combine counts in an expression by hand",
                 attestor.attestor.path if attestor.attestor else attestor.path,
             )
-        case Keys():
+        case images.Keys():
             name, found = "key", {"key": within(authority.path, _by_key, authority, register)}
-        case Keyless():
+        case images.Keyless():
             name, found = "keyless", {"keyless": _keyless(authority)}
-        case Certificates():
+        case images.Certificates():
             texts = {"cert": authority.cert, "certChain": authority.cert_chain}
             with located(authority.path):
                 if register.is_notary:
@@ -150,8 +138,8 @@ def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Js
     return name, {"cosign": found}
 
 
-def _by_key(keys: Keys, register: Register) -> dict[str, Json]:
-    key: dict[str, Json]
+def _by_key(keys: images.Keys, register: Register) -> dict[str, object]:
+    key: dict[str, object]
     if keys.secret:
         register.scope.context.note(LOOK_UP)
         names = (quoted(str(keys.secret.get(one) or "")) for one in ("namespace", "name"))
@@ -166,8 +154,8 @@ def _by_key(keys: Keys, register: Register) -> dict[str, Json]:
     return {**key, "hashAlgorithm": algorithm} if algorithm else key
 
 
-def _keyless(keyless: Keyless) -> dict[str, Json]:
-    identity: dict[str, Json] = {}
+def _keyless(keyless: images.Keyless) -> dict[str, object]:
+    identity: dict[str, object] = {}
     for name, text, regular in (
         ("issuer", keyless.issuer, keyless.issuer_reg_exp),
         ("subject", keyless.subject, keyless.subject_reg_exp),
@@ -179,7 +167,7 @@ def _keyless(keyless: Keyless) -> dict[str, Json]:
             identity[f"{name}RegExp"] = expression_of(text) if text else ".+"
         else:
             identity[name] = text
-    found: dict[str, Json] = {"identities": [identity]}
+    found: dict[str, object] = {"identities": [identity]}
     if keyless.roots:
         _refuse_variables(keyless.roots, (*keyless.path, "roots"))
         found["roots"] = keyless.roots
@@ -188,9 +176,9 @@ def _keyless(keyless: Keyless) -> dict[str, Json]:
     return found
 
 
-def _logs(rekor: Rekor | None, ctlog: CTLog | None) -> dict[str, Json]:
+def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, object]:
     """Return which logs have to know of a signature."""
-    found: dict[str, Json] = {"url": rekor.url if rekor and rekor.url else _REKOR}
+    found: dict[str, object] = {"url": rekor.url if rekor and rekor.url else _REKOR}
     texts: list[tuple[str, str, Path]] = []
     if rekor:
         _refuse_variables(rekor.url, (*rekor.path, "url"))
@@ -207,7 +195,7 @@ def _logs(rekor: Rekor | None, ctlog: CTLog | None) -> dict[str, Json]:
     return found
 
 
-def _text(text: str, register: Register) -> dict[str, Json]:
+def _text(text: str, register: Register) -> dict[str, object]:
     """Return a text as it is written, or the expression that makes it."""
     if "{{" not in text:
         return {"value": text}
@@ -218,22 +206,17 @@ def _text(text: str, register: Register) -> dict[str, Json]:
 def _refuse_variables(text: str, path: Path) -> None:
     if "{{" in text:
         raise NotConvertible(
-            (
-                "a variable here cannot be converted: an ImageValidatingPolicy takes no "
-                "expression in this field"
-            ),
+            "a variable here cannot be converted: an ImageValidatingPolicy takes no "
+            "expression in this field",
             "write the value itself",
             path,
         )
 
 
-# Attestations of image rules → those of a policy, and the tests of their payloads.
-
-
 class Statement(NamedTuple):
     """One attestation that a rule requires."""
 
-    data: Json
+    data: Mapping[str, object]
     """It as a policy in CEL lists it."""
     signed: Test
     """The test that it is there, and signed."""
@@ -241,7 +224,7 @@ class Statement(NamedTuple):
     """Its payload."""
 
 
-def statement_of(index: int, one: Attestation, register: Register) -> Statement:
+def statement_of(index: int, one: images.Attestation, register: Register) -> Statement:
     """Return an attestation; `index` names unnamed ones."""
     name = variable_name(one.name) if one.name else f"statement{index + 1}"
     if not any(each.entries for each in one.attestors):
@@ -261,8 +244,6 @@ def statement_of(index: int, one: Attestation, register: Register) -> Statement:
     )
 
 
-# `verifyImages`: signatures and attestations of images.
-
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
 _TOLD: Final = ConversionCondition(
     "message", "it names neither the image nor the attestor whose signature is missing"
@@ -276,24 +257,20 @@ _REGISTRY: Final = ConversionCondition(
 
 
 class _Verification(NamedTuple):
-    """The requirements of the only entry of a rule."""
-
-    entry: ImageVerification
+    entry: images.ImageVerification
     signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
-    attestors: Mapping[str, Json]
+    attestors: Mapping[str, Mapping[str, Json]]
 
 
 def verify_images(
-    entries: Sequence[ImageVerification], given: ConversionInput
+    entries: Sequence[images.ImageVerification], given: ConversionInput
 ) -> Sequence[ValidationEntry]:
     """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
-            (
-                f"converting rules for the images of {', '.join(given.matching.kinds)} is not "
-                "supported"
-            ),
+            f"converting rules for the images of {', '.join(given.matching.kinds)} is not "
+            "supported",
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
     verified = _verification(entries, given.scope)
@@ -312,8 +289,8 @@ def verify_images(
 
 
 def image_fields(
-    entries: Sequence[ImageVerification], policy: PolicyFacts, scope: Scope
-) -> Mapping[str, Json]:
+    entries: Sequence[images.ImageVerification], policy: PolicyFacts, scope: Scope
+) -> Mapping[str, object]:
     """Return the fields of a policy on images beside its validations."""
     verified = _verification(entries, scope)
     entry = verified.entry
@@ -338,7 +315,7 @@ def image_fields(
     return found
 
 
-def _verification(entries: Sequence[ImageVerification], scope: Scope) -> _Verification:
+def _verification(entries: Sequence[images.ImageVerification], scope: Scope) -> _Verification:
     (entry, *others) = entries
     if others:
         raise NotConvertible(
@@ -352,10 +329,8 @@ def _verification(entries: Sequence[ImageVerification], scope: Scope) -> _Verifi
     if not entry.attestors and not entry.attestations:
         raise NotConvertible(
             "an entry without attestors cannot be converted: an ImageValidatingPolicy needs one",
-            (
-                "check for digests with `image(container.image).containsDigest()` in a "
-                "ValidatingPolicy"
-            ),
+            "check for digests with `image(container.image).containsDigest()` in a "
+            "ValidatingPolicy",
             entry.path,
         )
     statements = tuple(

@@ -9,6 +9,8 @@ from kyvsim.chainsaw.errors import HardError, ScriptLimits, UnsupportedError, Us
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 OUTPUTS = [
+    ("cat << -END\n\ta\n-END\necho b", "\ta\nb\n"),
+    ("cat <<-END\n\ta\n\tEND\necho b", "a\nb\n"),
     ("printf -- '%s\\n' a", "a\n"),
     ('for i in "$@"; do echo never; done; echo a "$@"', "a\n"),
     ("if (exit 3); then :; else echo $?; fi", "3\n"),
