@@ -123,20 +123,17 @@ _SOURCES = MappingProxyType(
 """The kinds of which admission policies are made."""
 
 
-def start_generated_policies(kyverno: Kyverno) -> None:
-    """Make the admission policies of each policy that acts, and keep them."""
-    generator = _Generator(kyverno)
-    kyverno.policies.changed.append(lambda policy, _: generator.reconcile(policy))
-    kyverno.sim.store.watch(generator.observe)
+class AdmissionPolicyGenerator:
+    """Makes the admission policies of each policy that acts, and keeps them."""
 
-
-class _Generator:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._client = kyverno.sim.client(ADMISSION)
+        kyverno.policies.changed.append(lambda policy, _: self._reconcile(policy))
+        kyverno.sim.store.watch(self._observe)
 
-    def observe(self, change: StoreChange) -> None:
+    def _observe(self, change: StoreChange) -> None:
         """Reconcile the policies that a change is about."""
         old, new = change.old, change.new
         if old is not None and new is not None and old.get("spec") == new.get("spec"):
@@ -146,12 +143,12 @@ class _Generator:
             obj = self._sim.store.get(_SOURCES[kind], kind, "", name)
             policy = self._sim.readers.policy(obj)[0] if obj is not None else None
             if policy is not None:
-                self.reconcile(policy)
+                self._reconcile(policy)
 
         for kind, name in _concerned(change.subject):
             self._sim.scheduler.after(NOTICE, _ACTOR, partial(renew, kind, name))
 
-    def reconcile(self, policy: Policy) -> None:
+    def _reconcile(self, policy: Policy) -> None:
         """Write or delete the admission policy for a policy, and report that in its status."""
         plan = plan_of(policy, self._sim)
         stored = self._sim.store.get(policy.facts.api_version, policy.kind, "", policy.name)

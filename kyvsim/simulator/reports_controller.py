@@ -251,15 +251,9 @@ _STAGES = tuple(one for one in STAGES if one in _SCANNED)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
-def start_scans(kyverno: Kyverno) -> None:
-    """Let objects be scanned some time after they or the policies change, and every hour."""
-    scanner = _Scanner(kyverno)
-    kyverno.sim.store.watch(scanner.observe)
-    kyverno.policies.changed.append(lambda *_: scanner.rescan())
-    kyverno.policies.dropped.append(lambda _: scanner.rescan())
+class Scanner:
+    """Scans objects some time after they or the policies change, and every hour."""
 
-
-class _Scanner:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
@@ -270,36 +264,39 @@ class _Scanner:
         self._reported: set[tuple[str, Unevaluated]] = set()
         """By uid, the errors of rules that are in the timeline already."""
         self._repeats = False
+        kyverno.sim.store.watch(self._observe)
+        kyverno.policies.changed.append(lambda *_: self._rescan())
+        kyverno.policies.dropped.append(lambda _: self._rescan())
 
-    def observe(self, change: StoreChange) -> None:
+    def _observe(self, change: StoreChange) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
 
-        def rescan_by(native: Json) -> None:
+        def rescan_natively() -> None:
             # The results of the admission policy are dropped if it or a binding changes.
-            bound = native["spec"].get("policyName")
-            self._kyverno.reports.renew(bound or object_key(native).name)
-            self.rescan()
+            bound = change.subject["spec"].get("policyName")
+            self._kyverno.reports.renew(bound or change.key.name)
+            self._rescan()
 
         key = change.key
         if key.kind == "PolicyException":
             # The policies are compiled again at the same time, before this.
-            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self._rescan)
         elif key.kind in NATIVE_KINDS:
-            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: rescan_by(change.subject))
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, rescan_natively)
         elif change.new is None or not self._is_scanned(key):
             return
         elif change.old is None or _scanned(change.old) != _scanned(change.new):
             self._known.add((split_api_version(key.api_version)[0], key.kind))
             self._after(SCAN_DELAY, change.new)
 
-    def rescan(self) -> None:
+    def _rescan(self) -> None:
         """Scan objects of kinds known so far at once, and those of new kinds soon."""
         if not self._repeats:
             self._repeats = True
 
             def repeat() -> None:
                 self._repeats = False
-                self.rescan()
+                self._rescan()
 
             self._sim.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, repeat, timer=True)
         known = frozenset(self._known)

@@ -104,17 +104,18 @@ class WorkQueue:
 
     def add(self, key: ObjectKey, delay: float = NOTICE) -> None:
         """Process an object soon; `work` returns whether that succeeded."""
+
+        def run() -> None:
+            self._waiting.discard(key)
+            self._process(key)
+
         if key not in self._waiting:
             self._waiting.add(key)
-            self._sim.scheduler.after(delay, self._actor, lambda: self._run(key))
+            self._sim.scheduler.after(delay, self._actor, run)
 
     def add_at(self, key: ObjectKey, delay: float) -> None:
         """Process an object after some time, and also earlier if it is added."""
         self._sim.scheduler.after(delay, self._actor, lambda: self._process(key), timer=True)
-
-    def _run(self, key: ObjectKey) -> None:
-        self._waiting.discard(key)
-        self._process(key)
 
     def _process(self, key: ObjectKey) -> None:
         if self._work(key):
@@ -123,18 +124,6 @@ class WorkQueue:
         count = self._failures.get(key, 0)
         self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
-
-
-def watch_kinds(
-    store: ObjectStore, reactions: Mapping[tuple[str, str], Callable[[StoreChange], None]]
-) -> None:
-    """Call the reaction to its kind, by apiVersion and kind, on every write of an object."""
-
-    def observe(change: StoreChange) -> None:
-        subject = change.subject
-        reactions[subject["apiVersion"], subject["kind"]](change)
-
-    store.watch(observe, reactions)
 
 
 # Who waits for objects that are not there, or not as they should be.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from kyvsim.kubernetes.cron import next_times
@@ -37,7 +38,6 @@ from kyvsim.simulator.kubernetes.controller import (
     enqueue_controller,
     has_condition,
     owner_reference,
-    watch_kinds,
     write_status,
 )
 
@@ -97,8 +97,8 @@ def reconcile(
 
     queue = WorkQueue(sim, actor, work)
     if sim.settings.workloads:
-        reactions = {kind: enqueue(queue), child: enqueue_controller(queue, kind[1])}
-        watch_kinds(sim.store, reactions)
+        sim.store.watch(enqueue(queue), {kind})
+        sim.store.watch(enqueue_controller(queue, kind[1]), {child})
     return queue
 
 
@@ -395,7 +395,7 @@ def run_daemon_sets(sim: SimulationContext) -> None:
                 queue.add(object_key(one))
 
     if sim.settings.workloads:
-        watch_kinds(sim.store, {("v1", "Node"): on_node})
+        sim.store.watch(on_node, {("v1", "Node")})
 
 
 def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
@@ -457,7 +457,7 @@ def run_jobs(sim: SimulationContext) -> None:
     def sync(client: Client, job: Json) -> bool:
         if is_finished(job):
             return True
-        well = _make_pods(client, job, sim)
+        well = _make_pods(client, job, controlled(sim.store, job, "v1", "Pod"))
         return write_status(client, job, _status(sim, job)) and well
 
     reconcile(sim, JOB, "job-controller", ("batch/v1", "Job"), sync)
@@ -485,7 +485,7 @@ def delete_finished_jobs(sim: SimulationContext) -> None:
         if seconds is not None:
             queue.add_at(object_key(job), float(seconds))
 
-    watch_kinds(sim.store, {("batch/v1", "Job"): on_job})
+    sim.store.watch(on_job, {("batch/v1", "Job")})
 
 
 def is_finished(job: Json) -> bool:
@@ -493,28 +493,23 @@ def is_finished(job: Json) -> bool:
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
-def _pods(sim: SimulationContext, job: Json) -> tuple[list[Json], int, int]:
-    """Return the Pods that run, and how many have succeeded and failed."""
-    pods = controlled(sim.store, job, "v1", "Pod")
-    phases = [(one.get("status") or {}).get("phase") for one in pods]
-    active = [one for one in pods if is_active(one)]
-    return active, phases.count("Succeeded"), phases.count("Failed")
+def _phases(pods: list[Json]) -> list[str]:
+    return [text_field(one.get("status"), "phase") for one in pods]
 
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
-    spec = job["spec"]
-    active, succeeded, _ = _pods(sim, job)
+def _make_pods(client: Client, job: Json, pods: list[Json]) -> bool:
+    spec, active = job["spec"], [one for one in pods if is_active(one)]
     if spec.get("suspend") is True:
-        return not [one for one in active if not client.delete(object_key(one)).ok]
+        return _deleted(client, active)
     parallel = int(spec.get("parallelism", 1))
     completions = spec.get("completions")
+    succeeded = _phases(pods).count("Succeeded")
     desired = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
         desired = 0  # a work queue is done when one of its Pods succeeds
-    pods = controlled(sim.store, job, "v1", "Pod")
     used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
     base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
     for _ in range(desired - len(active)):
@@ -530,8 +525,15 @@ def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
     return True
 
 
+def _deleted(client: Client, objects: list[Json]) -> bool:
+    """Delete objects; return whether all of them went."""
+    return not [one for one in objects if not client.delete(object_key(one)).ok]
+
+
 def _status(sim: SimulationContext, job: Json) -> Json:
-    active, succeeded, failed = _pods(sim, job)
+    pods = controlled(sim.store, job, "v1", "Pod")
+    active, phases = [one for one in pods if is_active(one)], _phases(pods)
+    succeeded, failed = phases.count("Succeeded"), phases.count("Failed")
     spec, old, now = job["spec"], job.get("status") or {}, sim.clock.stamp()
     suspended = spec.get("suspend") is True
     completions = spec.get("completions")
@@ -562,13 +564,9 @@ def _status(sim: SimulationContext, job: Json) -> Json:
 _AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-def run_cron_jobs(sim: SimulationContext) -> None:
-    """Make the Jobs of CronJobs in time, and delete old ones."""
-    if sim.settings.workloads:
-        _CronJobController(sim)
+class CronJobController:
+    """Makes the Jobs of CronJobs in time, and deletes old ones."""
 
-
-class _CronJobController:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._client = sim.client(CRON_JOB)
@@ -576,8 +574,9 @@ class _CronJobController:
         self._next: dict[str, datetime] = {}
         """When a CronJob, by its uid and schedule, is due next; only the first timer counts."""
         of_jobs = enqueue_controller(self._queue, "CronJob")
-        reactions = {("batch/v1", "CronJob"): enqueue(self._queue), ("batch/v1", "Job"): of_jobs}
-        watch_kinds(sim.store, reactions)
+        if sim.settings.workloads:
+            sim.store.watch(enqueue(self._queue), {("batch/v1", "CronJob")})
+            sim.store.watch(of_jobs, {("batch/v1", "Job")})
 
     def _sync(self, key: ObjectKey) -> bool:
         cron_job = self._client.get(*key)
@@ -586,31 +585,22 @@ class _CronJobController:
         now, spec = self._sim.clock.now(), cron_job["spec"]
         which = f"{cron_job['metadata']['uid']} {spec.get('schedule')}"
         due = self._next.get(which)
-        made = None
-        well = True
+        made, well = None, True
         if due is not None and due <= now and spec.get("suspend") is not True:
             made, well = self._make(cron_job, due)
         if due is None or due <= now:
-            self._plan(cron_job, which)
+            # None is planned if the schedule is invalid.
+            with suppress(ValueError):
+                for time in next_times(text_field(spec, "schedule"), now, 1):
+                    self._next[which] = time
+                    self._queue.add_at(key, (time - now).total_seconds())
         kept = int(cron_job["spec"].get("successfulJobsHistoryLimit", 3))
         finished = sorted(
             (one for one in self._jobs(cron_job) if is_finished(one)),
             key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name),
         )
-        old = finished[: max(len(finished) - kept, 0)]
-        well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
+        well = _deleted(self._client, finished[: max(len(finished) - kept, 0)]) and well
         return write_status(self._client, cron_job, self._status(cron_job, made)) and well
-
-    def _plan(self, cron_job: Json, which: str) -> None:
-        """Schedule the next Job of a CronJob; none if its schedule is invalid."""
-        now = self._sim.clock.now()
-        try:
-            times = next_times(text_field(cron_job["spec"], "schedule"), now, 1)
-        except ValueError:
-            return
-        if times:
-            self._next[which] = times[0]
-            self._queue.add_at(object_key(cron_job), (times[0] - now).total_seconds())
 
     def _jobs(self, cron_job: Json) -> list[Json]:
         return controlled(self._sim.store, cron_job, "batch/v1", "Job")
@@ -639,19 +629,17 @@ class _CronJobController:
 
     def _status(self, cron_job: Json, made: datetime | None) -> Json:
         status = dict(cron_job.get("status") or {})
-        active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         status.pop("active", None)
+        active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         if active:
+            names = ("name", "namespace", "uid")
             status["active"] = [
                 {
-                    "apiVersion": key.api_version,
-                    "kind": key.kind,
-                    "name": key.name,
-                    "namespace": key.namespace,
-                    "uid": metadata(one)["uid"],
+                    "apiVersion": one["apiVersion"],
+                    "kind": "Job",
+                    **{name: metadata(one)[name] for name in names},
                 }
                 for one in active
-                for key in [object_key(one)]
             ]
         if made is not None:
             status["lastScheduleTime"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
