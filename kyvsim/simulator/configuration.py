@@ -14,11 +14,10 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import Installation
-from kyvsim.simulator.api_server import ObjectStore, Review
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import service_account, with_roles
 
 # The identities under which Kyverno's controllers work.
-#
 # Source of the names: upstream charts/kyverno.
 
 NAMESPACE = "kyverno"
@@ -32,7 +31,6 @@ CLEANUP = service_account(NAMESPACE, "kyverno-cleanup-controller")
 REPORTS = service_account(NAMESPACE, "kyverno-reports-controller")
 
 # Kyverno's ConfigMap: the users and objects that the webhooks skip.
-#
 # Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
@@ -65,39 +63,33 @@ def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bo
     )
 
 
-class Sender(NamedTuple):
-    """Who sends a request of which kind: what many requests have in common."""
-
-    api_version: str
-    kind: str
-    subresource: str
-    namespace: str
-    username: str
-    groups: tuple[str, ...]
-
-
-def passes_over(sender: Sender, store: ObjectStore) -> bool:
-    """Return whether Kyverno leaves such requests alone, whatever object they are about.
+def passes_over(request: ApiRequest, store: ObjectStore) -> bool:
+    """Return whether Kyverno leaves requests like this one alone, whatever object they are about.
 
     False decides nothing: some requests may concern it. It is evaluated first, as it is cheap.
     """
-    if (sender.api_version, sender.kind) == ("v1", "Namespace"):
+    user, kind = request.user, (*request.key[:2], request.subresource)
+    if request.key[:2] == ("v1", "Namespace"):
         return False
-    return bool(store.cached(_passes_over, sender))
+    place = request.key.namespace
+    return bool(store.cached(_passes_over, kind, place, user.username, user.groups))
 
 
-def _passes_over(store: ObjectStore, sender: Sender) -> bool:
+def _passes_over(
+    store: ObjectStore,
+    kind: tuple[str, str, str],
+    namespace: str,
+    username: str,
+    groups: tuple[str, ...],
+) -> bool:
     settings = settings_of(store)
-    selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
-    if not selects.takes_all:
+    if not _selectors(settings.get("webhooks") or "{}").takes_all:
         return False
     if namespace and not store.cached(_is_selected_namespace, namespace):
         return True
-    user = with_roles(UserInfo(sender.username, groups=sender.groups), namespace, store)
-    if is_excluded(user, store):
+    if is_excluded(with_roles(UserInfo(username, groups=groups), namespace, store), store):
         return True
-    text = settings.get("resourceFilters") or ""
-    some = _filters_of(text, sender.api_version, sender.kind, sender.subresource)
+    some = _filters_of(settings.get("resourceFilters") or "", *kind)
     return any(matches(one.namespace, namespace) and one.name == "*" for one in some)
 
 

@@ -103,9 +103,6 @@ class ReplicaLimit:
         return bool(self.excess)
 
 
-# What the controllers of one simulation share.
-
-
 class Readers(NamedTuple):
     """How stored objects become policies and exceptions; files are none of a simulation's."""
 

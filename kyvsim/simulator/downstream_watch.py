@@ -19,7 +19,6 @@ from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.simulator.context import NOTICE, SimulationContext
 
 # The background controller knows it from memory alone, by kinds of objects.
-#
 # Source of the rules: upstream pkg/background/gpol/dynamic_watcher.go.
 
 _ACTOR = "background-controller"

@@ -171,7 +171,6 @@ def _reference_to(store: ObjectStore, key: ObjectKey) -> Mapping[str, str]:
 
 
 # The texts of events: one function for each kind of event.
-#
 # Source of the texts: upstream pkg/event/events.go.
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")

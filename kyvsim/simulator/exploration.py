@@ -15,8 +15,6 @@ from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
 
-# What a step read and wrote: two steps whose footprints do not overlap may be swapped.
-
 
 class Footprint(NamedTuple):
     """Keys by group in place of apiVersion; a read without a name is that of a list."""
@@ -46,8 +44,6 @@ def _reads_any(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool
         for read in reads
     )
 
-
-# One run in a chosen order, and what it shows about other orders.
 
 _WINDOW = 0.1
 """Seconds by which a step may be early; steps further off run at their time."""
@@ -144,9 +140,6 @@ def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directio
 
 def _nothing() -> None:
     """Do what a step does that was run already."""
-
-
-# The dependencies between the steps of a run: which could be run in another order.
 
 
 class Race(NamedTuple):
@@ -281,8 +274,6 @@ class Causality:
             if name in names:
                 yield self.component(index)
 
-
-# How a run ends, as a text that is equal for two runs if a user sees no difference.
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -503,9 +494,6 @@ def _changes(steps: Sequence[StepChoice], end: int) -> int:
 def _hashes(actors: Sequence[str]) -> list[int]:
     """Return a hash for every beginning of a list of actors."""
     return list(accumulate(actors, lambda before, actor: hash((before, actor)), initial=0))
-
-
-# Runs that end alike, and those that do not.
 
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:

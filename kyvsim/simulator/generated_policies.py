@@ -17,7 +17,6 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_plan
 
 # A policy → the admission policy of Kubernetes that does the same, and its binding.
-#
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
 # policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
 
@@ -109,7 +108,6 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
 #
 # They are updated when the policy, an exception for it, or they themselves change; with the
 # policy they go by their owner references.
-#
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 
 _ACTOR = "admission-policy-generator"

@@ -93,7 +93,6 @@ def _rule(
 # Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
 #
 # While its status reports one, Kyverno does not evaluate the policy itself.
-#
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
 # generate-vap.go, generate-map.go).
 
@@ -218,7 +217,6 @@ def is_left_to_the_server(obj: Json) -> bool:
 # The admission policies of Kubernetes that Kyverno reports on: a label enables it.
 #
 # Its chart has scans by ValidatingAdmissionPolicies switched on, and those by the others off.
-#
 # Source of the rules: upstream pkg/controllers/report/utils/utils.go, charts/kyverno/values.yaml.
 
 API_VERSION = "admissionregistration.k8s.io/v1"

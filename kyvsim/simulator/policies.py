@@ -44,7 +44,6 @@ from kyvsim.simulator.native_policies import (
 )
 
 # The policies that act at admission: compiled, and there only once they are ready.
-#
 # Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
@@ -219,7 +218,6 @@ def place_of(kind: str, key: str) -> str:
 
 
 # The policies that work in the background, as they are stored: ready or not.
-#
 # Source of the rules: upstream pkg/policy/policy_controller.go, whose informers do not wait for
 # admission.
 
@@ -329,7 +327,6 @@ class PolicyLister:
 
 
 # The status of a policy in CEL: its readiness, its permissions, and its variants.
-#
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
 _VERBS = ("get", "list", "watch")
@@ -397,7 +394,6 @@ def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> 
 
 
 # How a policy becomes ready: its status, and its entry in the cache.
-#
 # Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
 
 _STATUS_ACTOR = "admission-controller"

@@ -25,7 +25,6 @@ from kyvsim.simulator.native_policies import reported_policies
 from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
 
 # The entries of reports: the result of one rule for one object.
-#
 # Source of the rules: upstream pkg/utils/report/results.go.
 
 _STATUSES = tuple(status.value for status in RuleStatus)
@@ -112,7 +111,6 @@ def _named(obj: Mapping[str, Json]) -> str:
 
 
 # Ephemeral reports: admission results until they are merged into the object's report.
-#
 # Source of the rules: upstream pkg/utils/report (new.go, metadata.go).
 
 API_VERSION = "reports.kyverno.io/v1"
@@ -178,7 +176,6 @@ def write_report(
 
 
 # One report for each object, merged from results at admission and in scans.
-#
 # Source of the rules: upstream pkg/controllers/report/aggregate.
 
 _ACTOR = "reports"

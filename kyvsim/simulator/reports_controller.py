@@ -57,7 +57,6 @@ from kyvsim.simulator.native_policies import NATIVE_KINDS, bindings_of, reported
 from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
 # Reports of results at admission.
-#
 # Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
 # pkg/webhooks/resource/mutation.
 
@@ -87,7 +86,6 @@ def start_admission_reports(kyverno: Kyverno) -> None:
 
 
 # Events on results at admission.
-#
 # Source of the rules: upstream pkg/webhooks/utils/event.go, pkg/webhooks/resource/handlers.go.
 
 
@@ -124,7 +122,6 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
 #
 # Of several bindings that match the last one counts; parameters that a selector takes are one
 # list. A policy that would change an object has not been applied to it.
-#
 # Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
 # `CollectParams`).
 
@@ -239,7 +236,6 @@ def _parameters(
 
 
 # Background scans: the results of policies for existing objects.
-#
 # Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 
 _SCAN_ACTOR = "scan"

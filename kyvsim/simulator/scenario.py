@@ -337,8 +337,6 @@ def _name(key: ObjectKey) -> str:
     return f"{key.kind} {place}".strip()
 
 
-# What users of a cluster do: the steps of a scenario, one after the other.
-
 _ACTOR = "user"
 _ATTEMPTS = 5
 """How often a request without a resourceVersion is tried where others were faster."""
@@ -521,8 +519,6 @@ def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     place = "/".join(filter(None, (key.namespace, key.name or base)))
     return f"{step.verb} {key.kind} {place}".strip()
 
-
-# A scenario from its beginning to its end, on a cluster of its own.
 
 SETUP = UserInfo("setup", groups=ADMIN.groups)
 """Who puts in what is there before the policies."""

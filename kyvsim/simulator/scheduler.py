@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-# The clock of a simulation, which jumps from event to event.
-
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -35,9 +33,6 @@ class VirtualClock:
             text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
             self._stamped = self.elapsed, text
         return text
-
-
-# What is to be done when: steps of actors, in the order of virtual time.
 
 
 class Task(NamedTuple):

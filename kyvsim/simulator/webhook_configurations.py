@@ -14,7 +14,7 @@ from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
+from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
@@ -23,8 +23,6 @@ from kyvsim.simulator.configuration import NAMESPACE, settings_of
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
-
-# What all of Kyverno's webhooks have in common, and the settings in its ConfigMap.
 
 TIMEOUT = 10
 """Seconds that the API server waits for a response, unless a policy sets another timeout."""
@@ -82,7 +80,6 @@ def _plain(selector: Json) -> Json:
 
 
 # The rules of a webhook: for which requests the API server calls it.
-#
 # Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
@@ -176,7 +173,6 @@ def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
 # The webhooks for policies with rules.
 #
 # There is one for each failure policy, and one for each policy with conditions of its own.
-#
 # Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 
 _WRITES = ("CREATE", "UPDATE", "DELETE")
@@ -318,7 +314,6 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
 #
 # Policies with conditions, an exact match or a timeout have one of their own; the others share one
 # for each failure policy and pair of selectors.
-#
 # Source of the rules: upstream pkg/controllers/webhook/validating.go.
 
 
@@ -342,7 +337,7 @@ def cel_webhooks(
         conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
         timeout = one.facts.timeout
         yield webhook(
-            own_webhook_name(one.policy, base),
+            webhook_of(one.policy, one.facts, base),
             f"{path}/{one.policy.name}",
             failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
             matchPolicy="Exact" if one.facts.exact else None,
@@ -391,7 +386,6 @@ def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Sel
 
 
 # The objects in which the API server finds Kyverno's webhooks for resources.
-#
 # Source of the rules: upstream pkg/controllers/webhook/controller.go.
 
 _ACTOR = "admission-controller"

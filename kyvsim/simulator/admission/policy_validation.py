@@ -52,7 +52,6 @@ from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scheduler import START
 
 # The rights that a rule needs, and the ClusterRoles that give those that are lacking.
-#
 # Source of the rules: upstream pkg/policy/{generate,mutate,auth}, and for the labels by which
 # roles of users reach a controller charts/kyverno/templates/*/clusterrole.yaml.
 
@@ -136,7 +135,6 @@ def _places(
 
 
 # Whether Kyverno's controllers may do what a policy wants of them.
-#
 # Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validate}.
 
 _READING = ("get", "list", "watch")
@@ -242,7 +240,6 @@ def _refusal(
 
 
 # Kinds of Kyverno's that are on their way out.
-#
 # Source of the texts: upstream pkg/deprecations.
 
 _REPLACEMENTS = MappingProxyType(
@@ -271,7 +268,6 @@ def deprecation(kind: str) -> str:
 
 
 # Kinds in match and exclude blocks: whether the cluster serves them.
-#
 # Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). That one
 # unknown kind beside known ones is let pass with a warning, and nothing but unknown kinds is not,
 # is what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
@@ -415,7 +411,6 @@ def _messages(found: Iterator[Diagnostic]) -> str:
 
 
 # Policies in CEL: what is refused.
-#
 # Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
 
 _IDLE = (
@@ -447,7 +442,6 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
 
 
 # PolicyExceptions of both groups: what is refused.
-#
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception;
 # kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
@@ -485,7 +479,6 @@ def cel_exception_problems(exception: CelException) -> Iterator[str]:
 
 
 # GlobalContextEntries: what is refused.
-#
 # Source of the rules: upstream api/kyverno/v2beta1/global_context_entry_types.go.
 
 
@@ -531,7 +524,6 @@ def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str
 
 
 # Cleanup policies: what the controller may not do.
-#
 # Source of the rules: upstream pkg/validation/cleanuppolicy.
 
 
@@ -556,7 +548,6 @@ def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
 
 
 # The webhooks for Kyverno's own kinds.
-#
 # Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
 # cmd/cleanup-controller/handlers/admission/policy.
 

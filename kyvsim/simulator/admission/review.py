@@ -32,7 +32,6 @@ from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.yaml.text import folded_yaml
 
 # From the API server's question to the request that rules see.
-#
 # Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
 
 
@@ -87,7 +86,6 @@ def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Jso
 #
 # A policy with such conditions has a webhook of its own. They are evaluated by the API server,
 # before Kyverno gets a request.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
 # generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 
@@ -171,7 +169,6 @@ def _compiled(text: str) -> CompiledExpression:
 
 
 # Whether a failed rule blocks a request in a namespace.
-#
 # Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
 # counts, and one that names no namespace at all fits everywhere.
 
@@ -205,7 +202,6 @@ def _fits(override: Override, namespace: Json | None) -> bool:
 
 
 # The words of denials and warnings.
-#
 # Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
 # pkg/webhooks/resource/mutation/mutation.go.
 

@@ -17,7 +17,6 @@ from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, wr
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Who may do what: RBAC as stored.
-#
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
 _VERBS = MappingProxyType(
@@ -101,7 +100,6 @@ def _bound_roles(
 
 
 # Who may grant permissions: users grant no more than they have, unless roles allow it.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
 # validation/rule.go, the policybased storages of roles and bindings).
 

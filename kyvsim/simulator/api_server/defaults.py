@@ -394,7 +394,6 @@ _OF_KIND: Mapping[tuple[str, str], Defaults] = MappingProxyType(
 
 
 # The ServiceAccount plugin: as whom a Pod runs, and the token that it gets for that.
-#
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission/serviceaccount.
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — a path
@@ -474,7 +473,6 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
 
 
 # What Kubernetes itself changes in new objects before any webhook sees them.
-#
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission (serviceaccount, priority,
 # defaulttolerationseconds).
 

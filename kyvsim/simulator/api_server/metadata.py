@@ -10,7 +10,6 @@ from kyvsim.schema.kinds import has_status_apart
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Uids and generated names: chance that is the same in every run.
-#
 # Source of the rules: k8s.io/apiserver pkg/storage/names.
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -59,7 +58,6 @@ class Identities:
 
 
 # The fields that an API server itself writes into objects.
-#
 # Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
 
 FOREGROUND = "foregroundDeletion"
@@ -138,7 +136,6 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
 
 
 # Kinds whose status is written apart from the rest.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
 # subresource); for custom kinds their definition decides.
 

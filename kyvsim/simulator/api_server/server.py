@@ -52,7 +52,6 @@ from kyvsim.simulator.api_server.validation import (
 from kyvsim.simulator.scheduler import VirtualClock
 
 # Subresources: parts of an object that are read and written by themselves.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/storage, apps/*/storage,
 # core/namespace/storage).
 
@@ -144,9 +143,6 @@ def exec_request(
     if container:
         sent["container"] = container
     return ApiRequest(Operation.CONNECT, key, user, sent, "exec")
-
-
-# Whether a request names a kind that is served, and a namespace that is there.
 
 
 def _placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
@@ -495,8 +491,6 @@ class ApiServer:
             observer(request, response, old)
         return response
 
-
-# The API as one user sees it.
 
 ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:authenticated"))
 """The user of requests unless another one is given."""

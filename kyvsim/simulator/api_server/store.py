@@ -29,8 +29,6 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 
-# What is stored: objects by identity, their versions, and everyone who watches them.
-
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
@@ -267,7 +265,6 @@ class ObjectStore:
 
 
 # The kinds that a cluster serves, as policies name them.
-#
 # Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")

@@ -17,7 +17,6 @@ from kyvsim.simulator.api_server.request import ApiError, Review
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Where an object of a custom kind does not fit its schema, in the words of an API server.
-#
 # Source of the texts: k8s.io/kube-openapi pkg/validation/errors, and
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
@@ -137,8 +136,6 @@ def _shown(value: Json) -> str:
         return quote(value)
     return to_json(value) if value.__class__ in {dict, list} else sprint(value)
 
-
-# The schemas of custom kinds: of Kyverno's own, and of those that a definition in store adds.
 
 _WHOLE = frozenset({"", "status"})
 """Subresources whose requests carry the whole object."""

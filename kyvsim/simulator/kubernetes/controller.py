@@ -12,7 +12,6 @@ from kyvsim.simulator.api_server.metadata import is_terminating, reference_to
 from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
 # The identities under which Kubernetes' own controllers work.
-#
 # Source of the names: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
 
 
@@ -35,9 +34,6 @@ SCHEDULER = UserInfo("system:kube-scheduler", groups=("system:authenticated",))
 def node(name: str) -> UserInfo:
     """Return the identity of the kubelet on a node."""
     return UserInfo(f"system:node:{name}", groups=("system:nodes", "system:authenticated"))
-
-
-# Statuses and the conditions in them.
 
 
 class StatusCondition(NamedTuple):
@@ -84,8 +80,6 @@ def counts(**numbers: int) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number}
 
 
-# The objects that a controller has to process, as client-go's work queues hold them.
-
 _MOST_DOUBLINGS = 16
 """After so many failures in a row the time between two attempts is the longest in any case."""
 
@@ -126,9 +120,6 @@ class WorkQueue:
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
 
 
-# Who waits for objects that are not there, or not as they should be.
-
-
 class MissingObjects:
     """Puts what waits for an object back into a queue when that object is written."""
 
@@ -157,9 +148,6 @@ class MissingObjects:
         if self._needs and change.new is not None:
             for waiter in self._waiting.get(change.key, ()):
                 self._queue.add(waiter)
-
-
-# References from objects to those that own them.
 
 
 def owner_reference(owner: Json) -> dict[str, Json]:

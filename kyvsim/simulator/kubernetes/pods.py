@@ -31,7 +31,6 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 # those behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume.
 # What is `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all.
 # A missing imagePullSecret is a warning: images are pulled without it.
-#
 # Source of the rules and texts: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go,
 # volumemanager/populator), pkg/volume (configmap, secret, projected),
 # pkg/scheduler/framework/plugins/volumebinding.
@@ -138,7 +137,6 @@ class _References:
 
 
 # The status of a Pod, as the kubelet reports it.
-#
 # Source of the rules: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go, status).
 
 _ADDRESS = "10.244.0.5"
@@ -272,7 +270,6 @@ def _status_of(container: Json, state: Json, *, ready: bool) -> Json:
 
 
 # The scheduler: a Pod gets a node. The first one suits every Pod.
-#
 # Source of the rules: k8s.io/kubernetes pkg/scheduler.
 
 

@@ -41,8 +41,6 @@ from kyvsim.simulator.kubernetes.controller import (
     write_status,
 )
 
-# From a template to Pods.
-
 _DONE = frozenset({"Succeeded", "Failed"})
 
 
@@ -103,7 +101,6 @@ def reconcile(
 
 
 # The ReplicaSet controller: the desired number of Pods of a template.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 
 _FAILED = "ReplicaFailure"
@@ -277,7 +274,6 @@ def _count(replica_sets: list[Json], field: str) -> int:
 
 
 # The StatefulSet controller: Pods with numbers, one after the other.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/statefulset.
 
 _REVISION = "controller-revision-hash"
@@ -363,7 +359,6 @@ def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
 
 
 # The DaemonSet controller: one Pod on each Node.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
 
 
@@ -447,7 +442,6 @@ def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
 
 
 # The Job controller: Pods until enough of them have succeeded.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/job, pkg/controller/ttlafterfinished.
 
 
@@ -558,7 +552,6 @@ def _status(sim: SimulationContext, job: Json) -> Json:
 
 
 # The CronJob controller: a Job at each time of the schedule.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/cronjob.
 
 _AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"

@@ -4,19 +4,15 @@ import json
 
 import pytest
 
-from kyvsim.simulator.api_server import ObjectStore
-from kyvsim.simulator.configuration import CONFIG_MAP, Sender, passes_over
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore
+from kyvsim.simulator.configuration import CONFIG_MAP, passes_over
 
 
 def sender(kind="Event", namespace="x", username="ada", groups=()):
-    return Sender(
-        api_version="v1",
-        kind=kind,
-        subresource="",
-        namespace=namespace,
-        username=username,
-        groups=groups,
-    )
+    user = UserInfo(username, groups=groups)
+    return ApiRequest(Operation.CREATE, ObjectKey("v1", kind, namespace, ""), user)
 
 
 @pytest.fixture
