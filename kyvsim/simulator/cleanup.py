@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from http import HTTPStatus
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
@@ -43,6 +42,7 @@ from kyvsim.simulator.scheduler import START
 # DeletingPolicies pkg/controllers/deleting/controller.go.
 
 _CLEANUP_ACTOR = "cleanup"
+_NOT_FOUND = 404
 
 
 class CleanupController:
@@ -107,7 +107,7 @@ class CleanupController:
         client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
         for target in matched:
             error = client.delete(object_key(target), compiled.policy.facts.propagation).error
-            if error is None or error.code != HTTPStatus.NOT_FOUND:
+            if error is None or error.code != _NOT_FOUND:
                 why = error.message if error else ""
                 self._kyverno.events.record(cleaned_up(self._sim, compiled.policy, target, why))
         status = {**(obj.get("status") or {}), "lastExecutionTime": self._sim.clock.stamp()}

@@ -342,8 +342,14 @@ class AdmissionNotes:
     def add(self, request: ApiRequest, more: RequestNote) -> None:
         """Add what others than Kyverno's webhooks make of a request."""
         note = self._open.get(request, RequestNote())
-        *joined, results, skipped = (one + other for one, other in zip(note, more, strict=True))
-        self._open[request] = RequestNote(*map(tuple, map(dict.fromkeys, joined)), results, skipped)
+        self._open[request] = RequestNote(
+            changed_by=tuple(dict.fromkeys(note.changed_by + more.changed_by)),
+            denied_by=tuple(dict.fromkeys(note.denied_by + more.denied_by)),
+            failed=tuple(dict.fromkeys(note.failed + more.failed)),
+            unevaluated=tuple(dict.fromkeys(note.unevaluated + more.unevaluated)),
+            results=note.results + more.results,
+            skipped=note.skipped + more.skipped,
+        )
 
     def _note(self, admission: Admission) -> None:
         responses = admission.responses

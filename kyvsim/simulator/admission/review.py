@@ -8,7 +8,7 @@ from typing import Any
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import cel_expressions
 from kyvsim.languages.cel_expressions import (
@@ -63,23 +63,19 @@ def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Jso
     # What is sent to a subresource may be of another kind: a Scale, an Eviction.
     sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
     kind = {"group": sent[0], "version": sent[1], "kind": text_field(subject, "kind") or key.kind}
-    resource = {
-        "group": group,
-        "version": version,
-        "resource": plural(group, key.kind, store.defined),
-    }
-    found: dict[str, Json] = {
+    resource = {"group": group, "version": version}
+    resource["resource"] = plural(group, key.kind, store.defined)
+    part = review.request.subresource
+    return {
         "uid": review.uid,
         "kind": kind,
         "resource": resource,
         "requestKind": kind,
         "requestResource": resource,
-        "name": (key.name or text_field((subject or {}).get("metadata"), "name")),
+        "name": key.name or text_field(metadata(subject), "name"),
         "dryRun": review.request.dry_run,
+        **({"subResource": part, "requestSubResource": part} if part else {}),
     }
-    if review.request.subresource:
-        found["subResource"] = found["requestSubResource"] = review.request.subresource
-    return found
 
 
 # Match conditions of webhooks: whether the API server calls Kyverno at all.
@@ -193,12 +189,9 @@ def _fits(override: Override, namespace: Json | None) -> bool:
     name = object_key(namespace).name
     if any(matches(pattern, name) for pattern in names or ()):
         return True
-    if selector is None:
-        return False
-    try:
-        return compile_selector(selector)(labels(namespace))
-    except SelectorError:
-        return False
+    with suppress(SelectorError):
+        return selector is not None and compile_selector(selector)(labels(namespace))
+    return False
 
 
 # The words of denials and warnings.
@@ -232,8 +225,7 @@ def mutation_failure(response: PolicyResponse) -> str:
     name = response.policy.name
     failed = (RuleStatus.FAIL, RuleStatus.ERROR)
     rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
-    message = f"failed to apply policy {name} rules [{' '.join(rules)}]"
-    return f"mutation policy {name} error: {message}"
+    return f"mutation policy {name} error: failed to apply policy {name} rules [{' '.join(rules)}]"
 
 
 def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:

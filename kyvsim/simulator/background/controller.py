@@ -376,7 +376,7 @@ def _defer(obj: Json, kyverno: Kyverno) -> None:
     def retry() -> None:
         current = sim.store.get(*key)
         status = (current or {}).get("status") or {}
-        if status.get("state") == FAILED:
+        if current is not None and status.get("state") == FAILED:
             pending = {**current, "status": {**status, "state": PENDING}}
             sim.client(BACKGROUND).update(pending, "status")
 

@@ -130,8 +130,10 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    user_info = {"username": user.username, "groups": list(user.groups), "uid": user.uid}
-    user_info |= {"extra": dict(user.extra)} if user.extra else {}
+    user_info: dict[str, Json] = {"username": user.username, "groups": list(user.groups)}
+    user_info["uid"] = user.uid
+    if user.extra:
+        user_info["extra"] = dict(user.extra)
     pairs = (("roles", user.roles), ("clusterRoles", user.cluster_roles))
     info = {"userInfo": user_info, **{field: list(roles) for field, roles in pairs if roles}}
     fields = {
