@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
@@ -19,7 +20,7 @@ from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.store import find_resources
-from kyvsim.simulator.configuration import NAMESPACE, settings_of
+from kyvsim.simulator.configuration import NAMESPACE, settings_of, webhook_setting
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
@@ -38,13 +39,11 @@ class Selectors(NamedTuple):
 
 def installed_selectors(store: ObjectStore) -> Selectors:
     """Return what the ConfigMap selects for every webhook."""
-    try:
-        setting = json.loads(settings_of(store).get("webhooks") or "{}")
-        first: Mapping[str, Json] = setting[0] if setting.__class__ is list and setting else setting
+    setting = webhook_setting(settings_of(store).get("webhooks") or "{}")
+    with suppress(AttributeError):
         names = ("namespaceSelector", "objectSelector")
-        return Selectors(*(_plain(first.get(name)) for name in names))
-    except (ValueError, AttributeError):
-        return Selectors()
+        return Selectors(*(_plain(setting.get(name)) for name in names))
+    return Selectors()
 
 
 def merged_selector(first: Json, second: Json) -> Json:
@@ -85,7 +84,6 @@ def _plain(selector: Json) -> Json:
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
 _ANY = "*"
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-_POD_EXTRA = "pods/ephemeralcontainers"
 
 
 class WebhookTarget(NamedTuple):
@@ -111,31 +109,28 @@ def rules_of(entries: Iterable[WebhookTarget]) -> list[Json]:
 
 @lru_cache(maxsize=64)
 def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
-    places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
+    operations: dict[tuple[str, str, str, str], set[str]] = {}
     for one in known:
         if not _is_covered(one, known):
             named = f"{one.resource}/{one.subresource}" if one.subresource else one.resource
-            some = places.setdefault((one.group, one.version, one.scope), {})
-            some.setdefault(named, set()).add(one.operation)
-    rules: list[Json] = []
-    for (group, version, scope), operations_of in places.items():
-        by_operations: dict[tuple[str, ...], list[str]] = {}
-        for resource, operations in operations_of.items():
-            by_operations.setdefault(tuple(sorted(operations)), []).append(resource)
-        for written, resources in by_operations.items():
-            takes_pods = "pods" in resources or _ANY in resources
-            if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
-                resources.append(_POD_EXTRA)
-            rules.append(
-                {
-                    "apiGroups": [group],
-                    "apiVersions": [version],
-                    "operations": list(written),
-                    "resources": list(dict.fromkeys(resources)),
-                    "scope": scope,
-                }
-            )
-    return in_order(rules)
+            place = one.group, one.version, one.scope, named
+            operations.setdefault(place, set()).add(one.operation)
+    resources: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
+    for (group, version, scope, named), some in operations.items():
+        names = resources.setdefault((group, version, scope, tuple(sorted(some))), set())
+        names.add(named)
+        if named in {"pods", _ANY} and group in {"", _ANY} and version in {"v1", _ANY}:
+            names.add("pods/ephemeralcontainers")
+    return in_order(
+        {
+            "apiGroups": [group],
+            "apiVersions": [version],
+            "operations": list(written),
+            "resources": list(names),
+            "scope": scope,
+        }
+        for (group, version, scope, written), names in resources.items()
+    )
 
 
 def in_order(rules: Iterable[Json]) -> list[Json]:
@@ -175,9 +170,6 @@ def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
 # There is one for each failure policy, and one for each policy with conditions of its own.
 # Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 
-_WRITES = ("CREATE", "UPDATE", "DELETE")
-_MUTATED = ("CREATE", "UPDATE")
-
 _Kinds = dict[str, set[str]]
 """Operations by `kinds` entry."""
 
@@ -206,7 +198,16 @@ def classic_webhooks(
     policies: Iterable[Policy], entries: WebhookTargets, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
     """Yield the webhooks of one configuration, those of nothing left out."""
-    taking_part = [one for one in policies if _takes_part(one, mutating=mutating)]
+    taking_part = [
+        one
+        for one in policies
+        if one.facts.admission
+        and any(
+            _is_called(rule, mutating=mutating)
+            or (not mutating and rule.facts.section == "generate")
+            for rule in one.rules
+        )
+    ]
     for closed in (False, True):
         some = [one for one in taking_part if one.facts.fails_closed is closed]
         shared = [one for one in some if not one.facts.webhook_conditions]
@@ -250,14 +251,6 @@ def _webhook(
     )
 
 
-def _takes_part(policy: Policy, *, mutating: bool) -> bool:
-    if not policy.facts.admission:
-        return False
-    return any(_is_called(one, mutating=mutating) for one in policy.rules) or (
-        not mutating and any(one.facts.section == "generate" for one in policy.rules)
-    )
-
-
 def _is_called(rule: Rule, *, mutating: bool) -> bool:
     """Return whether the webhooks of one of the two configurations evaluate a rule."""
     section = rule.facts.section
@@ -288,11 +281,11 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
         kinds = _named(rule, _OPERATIONS)
         for one in (generation.whole, *(generation.loops or ())):
             for kind in (one.kind,) if one.kind else one.clone_kinds:
-                kinds.setdefault(kind, set()).update(_WRITES)
+                kinds.setdefault(kind, set()).update(_OPERATIONS[:3])
         return kinds
     if not _is_called(rule, mutating=mutating):
         return {}
-    return _named(rule, _MUTATED if mutating else _OPERATIONS)
+    return _named(rule, _OPERATIONS[:2] if mutating else _OPERATIONS)
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
@@ -347,12 +340,8 @@ def cel_webhooks(
             rules=in_order(rule.written for rule in one.facts.rules),
             **({"timeoutSeconds": timeout} if timeout is not None else {}),
         )
-    yield from _shared([one for one in called if not one.facts.alone], base, path)
-
-
-def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
     groups: dict[str, list[_CalledPolicy]] = {}
-    for one in called:
+    for one in (one for one in called if not one.facts.alone):
         # The names of groups come from a digest; upstream's is over its own texts.
         text = json.dumps(one.selectors, sort_keys=True)
         groups.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(one)
@@ -388,8 +377,6 @@ def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Sel
 # The objects in which the API server finds Kyverno's webhooks for resources.
 # Source of the rules: upstream pkg/controllers/webhook/controller.go.
 
-_ACTOR = "admission-controller"
-_API = "admissionregistration.k8s.io/v1"
 _NAMES = MappingProxyType(
     {
         False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
@@ -411,24 +398,26 @@ def write_webhooks(kyverno: Kyverno) -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            webhooks = sorted(
-                _webhooks(policies, sim.store, entries, mutating=mutating),
-                key=lambda one: text_field(one, "name"),
-            )
+            webhooks = _webhooks(policies, sim.store, entries, mutating=mutating)
             settings = settings_of(sim.store)
             notes = json.loads(settings.get("webhookAnnotations") or "{}")
             marks = json.loads(settings.get("webhookLabels") or "{}")
-            meta = {
-                "name": name,
-                "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
-                **({"annotations": notes} if notes else {}),
-            }
+            key = ObjectKey("admissionregistration.k8s.io/v1", kind, "", name)
             configuration = with_defaults(
-                {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
+                {
+                    "apiVersion": key.api_version,
+                    "kind": kind,
+                    "metadata": {
+                        "name": name,
+                        "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
+                        **({"annotations": notes} if notes else {}),
+                    },
+                    "webhooks": sorted(webhooks, key=lambda one: text_field(one, "name")),
+                }
             )
-            before = sim.store.get(_API, kind, "", name)
+            before = sim.store.get(*key)
             stamp = {
-                "uid": sim.identities.uid(_API, kind, "", name),
+                "uid": sim.identities.uid(*key),
                 "creationTimestamp": sim.clock.stamp(),
                 "generation": 1,
             }
@@ -439,7 +428,7 @@ def write_webhooks(kyverno: Kyverno) -> None:
 
     def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
-            sim.scheduler.after(NOTICE, _ACTOR, write)
+            sim.scheduler.after(NOTICE, "admission-controller", write)
 
     kyverno.policies.changed.append(lambda *_: write())
     kyverno.policies.dropped.append(lambda _: write())

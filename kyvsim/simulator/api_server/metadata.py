@@ -12,16 +12,13 @@ from kyvsim.simulator.api_server.store import ObjectStore
 # Uids and generated names: chance that is the same in every run.
 # Source of the rules: k8s.io/apiserver pkg/storage/names.
 
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_LONGEST_BASE = 58
-
 
 def letters(number: int, length: int) -> str:
     """Return some letters and digits that encode a number."""
-    text = ""
+    alphabet, text = "bcdfghjklmnpqrstvwxz2456789", ""
     for _ in range(length):
-        number, index = divmod(number, len(_ALPHABET))
-        text += _ALPHABET[index]
+        number, index = divmod(number, len(alphabet))
+        text += alphabet[index]
     return text
 
 
@@ -45,7 +42,7 @@ class Identities:
 
     def generated_name(self, base: str, *place: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""
-        return base[:_LONGEST_BASE] + letters(self._next("name", base, *place), 5)
+        return base[:58] + letters(self._next("name", base, *place), 5)
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
@@ -82,11 +79,6 @@ def reference_to(obj: Json) -> dict[str, Json]:
     return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
-def without_status(obj: Json) -> Json:
-    """Return an object without its status."""
-    return {name: value for name, value in obj.items() if name != "status"}
-
-
 def as_successor(obj: Json, old: Json) -> Json:
     """Return an object with the fields that an update cannot change taken from the old one."""
     before = metadata(old)
@@ -111,11 +103,9 @@ def is_terminating(obj: Json) -> bool:
 
 def is_held(obj: Json) -> bool:
     """Return whether a finalizer keeps an object that is to be deleted."""
-    if metadata(obj).get("finalizers"):
-        return True
-    spec = obj.get("spec")
-    is_namespace = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace")
-    return bool(is_namespace and spec.__class__ is dict and spec.get("finalizers"))
+    spec = obj.get("spec") if object_key(obj)[:2] == ("v1", "Namespace") else None
+    held = metadata(obj).get("finalizers")
+    return bool(held or (spec.__class__ is dict and spec.get("finalizers")))
 
 
 def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
@@ -130,7 +120,7 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
         "generation": int(meta.get("generation") or 0) + 1,
     }
     marked = with_metadata(obj, fields)
-    if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace"):
+    if object_key(obj)[:2] == ("v1", "Namespace"):
         return {**marked, "status": {"phase": "Terminating"}}
     return marked
 

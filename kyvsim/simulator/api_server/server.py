@@ -31,7 +31,6 @@ from kyvsim.simulator.api_server.metadata import (
     marked_for_deletion,
     with_generation,
     with_metadata,
-    without_status,
 )
 from kyvsim.simulator.api_server.request import (
     ApiError,
@@ -85,25 +84,21 @@ def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
         finalizers = (sent.get("spec") or {}).get("finalizers")
         return {**old, "spec": {**(old.get("spec") or {}), "finalizers": finalizers or []}}
     if subresource == "resize":
-        return with_defaults(_resized(sent, old))
+        # A Pod whose containers have the resources that are sent; nothing else is taken over.
+        spec = dict(old.get("spec") or {})
+        for field in CONTAINERS[:2]:
+            sizes = {
+                one.get("name"): {name: one[name] for name in _SIZES if name in one}
+                for one in (sent.get("spec") or {}).get(field) or ()
+            }
+            if field in spec:
+                spec[field] = [{**one, **sizes.get(one.get("name"), {})} for one in spec[field]]
+        return with_defaults({**old, "spec": spec})
     if subresource == "ephemeralcontainers":
         added = (sent.get("spec") or {}).get("ephemeralContainers") or []
         spec = {**(old.get("spec") or {}), "ephemeralContainers": added}
         return with_defaults({**old, "spec": spec})
     return old
-
-
-def _resized(sent: Json, old: Json) -> Json:
-    """Return a Pod whose containers have the resources of another; nothing else is taken over."""
-    spec = dict(old.get("spec") or {})
-    for field in ("containers", "initContainers"):
-        sizes = {
-            one.get("name"): {name: one[name] for name in _SIZES if name in one}
-            for one in (sent.get("spec") or {}).get(field) or ()
-        }
-        if field in spec:
-            spec[field] = [{**one, **sizes.get(one.get("name"), {})} for one in spec[field]]
-    return {**old, "spec": spec}
 
 
 def _as_stored(subresource: str, shown: Json, now: Json) -> Json:
@@ -138,10 +133,8 @@ def exec_request(
 ) -> ApiRequest:
     """Return the request to run a command in a Pod's container."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), True)
-    sent: dict[str, Json] = {"apiVersion": "v1", "kind": "PodExecOptions", **streams}
-    sent["command"] = list(command)
-    if container:
-        sent["container"] = container
+    sent = {"apiVersion": "v1", "kind": "PodExecOptions", **streams, "command": list(command)}
+    sent |= {"container": container} if container else {}
     return ApiRequest(Operation.CONNECT, key, user, sent, "exec")
 
 
@@ -188,10 +181,6 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
 # It happens after mutating webhooks and before validating ones. Source of the rules:
 # k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/core/service.
 
-_REACHABLE = frozenset({"NodePort", "LoadBalancer"})
-_FIRST_PORT = 30000
-_FIRST_HOST = 10
-
 
 def _new(obj: Json, store: ObjectStore) -> Json:
     """Return a new object with what its kind gets from the server."""
@@ -216,16 +205,14 @@ def _new(obj: Json, store: ObjectStore) -> Json:
 
 def qos_class(spec: Json) -> str:
     """Return how well a Pod is treated when its node runs short."""
-    limited = True
-    sized = False
-    for group in CONTAINERS[:2]:
-        for container in entries(spec, group):
-            resources = container.get("resources") or {}
-            limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-            sized = sized or bool({"cpu", "memory"} & {*limits, *requests})
-            for name in ("cpu", "memory"):
-                limit = limits.get(name)
-                limited = limited and limit is not None and requests.get(name, limit) == limit
+    limited, sized = True, False
+    for container in (one for group in CONTAINERS[:2] for one in entries(spec, group)):
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        for name in ("cpu", "memory"):
+            limit = limits.get(name)
+            sized = sized or name in limits or name in requests
+            limited = limited and limit is not None and requests.get(name, limit) == limit
     if not sized:
         return "BestEffort"
     return "Guaranteed" if limited else "Burstable"
@@ -236,16 +223,15 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
     services = [one.get("spec") or {} for one in store.list("v1", "Service", "")]
     if not spec.get("clusterIP"):
         taken = {one.get("clusterIP") for one in services}
-        numbers = range(_FIRST_HOST, 1 << 16)
-        addresses = (f"10.96.{number >> 8}.{number & 255}" for number in numbers)
+        addresses = (f"10.96.{number >> 8}.{number & 255}" for number in range(10, 1 << 16))
         spec = {**spec, "clusterIP": next((one for one in addresses if one not in taken), "")}
     spec = {**spec, "clusterIPs": [spec["clusterIP"]]}
-    if spec.get("type") not in _REACHABLE:
+    if spec.get("type") not in {"NodePort", "LoadBalancer"}:
         return spec
     used = {port.get("nodePort") for one in services for port in entries(one, "ports")}
     ports = []
     for port in entries(spec, "ports"):
-        free = (number for number in count(_FIRST_PORT) if number not in used)
+        free = (number for number in count(30000) if number not in used)
         number = port.get("nodePort") or next(free)
         used.add(number)
         ports.append({**port, "nodePort": number})
@@ -257,8 +243,6 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
 # Mutating webhooks are called before names and uids are set, validating ones after; that an object
 # already exists is only noticed at the end. Source of the rules: k8s.io/apiserver
 # pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
-
-_CHANGES = frozenset({Operation.UPDATE, Operation.DELETE})
 
 
 class Admitted(NamedTuple):
@@ -314,7 +298,7 @@ class ApiServer:
         if isinstance(obj, ApiError):
             return self._refuse(request, obj, (), old)
         warnings: list[str] = []
-        before = old if request.operation in _CHANGES else None
+        before = old if request.operation in {Operation.UPDATE, Operation.DELETE} else None
         if request.subresource == "scale" and before is not None:
             before = scale_of(before)
         uid = self.identities.uid("review", request.operation, *request.key)
@@ -325,12 +309,14 @@ class ApiServer:
                 return self._refuse(request, changed, (), old)
             review = review._replace(object=changed)
         refused, review = self._mutated(review, warnings)
+        if refused is None:
+            completed = self._completed(review)
+            if completed is not review.object:
+                review = review._replace(object=completed)
+            refused = self._validated(review, warnings)
         if refused is not None:
             return self._refuse(request, refused, tuple(warnings), old)
-        completed = self._completed(review)
-        if completed is not review.object:
-            review = review._replace(object=completed)
-        return self._validated(review, warnings, old)
+        return Admitted(request, review.object, old, tuple(warnings))
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
         """Return why a request is refused, or its review after all mutations.
@@ -372,24 +358,18 @@ class ApiServer:
             again += [answer.again] if answer.again else []
         return None, review, again
 
-    def _validated(
-        self, review: Review, warnings: list[str], old: Json | None
-    ) -> Admitted | ApiResponse:
-        request = review.request
+    def _validated(self, review: Review, warnings: list[str]) -> ApiError | None:
+        """Return why a request is refused, or None."""
         problems = (validator(review) for validator in self.validators)
         problem = next((one for one in problems if one is not None), None)
         problem = problem or refuse_schema_errors(review, self.store)
-        if problem is not None:
-            return self._refuse(request, problem, tuple(warnings), old)
-        denied: list[ApiError] = []
         for webhooks in (self.policies, self.webhooks):
-            for webhook in () if denied else webhooks:
+            # Those of one kind are all called, also if one denies.
+            for webhook in () if problem else webhooks:
                 answer = webhook.validate(review)
                 warnings += answer.warnings
-                denied += [answer.denied] if answer.denied else []
-        if denied:
-            return self._refuse(request, denied[0], tuple(warnings), old)
-        return Admitted(request, review.object, old, tuple(warnings))
+                problem = problem or answer.denied
+        return problem
 
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""
@@ -399,25 +379,22 @@ class ApiServer:
         unread = None if request.subresource else refuse_unreadable(obj)
         if unread is not None:
             return unread
+        if not request.subresource and has_status(request.key, self.store):
+            obj = {name: value for name, value in obj.items() if name != "status"}
+            if old is not None and "status" in old and request.operation is not Operation.CREATE:
+                obj["status"] = old["status"]
         if old is None or request.operation is Operation.CREATE:
-            if has_status(request.key, self.store):
-                obj = without_status(obj)
-            return self._defaulted(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+            obj = with_metadata(obj, {"uid": None, "resourceVersion": None})
+            return as_defined(with_defaults(obj), self.store)
         version = text_field(metadata(obj), "resourceVersion")
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
         if request.subresource:
             return as_defined(_as_sent(request.subresource, obj, old), self.store)
-        if has_status(request.key, self.store):
-            kept = {"status": old["status"]} if "status" in old else {}
-            obj = {**without_status(obj), **kept}
         return self._complete(as_successor(obj, old))
 
     def _complete(self, obj: Json) -> Json:
-        return self._defaulted(with_whole_numbers(obj))
-
-    def _defaulted(self, obj: Json) -> Json:
-        return as_defined(with_defaults(obj), self.store)
+        return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
 
     def _completed(self, review: Review) -> Json | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""
@@ -426,9 +403,7 @@ class ApiServer:
             return obj
         if request.operation is not Operation.CREATE:
             return with_generation(obj, review.old)
-        meta = metadata(obj)
-        base = text_field(meta, "generateName")
-        name = text_field(meta, "name")
+        base, name = (text_field(metadata(obj), field) for field in ("generateName", "name"))
         if base and not name:
             _, kind, namespace, _ = request.key
             name = self.identities.generated_name(base, kind, namespace)
@@ -448,10 +423,9 @@ class ApiServer:
         key = object_key(obj) if obj is not None and not request.subresource else request.key
         now = self.store.get(*key)
         creates = request.operation is Operation.CREATE and not request.subresource
-        if creates and now is not None:
-            return self._refuse(request, errors.already_exists(key, self.store.defined), warnings)
-        if not creates and now is None:
-            return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
+        if creates is (now is not None):
+            refuse = errors.already_exists if creates else errors.not_found
+            return self._refuse(request, refuse(key, self.store.defined), warnings)
         if request.operation is Operation.DELETE or request.subresource == "eviction":
             return self._delete(request, now, warnings)
         version = metadata(now).get("resourceVersion")
@@ -463,19 +437,20 @@ class ApiServer:
             return self._answer(request, ApiResponse(obj, warnings), now)
         if now is not None and is_terminating(now) and not is_held(obj):
             self.store.remove(obj)
-            return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
-        stored = self.store.put(obj)
-        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+        else:
+            obj = self.store.put(obj)
+        return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
 
     def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
         if request.dry_run or is_terminating(now):
             return self._answer(request, ApiResponse(now, warnings), now)
-        marked = marked_for_deletion(now, self.clock.stamp(), request.propagation)
-        if not is_held(marked):
+        left = marked_for_deletion(now, self.clock.stamp(), request.propagation)
+        if is_held(left):
+            left = self.store.put(left)
+        else:
             self.store.remove(now)
-            return self._answer(request, ApiResponse(now, warnings, changed=True), now)
-        stored = self.store.put(marked)
-        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+            left = now
+        return self._answer(request, ApiResponse(left, warnings, changed=True), now)
 
     def _refuse(
         self,

@@ -29,8 +29,6 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 
-_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
-
 
 class StoreChange(NamedTuple):
     """One write: what was there, and what is there now; None for nothing."""
@@ -249,7 +247,8 @@ class ObjectStore:
 
     def _notify(self, change: StoreChange) -> None:
         key = change.key
-        if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
+        definition = key.kind == "CustomResourceDefinition"
+        if definition and key.api_version.startswith("apiextensions.k8s.io/"):
             defined = crd_kinds(self.list(key.api_version, key.kind, ""))
             self.defined = {**self._installed, **defined}
             self._served = None
@@ -269,20 +268,18 @@ class ObjectStore:
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
 """Those that a kind may have of which no versions are known."""
+_SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 _PARTS = MappingProxyType(
     {
-        "Deployment": ("scale",),
+        **dict.fromkeys(_SCALED, ("scale",)),
         "Namespace": ("finalize",),
         "Node": ("proxy",),
         "Pod": (
             *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
             *("log", "portforward", "proxy", "resize"),
         ),
-        "ReplicaSet": ("scale",),
-        "ReplicationController": ("scale",),
         "Service": ("proxy",),
         "ServiceAccount": ("token",),
-        "StatefulSet": ("scale",),
     }
 )
 """Subresources of built-in kinds besides `status`."""
@@ -323,14 +320,12 @@ class ServedResource(NamedTuple):
 
 def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
     """Yield the resources that a `kinds` entry selects, in each version that is served."""
-    _, version, _, _ = parse_kind_selector(text)
+    version = parse_kind_selector(text).version
     for group, kind, part in find_kinds(text, store):
-        resource, namespaced = (
-            plural(group, kind, store.defined),
-            store.served[group, kind].namespaced,
-        )
+        resource = plural(group, kind, store.defined)
         for served in served_versions(group, kind, store.defined) or (version,):
             if matches(version, served):
+                namespaced = store.served[group, kind].namespaced
                 yield ServedResource(group, served, resource, part, namespaced)
 
 
