@@ -169,8 +169,8 @@ def open_cluster(
         events=EventRecorder(sim),
         lister=PolicyLister(sim, cache, POLICY_KINDS),
         reports=ReportCollector(sim, cache),
-        generating=PolicyLister(sim, cache, GENERATING_KINDS, lambda _: True),
-        mutating=PolicyLister(sim, cache, MUTATING_KINDS, lambda _: True),
+        generating=PolicyLister(sim, cache, GENERATING_KINDS),
+        mutating=PolicyLister(sim, cache, MUTATING_KINDS),
         downstreams=DownstreamWatch(sim),
         cleaning=[],
     )

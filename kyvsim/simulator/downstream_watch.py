@@ -21,10 +21,8 @@ from kyvsim.simulator.context import NOTICE, SimulationContext
 # The background controller knows it from memory alone, by kinds of objects.
 # Source of the rules: upstream pkg/background/gpol/dynamic_watcher.go.
 
-_ACTOR = "background-controller"
-_LABEL = "generate.kyverno.io/"
 POLICY, TRIGGER, SOURCE = (
-    f"{_LABEL}{name}" for name in ("policy-name", "trigger-uid", "source-uid")
+    f"generate.kyverno.io/{name}" for name in ("policy-name", "trigger-uid", "source-uid")
 )
 OF_SERVER = dict.fromkeys(
     ("uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion")
@@ -104,13 +102,12 @@ class DownstreamWatch:
 
     def leave(self, policy: str, *, deletes: bool) -> None:
         """Watch for a policy no more; what it copied from nowhere may be deleted."""
+        fits = _fits(policy)
         for kind in self._of_policy.pop(policy, ()):
             if deletes:
-                self._delete(
-                    policy, kind, lambda obj: _fits(policy)(obj) and SOURCE not in labels(obj)
-                )
+                self._delete(policy, kind, lambda obj: fits(obj) and SOURCE not in labels(obj))
             known = self._watched.get(kind, {})
-            for uid in [uid for uid, obj in known.items() if _fits(policy)(obj)]:
+            for uid in [uid for uid, obj in known.items() if fits(obj)]:
                 del known[uid]
             self._release(kind)
 
@@ -124,14 +121,15 @@ class DownstreamWatch:
         known = self._watched.get(kind, {})
         client = self._client("delete downstream", policy)
         for uid in [uid for uid, obj in known.items() if fits(obj)]:
-            if client.delete(object_key(known[uid])).error is None:
+            if client.delete(object_key(known[uid])).ok:
                 del known[uid]
 
     def _observe(self, change: StoreChange) -> None:
         if change.old is None or _kind_of(change.subject) not in self._watched:
             return
         react = self._gone if change.new is None else self._changed
-        self._sim.scheduler.after(NOTICE, _ACTOR, lambda: react(change.subject))
+        actor = "background-controller"
+        self._sim.scheduler.after(NOTICE, actor, lambda: react(change.subject))
 
     def _changed(self, obj: Json) -> None:
         """Make a downstream what it was, or what its source is now."""
@@ -143,7 +141,7 @@ class DownstreamWatch:
             key, marks = object_key(copy), labels(copy)
             named = {"name": key.name, "namespace": key.namespace or None, "labels": marks}
             fresh = with_metadata(_clean(obj), named)
-            if self._client("synchronize", marks[POLICY]).update(fresh).error is None:
+            if self._client("synchronize", marks[POLICY]).update(fresh).ok:
                 known[_uid(copy)] = fresh
 
     def _gone(self, obj: Json) -> None:
@@ -157,7 +155,7 @@ class DownstreamWatch:
             return
         for copy in self._copies(obj, known):
             client = self._client("delete downstream", labels(copy)[POLICY])
-            if client.delete(object_key(copy)).error is None:
+            if client.delete(object_key(copy)).ok:
                 known.pop(_uid(copy), None)
 
     def _known(self, obj: Json) -> dict[str, Json]:

@@ -20,7 +20,6 @@ from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_pla
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
 # policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
 
-_OWNER = "policies.kyverno.io/v1beta1"
 _EXCLUDED = "reports.kyverno.io/disabled"
 _LISTS = ("allowedImages", "allowedValues")
 """The variables that hold what exceptions let pass: images, then other values."""
@@ -52,7 +51,7 @@ def built(
 def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
     owner = reference_to(policy)
     if policy["kind"] != "ClusterPolicy":
-        owner["apiVersion"] = _OWNER
+        owner["apiVersion"] = f"{_GROUP}/v1beta1"
     meta = {"name": key.name, "labels": {**MANAGED, **more}, "ownerReferences": [owner]}
     return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta, "spec": spec}
 
@@ -110,12 +109,9 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
 # policy they go by their owner references.
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 
-_ACTOR = "admission-policy-generator"
 _GROUP = "policies.kyverno.io"
-_CLASSIC = "kyverno.io"
-_NATIVE = "admissionregistration.k8s.io/"
 _SOURCES = MappingProxyType(
-    {"ClusterPolicy": f"{_CLASSIC}/v1"}
+    {"ClusterPolicy": "kyverno.io/v1"}
     | dict.fromkeys(("MutatingPolicy", "ValidatingPolicy"), f"{_GROUP}/v1")
 )
 """The kinds of which admission policies are made."""
@@ -144,7 +140,8 @@ class AdmissionPolicyGenerator:
                 self._reconcile(policy)
 
         for kind, name in _concerned(change.subject):
-            self._sim.scheduler.after(NOTICE, _ACTOR, partial(renew, kind, name))
+            actor = "admission-policy-generator"
+            self._sim.scheduler.after(NOTICE, actor, partial(renew, kind, name))
 
     def _reconcile(self, policy: Policy) -> None:
         """Write or delete the admission policy for a policy, and report that in its status."""
@@ -197,12 +194,12 @@ def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
         for one in subject["spec"].get("policyRefs") or ():
             if one.get("kind") in _SOURCES:
                 yield one["kind"], one["name"]
-    elif (group, key.kind) == (_CLASSIC, "PolicyException"):
+    elif (group, key.kind) == ("kyverno.io", "PolicyException"):
         for one in subject["spec"].get("exceptions") or ():
             # An exception from several rules is heeded only when something else happens.
             if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
                 yield "ClusterPolicy", one["policyName"]
-    elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
+    elif group == "admissionregistration.k8s.io" and "AdmissionPolicy" in key.kind:
         for one in metadata(subject).get("ownerReferences") or ():
             if text_field(one, "kind") in _SOURCES:
                 yield one["kind"], text_field(one, "name")

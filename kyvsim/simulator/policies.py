@@ -1,6 +1,6 @@
 """The installed policies: how they become ready, and what evaluates them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeVar
 
@@ -113,14 +113,13 @@ class PolicyCache:
     def compiled(self, policy: Policy) -> CompiledPolicy | None:
         """Return a policy compiled, with the exceptions there are; None where it is not sound."""
         place = place_of(policy.kind, policy.key)
-        if self._policies.get(place) is not policy:
-            return self._compile(policy)
-        if place not in self._compiled:
-            fresh = self._compile(policy)
-            if fresh is None:
-                return None
-            self._compiled[place] = fresh
-        return self._compiled[place]
+        acts = self._policies.get(place) is policy
+        if acts and place in self._compiled:
+            return self._compiled[place]
+        compiled = compile_policies([policy], self._options(policy))[0].policies
+        if acts and compiled:
+            self._compiled[place] = compiled[0]
+        return compiled[0] if compiled else None
 
     def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:
         """Return what each variant of a policy in CEL makes of objects that are there."""
@@ -137,10 +136,6 @@ class PolicyCache:
         if place not in self._pinning:
             self._pinning[place] = pinning(policy, self._options(policy))
         return self._pinning[place]
-
-    def _compile(self, policy: Policy) -> CompiledPolicy | None:
-        compiled, _ = compile_policies([policy], self._options(policy))
-        return compiled.policies[0] if compiled.policies else None
 
     def _options(self, policy: Policy) -> CompileOptions:
         sim, readers = self._sim, self._sim.readers
@@ -224,11 +219,6 @@ def place_of(kind: str, key: str) -> str:
 _LISTER_ACTOR = "policy-controller"
 
 
-def generates_or_mutates(policy: Policy) -> bool:
-    """Return whether a policy has rules for the background."""
-    return any(rule.generates or rule.mutates_existing for rule in policy.rules)
-
-
 class PolicyLister:
     """Policies of some kinds that work in the background, by key."""
 
@@ -236,14 +226,12 @@ class PolicyLister:
         self,
         sim: SimulationContext,
         cache: PolicyCache,
-        kinds: Iterable[tuple[str, str]],
-        works: Callable[[Policy], bool] = generates_or_mutates,
+        kinds: tuple[tuple[str, str], ...],
     ) -> None:
-        """Take the kinds, by apiVersion, and a predicate for their policies."""
+        """Take the kinds, by apiVersion."""
         self._sim = sim
-        self._kinds = tuple(kinds)
-        self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
-        self._works = works
+        self._kinds = kinds
+        self._named = {(split_api_version(version)[0], kind) for version, kind in kinds}
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -259,12 +247,10 @@ class PolicyLister:
         policy = self._policies.get(key)
         if policy is None:
             return None
-        if key not in self._compiled:
-            compiled = self._cache.compiled(policy)
-            if compiled is None:
-                return None
-            self._compiled[key] = compiled
-        return self._compiled[key]
+        known = self._compiled.get(key) or self._cache.compiled(policy)
+        if known is not None:
+            self._compiled[key] = known
+        return known
 
     def generated_sets(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
         """Return the function that computes the objects of a generate rule."""
@@ -309,8 +295,11 @@ class PolicyLister:
     def _take(self, key: ObjectKey) -> None:
         obj = self._sim.store.get(*key)
         policy = self._sim.readers.policy(obj)[0] if obj is not None else None
-        # It works in the background, now or until now.
-        if policy is None or not (self._works(policy) or policy.key in self._policies):
+        if policy is None:
+            return
+        # It works in the background, now or until now: all in CEL do.
+        works = any(rule.generates or rule.mutates_existing for rule in policy.rules)
+        if not (works or policy.kind in CEL_KINDS or policy.key in self._policies):
             return
         before = self._policies.get(policy.key)
         self._policies[policy.key] = policy
@@ -329,9 +318,6 @@ class PolicyLister:
 # The status of a policy in CEL: its readiness, its permissions, and its variants.
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
-_VERBS = ("get", "list", "watch")
-_WITHOUT_SCANS = "Background scanning disabled; reporting permissions not required."
-
 
 def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
     """Return the status of a policy that acts; a condition keeps its time while it stays.
@@ -341,12 +327,12 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
     conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
         conditions.append(_condition("WebhookConfigured", True, "Webhook configured.", now, known))
-    missing = ""
-    message = _WITHOUT_SCANS
+    missing, message = "", "Background scanning disabled; reporting permissions not required."
     if policy.facts.background:
+        verbs = ("get", "list", "watch")
         missing = "; ".join(
             f"{verb} {group}/{version}, Resource={resource}: "
-            for (group, version, resource), verb in product(resources_of(policy), _VERBS)
+            for (group, version, resource), verb in product(resources_of(policy), verbs)
             if not allows({"verb": verb, "group": group, "resource": resource}, REPORTS, store)
         )
         message = "Policy is ready for reporting."

@@ -239,11 +239,12 @@ def _parameters(
 # Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 
 _SCAN_ACTOR = "scan"
-_SCANNED = frozenset(
-    {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
-    | {Stage.CEL_VERIFY_IMAGES}
+_STAGES = tuple(
+    one
+    for one in STAGES
+    if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES}
+    or one in {Stage.CEL_VALIDATE, Stage.CEL_MUTATE, Stage.CEL_VERIFY_IMAGES}
 )
-_STAGES = tuple(one for one in STAGES if one in _SCANNED)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
@@ -346,19 +347,17 @@ class Scanner:
         if obj is None or metadata(obj).get("uid") != uid or is_filtered(key, self._sim.store):
             return
         responses: list[PolicyResponse] = []
-        given_up: ScanError | None = None
+        given_up: list[Unevaluated] = []
         try:
             for response in self._responses(obj):
                 self._kyverno.events.record(*_scan_events(self._sim, response))
                 responses.append(response)
         except ScanError as error:
-            given_up = error
+            given_up.append(Unevaluated(error.policy, str(error)))
         self._record_errors(obj, "scan", unevaluated(responses))
-        if given_up is None:
+        self._record_errors(obj, "give up scan", given_up)
+        if not given_up:
             self._kyverno.reports.add_results(obj, responses)
-        else:
-            failed = Unevaluated(given_up.policy, str(given_up))
-            self._record_errors(obj, "give up scan", [failed])
 
     def _record_errors(self, obj: Json, action: str, errors: Iterable[Unevaluated]) -> None:
         """Record rules that could not be evaluated in the timeline, once for each object."""

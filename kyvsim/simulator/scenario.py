@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
@@ -47,7 +46,7 @@ from kyvsim.simulator.context import (
     StallDetector,
 )
 from kyvsim.simulator.hazards import find_hazards
-from kyvsim.simulator.hazards.facts import Facts, first_stored, last_policies
+from kyvsim.simulator.hazards.facts import facts_of
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import POLICY_KINDS, is_webhook_policy
 from kyvsim.simulator.scheduler import START, Choose, earliest
@@ -120,10 +119,9 @@ def _compare(expected: Json, actual: Json, path: str, fitting: list[int]) -> Fie
     if expected.__class__ is list:
         return _compare_lists(expected, actual, path, fitting)
     both = {expected.__class__, actual.__class__}
+    same = (len(both) == 1 or both <= _NUMBERS) and bool(expected == actual)
     if expected.__class__ is str:
         same = actual.__class__ is str and matches(expected, actual)
-    else:
-        same = (len(both) == 1 or both <= _NUMBERS) and bool(expected == actual)
     if not same:
         return _wrong(path, f"is {_shown(actual)}, not {_shown(expected)}", fitting)
     fitting[0] += 1
@@ -213,8 +211,7 @@ class Expectations:
     def _observe(self, change: StoreChange) -> None:
         for one in self._open:
             one.observe(change)
-        if any(one.settled for one in self._open):
-            self._open = [one for one in self._open if one.settled is None]
+        self._open = [one for one in self._open if one.settled is None]
 
 
 class _Watched:
@@ -485,12 +482,11 @@ def _request(verb: Verb, obj: Json, user: UserInfo, sim: SimulationContext) -> A
     key = object_key(obj)
     if verb is Verb.DELETE:
         return ApiRequest(Operation.DELETE, key, user)
-    if verb is Verb.UPDATE:
-        return ApiRequest(Operation.UPDATE, key, user, obj)
     now = sim.store.get(*key) if verb is Verb.APPLY and key.name else None
-    if now is None:
-        return ApiRequest(Operation.CREATE, key, user, obj)
-    return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
+    if now is not None:
+        return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
+    operation = Operation.UPDATE if verb is Verb.UPDATE else Operation.CREATE
+    return ApiRequest(operation, key, user, obj)
 
 
 def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> ApiRequest | ApiError:
@@ -501,14 +497,12 @@ def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> Api
     named = {"apiVersion": target.api_version, "kind": target.kind, "metadata": meta}
     key = object_key(placed(named, sim))
     now = sim.store.get(*key)
+    apply = merge_patch if patch.form == "merge" else apply_json_patch
     try:
-        changed = now if now is None else _PATCHES[patch.form](now, patch.body)
+        changed = now if now is None else apply(now, patch.body)
     except PatchError as error:
         return invalid(key, error.message)
     return ApiRequest(Operation.UPDATE, key, user, changed, patch.subresource, patch=patch.form)
-
-
-_PATCHES = MappingProxyType({"merge": merge_patch, "json": apply_json_patch})
 
 
 def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
@@ -520,13 +514,7 @@ def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     return f"{step.verb} {key.kind} {place}".strip()
 
 
-SETUP = UserInfo("setup", groups=ADMIN.groups)
-"""Who puts in what is there before the policies."""
-_NOBODY = UserInfo("cluster", groups=ADMIN.groups)
-"""The user that creates missing namespaces."""
 _LONGEST_SETUP = 30.0
-_LONGEST_SCENARIO = 30 * 24 * 3600.0
-"""Besides the waits of its steps; a longer scenario is stopped."""
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
 )
@@ -581,18 +569,10 @@ def play(
     cut = _run(steps, sim, scenario, expectations)
     if tracer is not None:
         tracer.finish()  # evaluations for hazards are not part of the scenario
-    events = tuple(sim.timeline.events)
-    results, skipped = sim.timeline.results, sim.timeline.skipped
-    facts = Facts(
-        sim=sim,
-        kyverno=cluster.kyverno,
-        events=events,
-        documents=_policy_documents(scenario),
-        admissions=tuple(admissions),
-        policies=last_policies(sim),
-        stored=first_stored(events),
-        cut=cut,
-    )
+    documents = _policy_documents(scenario)
+    events, results = tuple(sim.timeline.events), sim.timeline.results
+    skipped = sim.timeline.skipped
+    facts = facts_of(cluster.kyverno, events, documents, tuple(admissions), cut)
     return Simulation(
         scenario.name,
         events,
@@ -622,8 +602,9 @@ def _run(
         many = len(sim.timeline.events) >= settings.max_events
         return many or replica_limit.is_exceeded() or stall_detector.is_stalled()
 
-    waits = sum(step.seconds for step in scenario.steps)
-    sim.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_SCENARIO + waits)
+    # A scenario of more than 30 days besides the waits of its steps is stopped.
+    longest = 30 * 24 * 3600.0 + sum(step.seconds for step in scenario.steps)
+    sim.scheduler.run_until(lambda: steps.finished or exhausted(), longest)
     if steps.finished:
         end = max(sim.clock.elapsed + settings.horizon, expectations.latest)
         sim.scheduler.run_until(exhausted, end - sim.clock.elapsed)
@@ -647,14 +628,15 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
     """Put in what is there before the first step; yield what was refused."""
     sim, brought = cluster.sim, [one.data for step in scenario.steps for one in step.objects]
     for name in _missing_namespaces(scenario, brought, sim):
-        meta = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        sim.client(_NOBODY).create(meta)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        sim.client(UserInfo("cluster", groups=ADMIN.groups)).create(namespace)
     # Definitions first: objects of their kinds may be given in any order.
     first = {"CustomResourceDefinition", "Namespace"}
+    client = sim.client(UserInfo("setup", groups=ADMIN.groups))
     for document in sorted(
         scenario.objects, key=lambda one: object_key(one.data).kind not in first
     ):
-        response = sim.client(SETUP).create(placed(document.data, sim))
+        response = client.create(placed(document.data, sim))
         if response.error is not None and response.error.reason != "AlreadyExists":
             yield _refusal(document, response.error.message)
     sim.scheduler.settle(_LONGEST_SETUP)
@@ -663,10 +645,8 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
         if response.error is not None:
             hint, place = "", ("v1", "Namespace", "", object_key(document.data).namespace)
             if any(object_key(one) == place for one in brought):
-                hint = (
-                    "; its Namespace is created after the policies: pass it with --object to "
-                    "create it first"
-                )
+                hint = "; its Namespace is created after the policies: pass it with --object to"
+                hint += " create it first"
             yield _refusal(document, response.error.message + hint)
     keys = [object_key(placed(one.data, sim)) for one in scenario.policies]
     sim.scheduler.run_until(lambda: all(_acts(key, sim) for key in keys), _LONGEST_SETUP)
@@ -706,13 +686,10 @@ def _missing_namespaces(
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
     keys = [object_key(one) for one in (*(one.data for one in given), *brought)]
     made = {key.name for key in keys if key.kind == "Namespace"}
-    named = dict.fromkeys(
-        key.namespace
-        for key in keys
-        if key.namespace and sim.store.is_namespaced(key.api_version, key.kind)
-    )
-    absent = (name for name in named if sim.store.get("v1", "Namespace", "", name) is None)
-    return [name for name in absent if name not in made]
+    made |= {object_key(one).name for one in sim.store.list("v1", "Namespace", "")}
+    placed_keys = (key for key in keys if sim.store.is_namespaced(key.api_version, key.kind))
+    named = dict.fromkeys(key.namespace for key in placed_keys if key.namespace)
+    return [name for name in named if name not in made]
 
 
 def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, ...]:

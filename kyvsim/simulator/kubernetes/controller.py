@@ -80,10 +80,6 @@ def counts(**numbers: int) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number}
 
 
-_MOST_DOUBLINGS = 16
-"""After so many failures in a row the time between two attempts is the longest in any case."""
-
-
 class WorkQueue:
     """Objects that one controller processes soon; each is queued once, even if added again."""
 
@@ -116,7 +112,8 @@ class WorkQueue:
             self._failures.pop(key, None)
             return
         count = self._failures.get(key, 0)
-        self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
+        # After 16 failures in a row the time between two attempts is the longest in any case.
+        self._failures[key] = min(count + 1, 16)
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
 
 
