@@ -159,14 +159,6 @@ def _shown(value: Json) -> str:
     return f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
 
 
-class ExpectationResult(NamedTuple):
-    """How an expectation came out."""
-
-    met: bool
-    time: float
-    reason: str = ""
-
-
 class Expectations:
     """The expectations of one run: opened by steps, closed at its end."""
 
@@ -184,15 +176,14 @@ class Expectations:
             self._open.append(watched)
             watched.check_stored()
 
-    def answer(self, text: str, location: Location, settled: ExpectationResult) -> None:
-        """Note an expectation that was settled by the answer to a request."""
-        self._every.append(Expectation(text, *settled, location))
+    def settle(self, text: str, location: Location, *, met: bool, why: str) -> None:
+        """Note an expectation that is settled now, by the answer to a request."""
+        self._every.append(Expectation(text, met, self._sim.clock.elapsed, why, location))
 
     def miss(self, entries: Iterable[Expected], why: str) -> None:
         """Record that expectations could not be checked."""
-        now = self._sim.clock.elapsed
         for entry in entries:
-            self.answer(described(entry), entry.location, ExpectationResult(False, now, why))
+            self.settle(described(entry), entry.location, met=False, why=why)
 
     @property
     def latest(self) -> float:
@@ -221,7 +212,7 @@ class _Watched:
         self._entry = entry
         self._sim = sim
         self._key = pattern_key(entry.wanted)
-        self.settled: ExpectationResult | None = None
+        self.settled: Expectation | None = None
         """How it came out, whatever happens still; None while that is open."""
         self._was_there = False
         now = sim.clock.elapsed
@@ -244,12 +235,16 @@ class _Watched:
 
     def close(self, *, cut: bool) -> Expectation:
         """Return how it came out at the end of time, or where the run was cut."""
-        now = self._sim.clock.elapsed
-        settled = self.settled
-        if settled is None and cut and not self._late():
-            settled = ExpectationResult(False, now, "the run was stopped before it ended")
-        result = settled or self._at_end(now)
-        return Expectation(described(self._entry), *result, self._entry.location)
+        if self.settled is None and cut and not self._late():
+            return self._result("the run was stopped before it ended")
+        return self.settled or self._at_end()
+
+    def _result(
+        self, why: str = "", *, met: bool = False, time: float | None = None
+    ) -> Expectation:
+        """Return how it came out: now, or at another time."""
+        time = self._sim.clock.elapsed if time is None else time
+        return Expectation(described(self._entry), met, time, why, self._entry.location)
 
     def _see(self, obj: Json) -> None:
         """Settle what one object that fits settles."""
@@ -257,12 +252,11 @@ class _Watched:
             return
         if first_mismatch(self._entry.wanted, obj) is not None:
             return
-        now, check = self._sim.clock.elapsed, self._entry.demand
         self._was_there = True
-        if check is Demand.EVENTUALLY:
-            self.settled = ExpectationResult(met=True, time=now)
-        elif check is Demand.NEVER:
-            self.settled = ExpectationResult(False, now, f"{_name(object_key(obj))} matches")
+        if self._entry.demand is Demand.EVENTUALLY:
+            self.settled = self._result(met=True)
+        elif self._entry.demand is Demand.NEVER:
+            self.settled = self._result(f"{_name(object_key(obj))} matches")
 
     def _see_absence(self) -> None:
         """Settle that an object is deleted; without a time limit only the end counts."""
@@ -270,23 +264,23 @@ class _Watched:
         if not limited or not self._was_there or self.settled is not None or self._late():
             return
         if not self._fitting(self._sim.store.every()):
-            self.settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
+            self.settled = self._result(met=True)
 
     def _late(self) -> bool:
         return self.deadline is not None and self._sim.clock.elapsed > self.deadline
 
-    def _at_end(self, now: float) -> ExpectationResult:
-        check, end = self._entry.demand, now if self.deadline is None else self.deadline
+    def _at_end(self) -> Expectation:
+        check, end = self._entry.demand, self.deadline
         if check is Demand.NEVER:
-            return ExpectationResult(met=True, time=end)
+            return self._result(met=True, time=end)
         fitting = self._fitting(self._sim.store.every())
         if check is Demand.GONE:
             remaining = f"{_name(object_key(fitting[0]))} still exists" if fitting else ""
-            met = not fitting and self.deadline is None
+            met = not fitting and end is None
             why = "it still existed at that time" if self._was_there else "it never existed"
-            return ExpectationResult(met, end, remaining or ("" if met else why))
+            return self._result(remaining or ("" if met else why), met=met, time=end)
         if check is Demand.FINALLY and fitting:
-            return ExpectationResult(met=True, time=end)
+            return self._result(met=True, time=end)
         closest = closest_mismatch(self._entry.wanted, self._there())
         if fitting:
             why = "it only matched later"
@@ -294,7 +288,7 @@ class _Watched:
             why = f"{_name(object_key(closest[0]))}: {closest[1]}"
         else:
             why = f"there is no {_name(self._key)}"
-        return ExpectationResult(met=False, time=end, reason=why)
+        return self._result(why, time=end)
 
     def _fitting(self, objects: Iterable[Json]) -> list[Json]:
         versions = (self._as_requested(obj) for obj in objects if self._concerns(obj))
@@ -431,7 +425,7 @@ class UserSteps:
         self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse
     ) -> None:
         """Note whether a request was answered as its step expects."""
-        now, error = self._sim.clock.elapsed, response.error
+        error = response.error
         expected = _of_answers(step)
         for entry in expected:
             denied = entry.demand is Demand.DENIED
@@ -440,16 +434,15 @@ class UserSteps:
             text = " ".join(entry.wanted.split())
             met = any(text in " ".join(given.split()) for given in texts)
             other = "the request was admitted" if denied else "there were no warnings"
-            reason = "" if met else "; ".join(texts) or other
-            result = ExpectationResult(met, now, reason)
-            self._expectations.answer(described(entry), entry.location, result)
+            why = "" if met else "; ".join(texts) or other
+            self._expectations.settle(described(entry), entry.location, met=met, why=why)
         lenient = step.lenient and error is not None and error.why is FailureCause.DENIED
         if error is None or lenient or any(one.demand is Demand.DENIED for one in expected):
             return
         unknown = error.reason == "NoKindMatch"
         hint = "; create its CustomResourceDefinition first (--object)" if unknown else ""
-        result = ExpectationResult(False, now, f"{error.message}{hint}")
-        self._expectations.answer(f"admitted: {_described(step, request)}", step.location, result)
+        text, why = f"admitted: {_described(step, request)}", f"{error.message}{hint}"
+        self._expectations.settle(text, step.location, met=False, why=why)
 
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:

@@ -93,23 +93,20 @@ class Scheduler:
         run: Callable[[], None],
         *,
         timer: bool = False,
+        follows: bool = False,
         fresh: bool = False,
     ) -> None:
         """Let `actor` run a step some seconds from now."""
-        self._add(seconds, Task(0, 0, actor, run, timer, fresh=fresh))
+        if actor in self._stopped:
+            return
+        self._count += 1
+        due = self.clock.elapsed + seconds + (0.0 if timer else self._delays.get(actor, 0.0))
+        task = Task(due, self._count, actor, run, timer, follows, self.running, fresh)
+        insort(self._pending, task, key=lambda one: (one.due, one.number))
 
     def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
         """Let `actor` do what follows from something done, on purpose some seconds later."""
-        self._add(seconds, Task(0, 0, actor, run, timer=True, follows=True))
-
-    def _add(self, seconds: float, task: Task) -> None:
-        if task.actor in self._stopped:
-            return
-        self._count += 1
-        delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
-        due = self.clock.elapsed + seconds + delay
-        scheduled = task._replace(due=due, number=self._count, parent=self.running)
-        insort(self._pending, scheduled, key=lambda one: (one.due, one.number))
+        self.after(seconds, actor, run, timer=True, follows=True)
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""

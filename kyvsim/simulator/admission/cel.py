@@ -97,7 +97,7 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
         "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
 )
-_SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
+_FAILURES = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
 class _Webhooks:
@@ -125,7 +125,13 @@ class _Webhooks:
         warnings: list[str] = []
         problems: dict[str, list[str]] = {}
         for response in admission.responses:
-            policy, texts = response.policy, client_messages(response)
+            policy = response.policy
+            # Failures and errors, as clients see them.
+            texts = [
+                f"Policy {policy.name} {_FAILURES[one.status]}: {one.message}"
+                for one in response.results
+                if one.status in _FAILURES
+            ]
             warnings += texts if policy.facts.emits_warnings else ()
             if denies(policy):
                 base = PINNING_WEBHOOKS[policy.kind].name if admission.mutating else ""
@@ -259,16 +265,6 @@ def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
     if not facts.alone:
         return name
     return "-".join(filter(None, (name, "finegrained", policy.namespace, policy.name)))
-
-
-def client_messages(response: PolicyResponse) -> list[str]:
-    """Return the failures and errors of a response, as clients see them."""
-    name = response.policy.name
-    return [
-        f"Policy {name} {_SAID[one.status]}: {one.message}"
-        for one in response.results
-        if one.status in _SAID
-    ]
 
 
 # What ImageValidatingPolicies say of a request, by webhooks of their own.

@@ -21,7 +21,6 @@ from kyvsim.simulator.admission.review import (
     enforces,
     is_called,
     mutation_failure,
-    texts_of,
     warnings_of,
 )
 from kyvsim.simulator.api_server import (
@@ -179,7 +178,7 @@ class AdmissionController:
                 )
             if not hearing:
                 continue
-            texts = texts_of(policy)
+            texts = [text for _, text in policy.facts.webhook_conditions]
             if texts and not is_called(policy, texts, request, self._world.external):
                 self.skip(policy, hearing, request, UNMET)
             elif hearing == policy_rules.rules:

@@ -138,18 +138,14 @@ def is_called(
         return False
 
 
-def texts_of(policy: Policy) -> list[str]:
-    """Return the conditions that a policy sets for its webhook."""
-    return [text for _, text in policy.facts.webhook_conditions]
-
-
 def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) -> bool:
     """Return whether a policy looks at a request, or an object, by the conditions that it sets.
 
     upstream: pkg/engine/internal/match.go, where every evaluation reads them.
     """
+    texts = [text for _, text in policy.facts.webhook_conditions]
     try:
-        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, external)
+        return not texts or all_hold(texts, request, external)
     except MatchConditionError:
         return False
 

@@ -76,16 +76,13 @@ def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
 
-def bound_roles(
-    user: UserInfo, namespace: str, store: ObjectStore
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
+def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
+    """Return a user with the Roles (as `namespace:name`) and ClusterRoles bound to it, sorted.
 
     Those count that requests in a `namespace` are made with.
     """
-    roles: tuple[tuple[str, ...], tuple[str, ...]]
-    roles = store.cached(_bound_roles, user.username, user.groups, namespace)
-    return roles
+    bound = store.cached(_bound_roles, user.username, user.groups, namespace)
+    return user._replace(roles=bound[0], cluster_roles=bound[1])
 
 
 def _bound_roles(
@@ -104,19 +101,6 @@ def _bound_roles(
 # validation/rule.go, the policybased storages of roles and bindings).
 
 _GROUP = "rbac.authorization.k8s.io"
-
-
-def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
-    """Return a user with the roles that are bound to it, for requests in a namespace."""
-    if user.extra is None:
-        known: UserInfo = store.cached(_with_roles, user, namespace)
-        return known
-    return _with_roles(store, user, namespace)
-
-
-def _with_roles(store: ObjectStore, user: UserInfo, namespace: str) -> UserInfo:
-    roles, cluster_roles = bound_roles(user, namespace, store)
-    return user._replace(roles=roles, cluster_roles=cluster_roles)
 
 
 class _Right(NamedTuple):
