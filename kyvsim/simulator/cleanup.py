@@ -12,7 +12,7 @@ from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import KindTable, parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     labels,
@@ -136,7 +136,7 @@ class CleanupController:
                     failure_reasons=(FailureReason(refused.why, refused.message, place),),
                 )
 
-    def _matches(self, compiled: CompiledPolicy, obj: Json) -> bool:
+    def _matches(self, compiled: CompiledPolicy, obj: KubernetesObject) -> bool:
         """Return whether a policy matches an object and its conditions hold."""
         world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
@@ -217,7 +217,7 @@ class TtlError(ValueError):
     """A text that is neither a duration nor a time."""
 
 
-def expiry_of(obj: Json, now: datetime) -> datetime | None:
+def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
     """Return when the label expires, None for an object without it.
 
     `now` is when an object is created that has no time of creation yet. Raises TtlError where the
@@ -292,7 +292,7 @@ class TtlController:
         if change.new is not None:
             self._take(change.new)
 
-    def _take(self, obj: Json) -> None:
+    def _take(self, obj: KubernetesObject) -> None:
         if TTL_LABEL not in labels(obj) or is_terminating(obj):
             return
         key = object_key(obj)

@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
@@ -137,7 +137,7 @@ def open_cluster(
     if settings.installation.ignores_failures:
         read_policy = readers.policy
 
-        def read_open(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+        def read_open(obj: KubernetesObject) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
             """Read a policy that fails open, whatever its `failurePolicy`."""
             policy, diagnostics = read_policy(obj)
             if policy is not None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import Selector, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
@@ -207,11 +207,11 @@ _OWN_FILTER = f"[*/*,{NAMESPACE},*]"
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[Json, ...]:
+def _table() -> tuple[KubernetesObject, ...]:
     return tuple(read_table(__file__, "installation.json"))
 
 
-def installed_objects(installation: Installation) -> Iterator[Json]:
+def installed_objects(installation: Installation) -> Iterator[KubernetesObject]:
     """Yield the objects as they are installed, without uid and time of creation."""
     for obj in _table():
         key = object_key(obj)
@@ -224,7 +224,9 @@ def installed_objects(installation: Installation) -> Iterator[Json]:
             yield obj
 
 
-def _roles(core: Json, controller: str, installation: Installation) -> Iterator[Json]:
+def _roles(
+    core: KubernetesObject, controller: str, installation: Installation
+) -> Iterator[KubernetesObject]:
     """Yield the role of a controller, and the one with what values add to its rights."""
     rules = core["rules"]
     given = installation.value(controller, "rbac", "coreClusterRole", "extraResources")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
@@ -140,7 +140,7 @@ def reports_successes(sim: SimulationContext) -> bool:
     return str(settings_of(sim.store).get("generateSuccessEvents") or "") == "true"
 
 
-def reference(obj: Json) -> Mapping[str, str]:
+def reference(obj: KubernetesObject) -> Mapping[str, str]:
     """Return the reference by which events name an object; parts that it lacks are left out."""
     fields = {**reference_to(obj), "namespace": object_key(obj).namespace}
     names = ("apiVersion", "kind", "name", "namespace", "uid")
@@ -253,7 +253,9 @@ def of_response(
                 yield from excepted(sim, source, response, result)
 
 
-def generated(source: EventSource, policy: Policy, rule: str, downstream: Json) -> Event:
+def generated(
+    source: EventSource, policy: Policy, rule: str, downstream: KubernetesObject
+) -> Event:
     """Return the event on an object that a generate rule made or refreshed."""
     key = object_key(downstream)
     named = f"{key.kind} {key.name}"
@@ -262,7 +264,7 @@ def generated(source: EventSource, policy: Policy, rule: str, downstream: Json) 
 
 
 def background_succeeded(
-    sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[Json]
+    sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[KubernetesObject]
 ) -> Iterator[Event]:
     """Yield the events on a policy of what the background controller made or changed for it."""
     mutates = source is EventSource.MUTATE
@@ -298,7 +300,9 @@ def left_to_the_server(
         yield Event(regarding, EventReason.APPLIED, source, action, note, related)
 
 
-def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str = "") -> Event:
+def cleaned_up(
+    sim: SimulationContext, policy: Policy, obj: KubernetesObject, problem: str = ""
+) -> Event:
     """Return the event on a cleanup policy of an object deleted, or of why it was not."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
@@ -313,7 +317,7 @@ def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str =
     return Event(regarding, reason, EventSource.CLEANUP, action, note, reference(obj))
 
 
-def _named(obj: Json) -> str:
+def _named(obj: KubernetesObject) -> str:
     """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
     key = object_key(obj)
     return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"

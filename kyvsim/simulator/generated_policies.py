@@ -5,7 +5,15 @@ from functools import partial
 from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.exceptions import CelException
 from kyvsim.model.policy import Policy
 from kyvsim.simulator.api_server import StoreChange
@@ -27,8 +35,8 @@ _RULE = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources",
 
 
 def built(
-    plan: NativePolicyPlan, policy: Json, exceptions: Sequence[CelException]
-) -> tuple[Json, Json]:
+    plan: NativePolicyPlan, policy: KubernetesObject, exceptions: Sequence[CelException]
+) -> tuple[KubernetesObject, KubernetesObject]:
     """Return the admission policy for a stored policy, and its binding."""
     spec = policy["spec"]
     if plan.of_rules is not None:
@@ -48,7 +56,9 @@ def built(
     )
 
 
-def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
+def _object(
+    key: ObjectKey, policy: KubernetesObject, spec: Json, more: Mapping[str, str]
+) -> KubernetesObject:
     owner = reference_to(policy)
     if policy["kind"] != "ClusterPolicy":
         owner["apiVersion"] = f"{_GROUP}/v1beta1"
@@ -176,7 +186,7 @@ class AdmissionPolicyGenerator:
             and any(ref.name == name for ref in one.policies)
         ]
 
-    def _write(self, made: Json) -> bool:
+    def _write(self, made: KubernetesObject) -> bool:
         """Store an admission policy or a binding; return whether the API server took it."""
         before = self._client.get(*object_key(made))
         if before is None:
@@ -186,7 +196,7 @@ class AdmissionPolicyGenerator:
         return self._client.update({**before, "metadata": meta, "spec": made["spec"]}).ok
 
 
-def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
+def _concerned(subject: KubernetesObject) -> Iterator[tuple[str, str]]:
     """Yield kind and name of the policies that an object belongs to."""
     key = object_key(subject)
     group = split_api_version(key.api_version)[0]

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import preferred_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Policy
@@ -201,7 +201,7 @@ def may_be_left(policy: Policy) -> bool:
     return False
 
 
-def is_left_to_the_server(obj: Json) -> bool:
+def is_left_to_the_server(obj: KubernetesObject | None) -> bool:
     """Return whether the API server evaluates a stored policy instead of Kyverno."""
     if obj is None or obj["kind"] not in _SOURCES:
         return False
@@ -226,7 +226,7 @@ NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part i
 """The kinds whose objects affect scans."""
 
 
-def reported_policies(sim: SimulationContext) -> Iterator[Json]:
+def reported_policies(sim: SimulationContext) -> Iterator[KubernetesObject]:
     """Yield the admission policies that scans evaluate, by kind and name."""
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
         enabled = sim.settings.installation.value("features", feature, "enabled")
@@ -236,7 +236,7 @@ def reported_policies(sim: SimulationContext) -> Iterator[Json]:
                     yield policy
 
 
-def bindings_of(policy: Json, sim: SimulationContext) -> Iterator[Json]:
+def bindings_of(policy: KubernetesObject, sim: SimulationContext) -> Iterator[KubernetesObject]:
     """Yield the bindings of a policy that scans evaluate, by name."""
     key = object_key(policy)
     for one in sim.store.list(API_VERSION, f"{key.kind}Binding", ""):

@@ -14,7 +14,14 @@ from kyvsim.engine.compile import (
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
 from kyvsim.languages.cel import resources_of, webhook_facts_of
 from kyvsim.languages.cel.compile import existing_changes, pinning, variants_of
@@ -149,7 +156,7 @@ class PolicyCache:
         return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined)
 
     def _exceptions(
-        self, api_version: str, read: Callable[[Json], tuple[_Exception | None, object]]
+        self, api_version: str, read: Callable[[KubernetesObject], tuple[_Exception | None, object]]
     ) -> tuple[_Exception, ...]:
         namespace = self._sim.settings.exceptions_namespace
         place = "" if namespace == "*" else namespace
@@ -446,7 +453,7 @@ class PolicyStatusController:
                 listener(compiled.policy)
 
 
-def _spec(obj: Json) -> Json:
+def _spec(obj: KubernetesObject) -> object:
     return obj.get("spec"), metadata(obj).get("annotations")
 
 

@@ -7,7 +7,15 @@ from types import MappingProxyType
 
 from kyvsim.engine.compile import CompiledPolicy
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import (
     PolicyResponse,
@@ -101,7 +109,7 @@ def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
     return {name: value for name, value in entry.items() if value}
 
 
-def _named(obj: Mapping[str, Json]) -> str:
+def _named(obj: KubernetesObject) -> str:
     """Return how properties name an object: `/v1, Kind=Secret Name=s Namespace=n`."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -132,7 +140,10 @@ OWNED_NAME = "audit.kyverno.io/resource.name"
 
 
 def write_report(
-    sim: SimulationContext, subject: Json, responses: Iterable[PolicyResponse], base: str
+    sim: SimulationContext,
+    subject: KubernetesObject,
+    responses: Iterable[PolicyResponse],
+    base: str,
 ) -> None:
     """Create a report on results at admission, if there are any to report.
 
@@ -195,7 +206,7 @@ class ReportCollector:
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
 
-    def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+    def add_results(self, subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> None:
         """Add results of the background to the report of an object soon.
 
         Results name downstreams (`generated`) and changed objects (`targets`).
@@ -333,5 +344,5 @@ class ReportCollector:
         return newest
 
 
-def _with_results(report: Json, results: list[Json]) -> Json:
+def _with_results(report: KubernetesObject, results: list[Json]) -> Json:
     return {**report, "results": results, "summary": summary(results)}

@@ -10,7 +10,7 @@ from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     labels,
@@ -72,7 +72,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
     def record(admission: Admission) -> None:
-        request, subject = admission.review.request, admission.request.object
+        request, subject = admission.review.request, admission.request.object or {}
         if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
             return
         # What has no uid is new where it is mutated, and no object where it is validated.
@@ -157,7 +157,7 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
 
 
 def _bound(
-    policy: Policy, bindings: Sequence[Json], evaluated: PolicyRequest
+    policy: Policy, bindings: Sequence[KubernetesObject], evaluated: PolicyRequest
 ) -> Iterator[PolicyResponse]:
     if not matches_request(policy.cel.match_constraints, evaluated, everything=False):
         return
@@ -195,7 +195,7 @@ def _evaluated(
     evaluated: PolicyRequest,
     world: World,
     *,
-    params: Sequence[Json],
+    params: Sequence[KubernetesObject | None],
     binding: str = "",
 ) -> Iterator[PolicyResponse]:
     compiled = compile_invocation(policy, evaluated.store.defined, params, binding)
@@ -205,14 +205,14 @@ def _evaluated(
         yield run_policy_rules(PolicyRules(compiled, compiled.rules), phase, given, world)
 
 
-def _no_params(policy: Policy) -> tuple[Json, ...]:
+def _no_params(policy: Policy) -> tuple[KubernetesObject | None, ...]:
     """Return the value of `params` without a reference: mutating policies have none."""
     return (None,) if policy.cel.param_kind and not _changes(policy) else ()
 
 
 def _parameters(
     policy: Policy, reference: ParamRef | None, evaluated: PolicyRequest
-) -> tuple[Json, ...]:
+) -> tuple[KubernetesObject | None, ...]:
     """Return the value of `params`, or nothing where there is no such variable.
 
     Raises ScanError where a binding refers to what is not there, or may not be read.
@@ -333,7 +333,7 @@ class Scanner:
                         else policy_rules._replace(rules=rules)
                     )
 
-    def _after(self, delay: float, obj: Json) -> None:
+    def _after(self, delay: float, obj: KubernetesObject) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         if delay < SCAN_DELAY:
             self._sim.scheduler.after(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
@@ -359,7 +359,9 @@ class Scanner:
         if not given_up:
             self._kyverno.reports.add_results(obj, responses)
 
-    def _record_errors(self, obj: Json, action: str, errors: Iterable[Unevaluated]) -> None:
+    def _record_errors(
+        self, obj: KubernetesObject, action: str, errors: Iterable[Unevaluated]
+    ) -> None:
         """Record rules that could not be evaluated in the timeline, once for each object."""
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         new = tuple(dict.fromkeys(one for one in errors if (uid, one) not in self._reported))
@@ -367,7 +369,7 @@ class Scanner:
             self._reported.update((uid, one) for one in new)
             self._sim.timeline.record("reports", action, key, outcome="failed", unevaluated=new)
 
-    def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
+    def _responses(self, obj: KubernetesObject) -> Iterator[PolicyResponse]:
         """Yield results of policies for the creation of an object, without user information.
 
         Raises ScanError.
@@ -399,7 +401,7 @@ class Scanner:
         yield from native_responses(request, self._sim)
 
 
-def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
+def _unapplied(response: PolicyResponse, before: KubernetesObject | None = None) -> PolicyResponse:
     """Return the response in a scan: a mutation that would change the object fails."""
     if not response.changed or same(response.object, before):
         return response
@@ -412,7 +414,7 @@ def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
     return response._replace(results=results)
 
 
-def _scanned(obj: Json) -> Json:
+def _scanned(obj: KubernetesObject) -> object:
     """Return what of an object is scanned: a change of anything else makes no scan."""
     rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
     return labels(obj), annotations(obj), rest

@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -73,18 +80,20 @@ class FieldMismatch(NamedTuple):
         return f"`{self.path}` {self.reason}"
 
 
-def first_mismatch(expected: Json, actual: Json) -> FieldMismatch | None:
+def first_mismatch(expected: object, actual: object) -> FieldMismatch | None:
     """Return the first place at which an object does not fit, or None where it fits."""
     return _compare(expected, actual, "", [0])
 
 
-def closest_mismatch(expected: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
+def closest_mismatch(
+    expected: KubernetesObject, objects: Iterable[KubernetesObject]
+) -> tuple[KubernetesObject, FieldMismatch] | None:
     """Return the object that fits best and why it does not; None where there is none at all.
 
     One with the expected name is closer than any other.
     """
     name = metadata(expected).get("name")
-    best: tuple[tuple[bool, int], Json, FieldMismatch] | None = None
+    best: tuple[tuple[bool, int], KubernetesObject, FieldMismatch] | None = None
     for obj in objects:
         failed = first_mismatch(expected, obj)
         if failed is None:
@@ -96,7 +105,7 @@ def closest_mismatch(expected: Json, objects: Iterable[Json]) -> tuple[Json, Fie
     return (best[1], best[2]) if best and best[0][0] else None
 
 
-def pattern_key(pattern: Json) -> ObjectKey:
+def pattern_key(pattern: KubernetesObject) -> ObjectKey:
     """Return what a pattern names, its wildcards included."""
     fields = [text_field(pattern, name) for name in ("apiVersion", "kind")]
     fields += [text_field(metadata(pattern), name) for name in ("namespace", "name")]
@@ -150,7 +159,7 @@ def _wrong(path: str, reason: str, fitting: list[int]) -> FieldMismatch:
     return FieldMismatch(path or "the object", reason, fitting[0])
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     if value.__class__ is dict or value.__class__ is list:
         return "a mapping" if value.__class__ is dict else "a list"
     if value.__class__ is bool:
@@ -246,7 +255,7 @@ class _Watched:
         time = self._sim.clock.elapsed if time is None else time
         return Expectation(described(self._entry), met, time, why, self._entry.location)
 
-    def _see(self, obj: Json) -> None:
+    def _see(self, obj: KubernetesObject | None) -> None:
         """Settle what one object that fits settles."""
         if self.settled is not None or obj is None or self._late():
             return
@@ -290,19 +299,19 @@ class _Watched:
             why = f"there is no {_name(self._key)}"
         return self._result(why, time=end)
 
-    def _fitting(self, objects: Iterable[Json]) -> list[Json]:
+    def _fitting(self, objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
         versions = (self._as_requested(obj) for obj in objects if self._concerns(obj))
         return [obj for obj in versions if first_mismatch(self._entry.wanted, obj) is None]
 
-    def _there(self) -> list[Json]:
+    def _there(self) -> list[KubernetesObject]:
         """Return the stored objects of the expected kind, in the expected version."""
         every = self._sim.store.every()
         return [self._as_requested(obj) for obj in every if self._concerns(obj)]
 
-    def _as_requested(self, obj: Json) -> Json:
+    def _as_requested(self, obj: KubernetesObject) -> KubernetesObject:
         return {**obj, "apiVersion": self._key.api_version or obj["apiVersion"]}
 
-    def _concerns(self, obj: Json) -> bool:
+    def _concerns(self, obj: KubernetesObject) -> bool:
         key = object_key(obj)
         group = split_api_version(self._key.api_version)[0]
         same_group = split_api_version(key.api_version)[0] == group or not self._key.api_version
@@ -459,7 +468,7 @@ def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
         yield partial(_request, step.verb or Verb.CREATE, obj, user, sim)
 
 
-def placed(obj: Json, sim: SimulationContext) -> Json:
+def placed(obj: KubernetesObject, sim: SimulationContext) -> KubernetesObject:
     """Return an object with the namespace that it is put into: the default one where it names none.
 
     Objects of cluster-scoped kinds are put into none, whatever they name.
@@ -470,7 +479,9 @@ def placed(obj: Json, sim: SimulationContext) -> Json:
     return obj if key.namespace else with_metadata(obj, {"namespace": "default"})
 
 
-def _request(verb: Verb, obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+def _request(
+    verb: Verb, obj: KubernetesObject, user: UserInfo, sim: SimulationContext
+) -> ApiRequest:
     """Return the request of a step about an object; `apply` creates it or changes what is there."""
     key = object_key(obj)
     if verb is Verb.DELETE:
@@ -673,7 +684,7 @@ def _policy_documents(scenario: Scenario) -> dict[str, Document]:
 
 
 def _missing_namespaces(
-    scenario: Scenario, brought: list[Json], sim: SimulationContext
+    scenario: Scenario, brought: list[KubernetesObject], sim: SimulationContext
 ) -> list[str]:
     """Return the namespaces that are named and neither there nor brought, in order."""
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
@@ -685,7 +696,7 @@ def _missing_namespaces(
     return [name for name in named if name not in made]
 
 
-def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, ...]:
+def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[KubernetesObject, ...]:
     """Return what is there at the end and was not from the start, or was changed for a reason."""
     changed = {
         event.object

@@ -12,7 +12,7 @@ from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, 
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     Path,
     labels,
@@ -93,7 +93,7 @@ class PolicyInvocation(NamedTuple):
     binding_name: str = ""
     actions: tuple[str, ...] = ()
     """The `validationActions` of the binding."""
-    params: Json = None
+    params: KubernetesObject | None = None
     fault: str = ""
 
     @property
@@ -151,7 +151,7 @@ def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvo
 
 def parameters_of(
     kind: ParamKind | None, reference: ParamRef | None, policy_request: PolicyRequest
-) -> list[Json]:
+) -> Sequence[KubernetesObject | None]:
     """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
     if kind is None or reference is None:
         return [None]
@@ -211,7 +211,7 @@ def matches_request(
 def _values(
     invocation: PolicyInvocation,
     policy_request: PolicyRequest,
-    obj: Json,
+    obj: KubernetesObject | None,
     variables: Mapping[str, CompiledExpression],
 ) -> list[Any]:
     """Return what expressions see, with an object in place of the request's."""
@@ -312,7 +312,9 @@ class _NativePolicy(NamedTuple):
     problems: tuple[ExpressionProblem, ...]
 
 
-def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> Json | None:
+def mutated(
+    invocation: PolicyInvocation, policy_request: PolicyRequest, obj: KubernetesObject
+) -> KubernetesObject | None:
     """Return an object as a policy leaves it, None where its conditions do not hold.
 
     Raises Failure.
@@ -374,7 +376,7 @@ class AdmissionPolicies:
     ) -> WebhookResponse:
         """Return what the policies say; in a second round those that wanted one, named `again`."""
         policy_request = self._policy_request(review)
-        obj, refused = review.object, ""
+        obj, refused = review.object or {}, ""
         wanting = set()
         for one in invocations(_MUTATING, policy_request):
             if again is not None and one.place not in again:

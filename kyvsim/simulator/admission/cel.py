@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import RuleInput, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ExternalData
@@ -32,7 +32,7 @@ from kyvsim.simulator.policies import PolicyCache, is_cel_policy
 from kyvsim.simulator.tracer import SimulationTracer
 
 
-def not_done(obj: Json) -> Iterator[str]:
+def not_done(obj: KubernetesObject) -> Iterator[str]:
     """Yield the settings of a stored policy in CEL that are not simulated."""
     if is_cel_policy(object_key(obj)):
         mode = read_cel_policy(obj.get("spec") or {}).evaluation.mode

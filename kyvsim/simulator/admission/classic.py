@@ -8,7 +8,7 @@ from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.evaluate import passing, shown_passes
 from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
@@ -280,7 +280,7 @@ def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
     return not named or not all(named) or any(request.operation in some for some in named)
 
 
-def _enforced(response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
+def _enforced(response: PolicyResponse, namespace: KubernetesObject | None) -> PolicyResponse:
     policy = response.policy
     kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
     return response if len(kept) == len(response.results) else response._replace(results=kept)
@@ -424,13 +424,13 @@ _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 def record_requests(
     timeline: Timeline, noted: Callable[[ApiRequest], RequestNote]
-) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+) -> Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]:
     """Return an observer that adds every request that was answered.
 
     `noted` gives what rules made of a request, once.
     """
 
-    def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
+    def observe(request: ApiRequest, response: ApiResponse, old: KubernetesObject | None) -> None:
         note = noted(request)
         timeline.count_results(request.key, note.results, note.skipped)
         if _is_bookkeeping(request, response):

@@ -14,7 +14,14 @@ from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, path_text, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    object_key,
+    path_text,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
@@ -78,7 +85,7 @@ def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
 
 def roles_for(
     policy: Policy, lacking: list[RequiredAccess], store: ObjectStore
-) -> tuple[Json, ...]:
+) -> tuple[KubernetesObject, ...]:
     """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
     roles = []
     for user in dict.fromkeys(one.user.username for one in lacking):
@@ -545,7 +552,7 @@ _Said = tuple[str, list[str]]
 """Why an object is refused ("" if it is not), and warnings."""
 
 
-def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
+def _policy(sim: SimulationContext, obj: KubernetesObject, old: KubernetesObject | None) -> _Said:
     warnings: list[str] = []
     policy, remarks = sim.readers.policy(obj)
     before = sim.readers.policy(old)[0] if old is not None else None
@@ -555,7 +562,7 @@ def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     settings, warnings = sim.settings, []
     if not settings.exceptions_namespace:
         enabled = settings.installation.exceptions_enabled and settings.exceptions is None
@@ -570,7 +577,7 @@ def _exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _cel_policy(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cel_policy(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -580,7 +587,7 @@ def _cel_policy(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return combined(problems), problems
 
 
-def _cel_exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cel_exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     warnings = [] if sim.settings.exceptions_namespace else [_DISABLED]
     exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
@@ -588,7 +595,7 @@ def _cel_exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return combined(cel_exception_problems(exception)), warnings
 
 
-def _cleanup(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cleanup(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -596,7 +603,7 @@ def _cleanup(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return problem, [] if problem else [deprecation(obj["kind"])]
 
 
-def _entry(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _entry(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     system = System(sim.clock, sim.identities, sim.settings.meter())
     spec, name = obj.get("spec") or {}, object_key(obj).name
     problems = list(entry_problems(spec))
@@ -610,17 +617,18 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_KINDS: Mapping[tuple[str, str], tuple[str, Callable[[SimulationContext, Json, Json], _Said]]] = (
-    MappingProxyType(
-        {
-            (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
-            (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
-            (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
-            (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
-            (RULES_GROUP, "Policy"): (_POLICIES, _policy),
-            (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
-            **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
-            (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
-        }
-    )
+_KINDS: Mapping[
+    tuple[str, str],
+    tuple[str, Callable[[SimulationContext, KubernetesObject, KubernetesObject | None], _Said]],
+] = MappingProxyType(
+    {
+        (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
+        (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
+        (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
+        (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
+        (RULES_GROUP, "Policy"): (_POLICIES, _policy),
+        (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
+        **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
+        (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
+    }
 )

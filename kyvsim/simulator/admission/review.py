@@ -8,7 +8,15 @@ from typing import Any
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import cel_expressions
 from kyvsim.languages.cel_expressions import (
@@ -165,7 +173,7 @@ def _compiled(text: str) -> CompiledExpression:
 # counts, and one that names no namespace at all fits everywhere.
 
 
-def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
+def enforces(policy: Policy, rule: Rule, namespace: KubernetesObject | None) -> bool:
     """Return whether a rule's failure denies a request.
 
     `namespace` is the Namespace of the request, None for cluster-scoped objects.
@@ -176,7 +184,7 @@ def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
     return next(fitting, own or of_policy.own).lower() == "enforce"
 
 
-def _fits(override: Override, namespace: Json | None) -> bool:
+def _fits(override: Override, namespace: KubernetesObject | None) -> bool:
     names, selector = override.namespaces, override.selector
     if not names and selector is None:
         return True
@@ -203,7 +211,7 @@ def denial(webhook: str, message: str) -> ApiError:
     return ApiError(400, "BadRequest", text, why=FailureCause.DENIED)
 
 
-def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:
+def blocked_message(subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> str:
     """Return why validation denies a request: policies, their rules, and what each says."""
     failures: dict[str, dict[str, str]] = {}
     for response in responses:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
 from kyvsim.engine.context.cluster_api import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import errors
@@ -137,7 +137,7 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     return errors.forbidden(request.key, store.defined, why)
 
 
-def _granted_by_role(review: Review, role: Json, store: ObjectStore) -> list[Json]:
+def _granted_by_role(review: Review, role: KubernetesObject, store: ObjectStore) -> list[Json]:
     """Return the rules that a role would grant in addition: its writer needs all their rights."""
     key, old, aggregation = review.request.key, review.old, "aggregationRule"
     if may(review.request.user, "escalate", key, store):
@@ -152,7 +152,9 @@ def _granted_by_role(review: Review, role: Json, store: ObjectStore) -> list[Jso
     return rules
 
 
-def _granted_by_binding(review: Review, binding: Json, store: ObjectStore) -> list[Json] | ApiError:
+def _granted_by_binding(
+    review: Review, binding: KubernetesObject, store: ObjectStore
+) -> list[Json] | ApiError:
     """Return the rules of the role that would be bound, unless that is allowed as such."""
     key, old = review.request.key, review.old
     reference = binding.get("roleRef") or {}

@@ -10,6 +10,7 @@ from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     entries,
@@ -34,18 +35,19 @@ _TEXT_MAPS = frozenset(
     {"annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector"}
     | {"requests", "stringData"}
 )
-_SELECTS_BY_LABELS = frozenset({"ReplicationController", "Service"})
-"""Kinds whose `selector` is a map of texts; elsewhere it is a LabelSelector, which may be empty."""
 _WITH_SELECTOR = _TEXT_MAPS | {"selector"}
+"""Of kinds that select by labels; elsewhere `selector` is a LabelSelector, which may be empty."""
 _KEPT_LISTS = frozenset({"containers", "items", "resources", "rules", "subsets", "verbs"})
 
 
-def as_typed(obj: Json) -> Json:
+def as_typed(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the fields that its type leaves out; custom kinds stay as sent."""
     key = object_key(obj)
     if not is_builtin(split_api_version(key.api_version)[0], key.kind):
         return obj
-    return _without_empty(obj, _WITH_SELECTOR if key.kind in _SELECTS_BY_LABELS else _TEXT_MAPS)
+    by_labels = key.kind in {"ReplicationController", "Service"}
+    typed: KubernetesObject = _without_empty(obj, _WITH_SELECTOR if by_labels else _TEXT_MAPS)
+    return typed
 
 
 def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
@@ -323,12 +325,14 @@ _RBAC = "rbac.authorization.k8s.io"
 _REGISTRATION = "admissionregistration.k8s.io"
 
 
-def with_defaults(obj: Json) -> Json:
+def with_defaults(obj: KubernetesObject) -> KubernetesObject:
     """Return an object with the defaults of its kind, and without empty fields."""
-    return completed(as_typed(obj), _OF_KIND.get(object_key(obj)[:2], {}))
+    complete: KubernetesObject
+    complete = completed(as_typed(obj), _OF_KIND.get(object_key(obj)[:2], {}))
+    return complete
 
 
-def _namespace(obj: Json) -> Json:
+def _namespace(obj: KubernetesObject) -> KubernetesObject:
     name = metadata(obj).get("name")
     spec = obj.get("spec") or {}
     complete = {**obj, "spec": {"finalizers": ["kubernetes"], **spec}}
@@ -338,7 +342,7 @@ def _namespace(obj: Json) -> Json:
     return with_metadata(complete, {"labels": {**labels(obj), "kubernetes.io/metadata.name": name}})
 
 
-def _secret(obj: Json) -> Json:
+def _secret(obj: KubernetesObject) -> KubernetesObject:
     texts = obj.get("stringData")
     complete = {"type": "Opaque", **obj}
     if texts.__class__ is not dict:
@@ -403,13 +407,15 @@ _MIRROR = "kubernetes.io/config.mirror"
 _ACCOUNT_TOKEN_SECONDS = 3607
 
 
-def give_account(review: Review, store: ObjectStore, identities: Identities) -> Json | ApiError:
+def give_account(
+    review: Review, store: ObjectStore, identities: Identities
+) -> KubernetesObject | ApiError:
     """Return a new Pod with its ServiceAccount and token, or why it may not have them.
 
     A Pod may use the account `default` before that is there: the plugin waits for it, as every
     namespace gets one.
     """
-    pod: Json = review.object
+    pod = review.object or {}
     spec = pod.get("spec")
     if spec.__class__ is not dict or _MIRROR in annotations(pod):
         return pod
@@ -480,10 +486,12 @@ _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
-def pod_plugin(store: ObjectStore, identities: Identities) -> Callable[[Review], Json | ApiError]:
+def pod_plugin(
+    store: ObjectStore, identities: Identities
+) -> Callable[[Review], KubernetesObject | ApiError | None]:
     """Return the plugin that completes new Pods: account, priority, tolerations."""
 
-    def admit(review: Review) -> Json | ApiError:
+    def admit(review: Review) -> KubernetesObject | ApiError | None:
         request = review.request
         if request.key[:2] != ("v1", "Pod") or request.subresource:
             return review.object

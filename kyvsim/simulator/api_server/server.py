@@ -1,6 +1,6 @@
 """How a request goes through an API server: routed, admitted, stored; and its subresources."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     entries,
     labels,
@@ -57,7 +58,7 @@ from kyvsim.simulator.scheduler import VirtualClock
 _SIZES = ("resources", "resizePolicy")
 
 
-def scale_of(obj: Json) -> Json:
+def scale_of(obj: KubernetesObject) -> KubernetesObject:
     """Return an object's Scale: how many replicas it should have, and has."""
     meta = metadata(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -73,7 +74,7 @@ def scale_of(obj: Json) -> Json:
     }
 
 
-def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
+def _as_sent(subresource: str, sent: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
     """Return an update of a subresource without the fields that it cannot change."""
     if subresource == "scale":
         shown = scale_of(old)
@@ -101,7 +102,9 @@ def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
     return old
 
 
-def _as_stored(subresource: str, shown: Json, now: Json) -> Json:
+def _as_stored(
+    subresource: str, shown: KubernetesObject, now: KubernetesObject
+) -> KubernetesObject:
     """Return the whole object that a write of a subresource leaves."""
     if subresource == "scale":
         replicas = (shown.get("spec") or {}).get("replicas", 0)
@@ -122,7 +125,7 @@ def eviction_request(key: ObjectKey, user: UserInfo) -> ApiRequest:
     return ApiRequest(Operation.CREATE, key, user, sent, "eviction")
 
 
-def scale_request(obj: Json, replicas: int, user: UserInfo) -> ApiRequest:
+def scale_request(obj: KubernetesObject, replicas: int, user: UserInfo) -> ApiRequest:
     """Return the request to give an object another number of replicas."""
     sent = {**scale_of(obj), "spec": {"replicas": replicas}}
     return ApiRequest(Operation.UPDATE, object_key(obj), user, sent, "scale", patch="merge")
@@ -182,7 +185,7 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
 # k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/core/service.
 
 
-def _new(obj: Json, store: ObjectStore) -> Json:
+def _new(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
     """Return a new object with what its kind gets from the server."""
     spec, key = obj.get("spec"), object_key(obj)[:2]
     if spec.__class__ is not dict:
@@ -249,8 +252,8 @@ class Admitted(NamedTuple):
     """A request that every webhook let pass, and the object that it would store."""
 
     request: ApiRequest
-    object: Json | None
-    old: Json | None
+    object: KubernetesObject | None
+    old: KubernetesObject | None
     warnings: tuple[str, ...]
 
 
@@ -264,12 +267,14 @@ class ApiServer:
         self.webhooks: list[Webhook] = []
         self.policies: list[Webhook] = []
         """Called before webhooks, which do not get what it refuses."""
-        self.plugins: list[Callable[[Review], Json | ApiError]] = []
+        self.plugins: list[Callable[[Review], KubernetesObject | ApiError | None]] = []
         """What changes or refuses an object before any webhook sees it."""
         self.validators: list[Callable[[Review], ApiError | None]] = []
         """Return what is wrong with an object as it would be stored."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
-        self.observers: list[Callable[[ApiRequest, ApiResponse, Json], None]] = []
+        self.observers: list[
+            Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]
+        ] = []
 
     def perform(self, request: ApiRequest) -> ApiResponse:
         """Admit and store a request in one step."""
@@ -293,7 +298,9 @@ class ApiServer:
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 
-    def _through_webhooks(self, request: ApiRequest, old: Json | None) -> Admitted | ApiResponse:
+    def _through_webhooks(
+        self, request: ApiRequest, old: KubernetesObject | None
+    ) -> Admitted | ApiResponse:
         obj = self._prepared(request, old)
         if isinstance(obj, ApiError):
             return self._refuse(request, obj, (), old)
@@ -371,9 +378,11 @@ class ApiServer:
                 problem = problem or answer.denied
         return problem
 
-    def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
+    def _prepared(
+        self, request: ApiRequest, old: KubernetesObject | None
+    ) -> KubernetesObject | ApiError | None:
         """Return the object sent with defaults, and without what this request cannot set."""
-        obj = with_whole_numbers(request.object)
+        obj: KubernetesObject | None = with_whole_numbers(request.object)
         if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
         unread = None if request.subresource else refuse_unreadable(obj)
@@ -393,16 +402,16 @@ class ApiServer:
             return as_defined(_as_sent(request.subresource, obj, old), self.store)
         return self._complete(as_successor(obj, old))
 
-    def _complete(self, obj: Json) -> Json:
+    def _complete(self, obj: KubernetesObject) -> KubernetesObject:
         return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
 
-    def _completed(self, review: Review) -> Json | None:
+    def _completed(self, review: Review) -> KubernetesObject | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""
         obj, request = review.object, review.request
         if obj is None or request.subresource:
             return obj
         if request.operation is not Operation.CREATE:
-            return with_generation(obj, review.old)
+            return with_generation(obj, review.old or {})
         base, name = (text_field(metadata(obj), field) for field in ("generateName", "name"))
         if base and not name:
             _, kind, namespace, _ = request.key
@@ -427,12 +436,13 @@ class ApiServer:
             refuse = errors.already_exists if creates else errors.not_found
             return self._refuse(request, refuse(key, self.store.defined), warnings)
         if request.operation is Operation.DELETE or request.subresource == "eviction":
-            return self._delete(request, now, warnings)
+            return self._delete(request, now or {}, warnings)
+        obj = obj or {}
         version = metadata(now).get("resourceVersion")
         if now is not None and old is not None and version != metadata(old).get("resourceVersion"):
             return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
         if request.subresource:
-            obj = _as_stored(request.subresource, obj, now)
+            obj = _as_stored(request.subresource, obj, now or {})
         if request.dry_run or obj == now:
             return self._answer(request, ApiResponse(obj, warnings), now)
         if now is not None and is_terminating(now) and not is_held(obj):
@@ -441,7 +451,9 @@ class ApiServer:
             obj = self.store.put(obj)
         return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
 
-    def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
+    def _delete(
+        self, request: ApiRequest, now: KubernetesObject, warnings: tuple[str, ...]
+    ) -> ApiResponse:
         if request.dry_run or is_terminating(now):
             return self._answer(request, ApiResponse(now, warnings), now)
         left = marked_for_deletion(now, self.clock.stamp(), request.propagation)
@@ -457,11 +469,13 @@ class ApiServer:
         request: ApiRequest,
         problem: ApiError,
         warnings: tuple[str, ...],
-        old: Json | None = None,
+        old: KubernetesObject | None = None,
     ) -> ApiResponse:
         return self._answer(request, ApiResponse(None, warnings, problem), old)
 
-    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json | None) -> ApiResponse:
+    def _answer(
+        self, request: ApiRequest, response: ApiResponse, old: KubernetesObject | None
+    ) -> ApiResponse:
         for observer in self.observers:
             observer(request, response, old)
         return response
@@ -479,26 +493,33 @@ class Client:
         self._purpose = purpose
         self.user = user
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         return self._server.store.get(api_version, kind, namespace, name)
 
-    def list(self, api_version: str, kind: str, namespace: str = "") -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str = "") -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all)."""
         return self._server.store.list(api_version, kind, namespace)
 
-    def create(self, obj: Json, *, dry_run: bool = False) -> ApiResponse:
+    def create(self, obj: KubernetesObject, *, dry_run: bool = False) -> ApiResponse:
         """Create an object."""
         key = object_key(obj)
         return self.send(ApiRequest(Operation.CREATE, key, self.user, obj, dry_run=dry_run))
 
-    def update(self, obj: Json, subresource: str = "") -> ApiResponse:
+    def update(self, obj: KubernetesObject, subresource: str = "") -> ApiResponse:
         """Put an object in the place of the one that is there."""
         key = object_key(obj)
         return self.send(ApiRequest(Operation.UPDATE, key, self.user, obj, subresource))
 
     def merge(
-        self, key: ObjectKey, patch: Json, subresource: str = "", *, dry_run: bool = False
+        self,
+        key: ObjectKey,
+        patch: Mapping[str, Json],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
     ) -> ApiResponse:
         """Change the object that is there by a merge patch (RFC 7386)."""
         now = self.get(*key)

@@ -20,6 +20,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     in_version,
     labels,
@@ -34,15 +35,15 @@ class StoreChange(NamedTuple):
     """One write: what was there, and what is there now; None for nothing."""
 
     revision: int
-    old: Json | None
-    new: Json | None
+    old: KubernetesObject | None
+    new: KubernetesObject | None
     key: ObjectKey
     """The key of the object, which every watcher needs first."""
 
     @property
-    def subject(self) -> Json:
+    def subject(self) -> KubernetesObject:
         """The object as it is, or as it was last."""
-        return self.new if self.new is not None else self.old
+        return self.new or self.old or {}
 
 
 Watcher = Callable[[StoreChange], None]
@@ -70,7 +71,7 @@ class ObjectStore:
     has_ints = True
 
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
-        self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], KubernetesObject]] = {}
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
         """By group and kind, the sorted namespaces and names of objects, once they were listed."""
         self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
@@ -89,7 +90,9 @@ class ObjectStore:
         self.read_keys: set[ObjectKey] | None = None
         """Where reads are recorded, None if they are not."""
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         group = split_api_version(api_version)[0]
         if self.read_keys is not None and name:
@@ -97,7 +100,7 @@ class ObjectStore:
         obj = self._objects.get((group, kind), {}).get((namespace, name))
         return None if obj is None else in_version(obj, api_version)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
         group = split_api_version(api_version)[0]
         if self.read_keys is not None:
@@ -187,18 +190,18 @@ class ObjectStore:
             self._served = every_kind(self.defined)
         return self._served
 
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))
 
-    def by_uid(self, api_version: str, kind: str, uid: str) -> Json | None:
+    def by_uid(self, api_version: str, kind: str, uid: str) -> KubernetesObject | None:
         """Return the object of a kind with a uid, or None."""
         for obj in self.list(api_version, kind, ""):
             if uid and text_field(metadata(obj), "uid") == uid:
                 return obj
         return None
 
-    def every(self) -> Sequence[Json]:
+    def every(self) -> Sequence[KubernetesObject]:
         """Return everything that is there, by group, kind, namespace and name."""
         return [
             obj
@@ -214,7 +217,7 @@ class ObjectStore:
         self._watchers.append((watcher, kinds))
         self._watchers_by_kind.clear()
 
-    def put(self, obj: Json) -> Json:
+    def put(self, obj: KubernetesObject) -> KubernetesObject:
         """Store an object with a new resourceVersion, and return it."""
         self.revision += 1
         meta = {**metadata(obj), "resourceVersion": str(self.revision)}
@@ -232,7 +235,7 @@ class ObjectStore:
         self._notify(StoreChange(self.revision, old, stored, key))
         return stored
 
-    def remove(self, obj: Json) -> None:
+    def remove(self, obj: KubernetesObject) -> None:
         """Take an object out; nothing happens where it is not there."""
         key = object_key(obj)
         group = split_api_version(key.api_version)[0]

@@ -5,7 +5,14 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint, to_json
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, path_text, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    object_key,
+    path_text,
+    text_field,
+)
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
@@ -21,7 +28,9 @@ from kyvsim.simulator.api_server.store import ObjectStore
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
 
-def schema_errors(obj: Json, old: Json, schema: SchemaNode) -> list[str]:
+def schema_errors(
+    obj: KubernetesObject, old: KubernetesObject | None, schema: SchemaNode
+) -> list[str]:
     """Return what is wrong with an object, each as `field: what: why`.
 
     Rules in CEL are evaluated if nothing else is wrong; `old` is None for a new object.
@@ -130,7 +139,7 @@ def _shown(value: Json) -> str:
     return to_json(value) if value.__class__ in {dict, list} else sprint(value)
 
 
-def as_defined(obj: Json, store: ObjectStore) -> Json:
+def as_defined(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
     """Return an object of a custom kind as its schema has it stored, any other as it is."""
     schema = schema_of(object_key(obj), store) if obj is not None else None
     return stored(obj, schema) if schema else obj
@@ -139,11 +148,11 @@ def as_defined(obj: Json, store: ObjectStore) -> Json:
 def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
     """Return why an object does not fit its schema, or None."""
     request, obj = review.request, review.object
-    schema = schema_of(object_key(obj), store) if obj is not None else None
     # Only these requests have the whole object.
-    if schema is None or request.subresource not in {"", "status"}:
+    if obj is None or request.subresource not in {"", "status"}:
         return None
-    problems = schema_errors(obj, review.old, schema)
+    schema = schema_of(object_key(obj), store)
+    problems = schema_errors(obj, review.old, schema) if schema else []
     return errors.invalid(object_key(obj), *problems) if problems else None
 
 
@@ -161,7 +170,7 @@ def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
 # k8s.io/apiserver pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
 
-def refuse_unreadable(obj: Json) -> ApiError | None:
+def refuse_unreadable(obj: KubernetesObject) -> ApiError | None:
     """Return why an object of a built-in kind cannot be read as its type, or None."""
     problem = unreadable(obj)
     if not problem:
@@ -171,13 +180,13 @@ def refuse_unreadable(obj: Json) -> ApiError | None:
     return ApiError(400, "BadRequest", f"{named} cannot be handled as a {key.kind}: {problem}")
 
 
-def refuse_change(obj: Json) -> ApiError | None:
+def refuse_change(obj: KubernetesObject) -> ApiError | None:
     """Return why what a webhook has made of an object cannot be read, or None."""
     problem = unreadable(obj)
     return errors.internal(problem) if problem else None
 
 
-def unreadable(obj: Json) -> str:
+def unreadable(obj: KubernetesObject) -> str:
     """Return what is wrong with the types of an object's fields, in Go's words; "" for nothing."""
     kind = text_field(obj, "kind")
     group, version = split_api_version(text_field(obj, "apiVersion"))

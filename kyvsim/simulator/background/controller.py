@@ -10,7 +10,15 @@ from kyvsim.engine.compile import CompiledPolicy, Model
 from kyvsim.engine.evaluate import lists_deletion
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages import needs_request
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.model.policy import Policy, Rule
@@ -188,7 +196,7 @@ def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
 
 def _generated(
     policy: Policy, rule: Rule, kinds: Iterable[tuple[str, str]], kyverno: Kyverno
-) -> Iterator[Json]:
+) -> Iterator[KubernetesObject]:
     required = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
     for api_version, kind in kinds:
         yield from selected(kyverno.sim.store, api_version, kind, required)
@@ -276,7 +284,10 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
 
 
 def _statuses(
-    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
+    kyverno: Kyverno,
+    policy: CompiledPolicy,
+    request: AdmissionRequest,
+    trigger: KubernetesObject | None,
 ) -> Iterator[tuple[Rule, RuleStatus]]:
     """Yield the background rules that apply to a trigger, with their statuses."""
     world = World(kyverno.sim.store, account=ADMISSION)
@@ -369,7 +380,7 @@ def start_background_controller(kyverno: Kyverno) -> None:
     kyverno.sim.store.watch(observe, {KIND})
 
 
-def _defer(obj: Json, kyverno: Kyverno) -> None:
+def _defer(obj: KubernetesObject, kyverno: Kyverno) -> None:
     """Schedule what is to be done about an UpdateRequest, if it waits for anything."""
     key, sim = object_key(obj), kyverno.sim
 

@@ -11,7 +11,15 @@ from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.policy import RuleInput, evaluate_rule, open_request
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.cel.listed_objects import listed_triggers
 from kyvsim.languages.classic.rules.generate import GeneratedSet, GeneratedSets, with_owner_labels
@@ -79,7 +87,7 @@ class Owner(NamedTuple):
 
     policy: Policy
     rule: Rule
-    trigger: Json
+    trigger: KubernetesObject
 
     def client(self, action: str, sim: SimulationContext) -> Client:
         """Return the API for requests that do something on account of the rule."""
@@ -87,8 +95,8 @@ class Owner(NamedTuple):
 
 
 def write_generated(
-    desired: Json, owner: Owner, sim: SimulationContext
-) -> tuple[Json, FailureReason | None]:
+    desired: KubernetesObject, owner: Owner, sim: SimulationContext
+) -> tuple[KubernetesObject | None, FailureReason | None]:
     """Write an object as a rule generates it; return it if it is new, or why that failed."""
     key, marks = object_key(desired), labels(desired)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
@@ -119,7 +127,9 @@ def write_generated(
     return (response.object if live is None else None), failure
 
 
-def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> ApiResponse:
+def _update(
+    client: Client, desired: KubernetesObject, live: KubernetesObject, *, server_side: bool
+) -> ApiResponse:
     """Update an existing object, by a server-side apply or as a whole."""
     key, meta = object_key(live), metadata(live)
     if server_side:
@@ -130,8 +140,8 @@ def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> 
 
 
 def downstreams_of(
-    policy: Policy, rule: Rule, trigger: Json, sim: SimulationContext
-) -> Iterator[Json]:
+    policy: Policy, rule: Rule, trigger: KubernetesObject, sim: SimulationContext
+) -> Iterator[KubernetesObject]:
     """Give what a policy generated for a trigger, of the kinds that a rule generates.
 
     The name of the rule is not compared, as in upstream.
@@ -215,7 +225,7 @@ def apply_generated(
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
     problems: list[FailureReason] = []
-    created: list[Json] = []
+    created: list[KubernetesObject] = []
     for generated_set in generated_sets:
         if generated_set.problem:
             messages = ": ".join(filter(None, (generated_set.place, generated_set.problem)))
@@ -256,7 +266,7 @@ def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
 # Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 
-def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_generate(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     store = kyverno.sim.store
@@ -285,7 +295,7 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
 
 
 def _delete(
-    update_request: Json, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
+    update_request: KubernetesObject, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
 ) -> Attempt:
     """Delete what the UpdateRequest lists, else what was generated for the trigger."""
     references = (update_request.get("status") or {}).get("generatedResources")
@@ -314,7 +324,7 @@ def _delete(
 
 def _apply(
     name: str,
-    trigger: Json,
+    trigger: KubernetesObject,
     request: AdmissionRequest | None,
     policy: CompiledPolicy,
     kyverno: Kyverno,
@@ -405,10 +415,10 @@ class GeneratedObjects:
             f"{LABEL}trigger-group": group,
             f"{LABEL}trigger-version": version,
         }
-        self.written: list[Json] = []
+        self.written: list[KubernetesObject] = []
         self.failure_reason: FailureReason | None = None
 
-    def write(self, namespace: str, obj: Json) -> None:
+    def write(self, namespace: str, obj: KubernetesObject) -> None:
         """Write a generated object to a namespace; raises ValueError."""
         desired = self._placed(namespace, obj)
         key, store = object_key(desired), self._sim.store
@@ -429,7 +439,7 @@ class GeneratedObjects:
             client = self._client("synchronize")
             self._keep(_update(client, desired, live, server_side=server_side), key)
 
-    def _placed(self, namespace: str, obj: Json) -> Json:
+    def _placed(self, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Return an object in its namespace, with the labels of its owner."""
         key = object_key(obj)
         if key.api_version.count("/") > 1:
@@ -458,7 +468,7 @@ class GeneratedObjects:
     def _keep(self, response: ApiResponse, key: ObjectKey) -> None:
         if response.error is not None:
             self._fail(failure_reason_of(response.error, key))
-        self.written.append(response.object)
+        self.written += [response.object] if response.object is not None else []
 
     def _fail(self, failure_reason: FailureReason) -> None:
         self.failure_reason = failure_reason
@@ -471,7 +481,7 @@ class GeneratedObjects:
 _FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
 
 
-def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_generate_in_cel(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     policy = spec["policy"]
@@ -506,7 +516,7 @@ def _attempt(
 def _generate(
     compiled: CompiledPolicy,
     context: Json,
-    trigger: Json,
+    trigger: KubernetesObject,
     request: AdmissionRequest,
     kyverno: Kyverno,
 ) -> Attempt:
@@ -540,7 +550,7 @@ def _generate(
 
 
 def _record_outcome(
-    compiled: CompiledPolicy, trigger: Json, outcome: Outcome, kyverno: Kyverno
+    compiled: CompiledPolicy, trigger: KubernetesObject, outcome: Outcome, kyverno: Kyverno
 ) -> None:
     """Write the outcome of a policy to events and to the trigger's report."""
     policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE

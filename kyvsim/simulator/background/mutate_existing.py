@@ -9,7 +9,7 @@ from kyvsim.engine.policy import RuleInput, open_request, result_of, run_policy_
 from kyvsim.engine.world import OverlayView, World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.labels import SelectorError
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.listed_objects import (
@@ -60,7 +60,7 @@ from kyvsim.simulator.policies import CEL_KINDS
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
 
-def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_mutation(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Patch the targets of the rule that an UpdateRequest names, and those of its sisters.
 
     That the trigger is not there ends the work, without another attempt, as upstream has it.
@@ -78,7 +78,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
         elif request.operation is Operation.CREATE:
             trigger = created_trigger(named, request, store)
         else:
-            trigger = request.object or request.old_object
+            trigger = request.object or request.old_object or {}
     except TriggerError as error:
         why = "failed to get trigger resource: "
         return Attempt(notes=tuple(within(why, [error.failure_reason])))
@@ -86,7 +86,10 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
 
 
 def _mutate(
-    policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
+    policy: CompiledPolicy,
+    trigger: KubernetesObject,
+    request: AdmissionRequest | None,
+    kyverno: Kyverno,
 ) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
     # Upstream resolves targets by kind, also kinds without an object yet.
@@ -143,7 +146,7 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
 # pkg/cel/policies/mpol/engine.
 
 
-def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_mutation_in_cel(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: change existing objects."""
     spec = update_request["spec"]
     compiled = kyverno.mutating.get(spec["policy"])
@@ -184,7 +187,7 @@ class _Attempt:
         self.problems: list[FailureReason] = []
         self.notes: list[FailureReason] = []
 
-    def listed(self) -> Iterator[tuple[Json, str]]:
+    def listed(self) -> Iterator[tuple[KubernetesObject, str]]:
         """Yield what the policy's constraints select, with the subresource to write."""
         for listing in target_listings(self._policy, self._store, self._store.defined):
             key, problem = listing.key, None
@@ -205,7 +208,7 @@ class _Attempt:
             except SelectorError as error:
                 self.problems.append(FailureReason(FailureCause.OTHER, str(error)))
 
-    def named(self) -> Iterator[tuple[Json, str]]:
+    def named(self) -> Iterator[tuple[KubernetesObject, str]]:
         """Yield what the policy's expression names for the trigger, as that is now."""
         trigger = self._trigger()
         if trigger is None or self._request is None:
@@ -218,7 +221,7 @@ class _Attempt:
         for obj in targets:
             yield (obj, written_part(self._policy, obj, self._store.defined))
 
-    def _trigger(self) -> Json | None:
+    def _trigger(self) -> KubernetesObject | None:
         """Return the trigger, its last state if it is deleted; None with a problem recorded."""
         request = self._request
         if request is None or not request.subject:
@@ -238,15 +241,15 @@ class _Attempt:
             self.problems.append(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
         return live
 
-    def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:
+    def _evaluation(self, obj: KubernetesObject, request: AdmissionRequest) -> Evaluation:
         opened = open_request(request, self._world, self._policy.name)
         if opened is None:
             raise ValueError("the request has no object")
         return Evaluation(opened.scope, opened.request, obj)
 
-    def change(self, target: Json, part: str) -> None:
+    def change(self, target: KubernetesObject, part: str) -> None:
         """Mutate a target, write it if it changed, and report that."""
-        obj: Json = None
+        obj: KubernetesObject | None = None
         responses: list[PolicyResponse] = []
         again, key = [], object_key(target)
         named = f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
@@ -276,7 +279,7 @@ class _Attempt:
                 self._kyverno.events.record(*events)
             self._kyverno.reports.add_results(target, responses)
 
-    def _write(self, target: Json, part: str, obj: Json) -> bool:
+    def _write(self, target: KubernetesObject, part: str, obj: KubernetesObject) -> bool:
         """Write a target; return whether that succeeded."""
         key, name, what = object_key(target), self._policy.key, "refresh"
         error = denial(BACKGROUND, "get", key, self._store)

@@ -10,7 +10,15 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.labels import compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -37,7 +45,7 @@ def selected(
     kind: str,
     required: Mapping[str, str],
     namespace: str = "",
-) -> list[Json]:
+) -> list[KubernetesObject]:
     """Return the objects of a kind that carry labels."""
     objects = store.list(api_version, kind, namespace)
     return [obj for obj in objects if required.items() <= labels(obj).items()]
@@ -148,7 +156,7 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     return {"admissionRequestInfo": admission, "userInfo": info}
 
 
-def update_of(obj: Json, subresource: str, store: ObjectStore) -> AdmissionRequest:
+def update_of(obj: KubernetesObject, subresource: str, store: ObjectStore) -> AdmissionRequest:
     """Return an existing object as an update without user information, as Kyverno sees it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -238,7 +246,7 @@ class RequestedWork(NamedTuple):
     """References to objects that are to be deleted."""
 
 
-def reference(obj: Json) -> dict[str, Json]:
+def reference(obj: KubernetesObject | None) -> dict[str, str]:
     """Return the reference to an object in an UpdateRequest."""
     uid = text_field(metadata(obj), "uid")
     return {**dict(zip(REFERENCE, object_key(obj), strict=True)), "uid": uid}
@@ -328,7 +336,9 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
     }
 
 
-def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
+def of_mutation(
+    sim: SimulationContext, policy_name: str, trigger: Json = None
+) -> list[KubernetesObject]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
     required = {f"{_MUTATE}policy-name": policy_name}
     required = mutate_labels(policy_name, trigger) if trigger else required
@@ -371,7 +381,9 @@ class TriggerError(Exception):
         self.failure_reason = failure_reason
 
 
-def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
+def live_trigger(
+    trigger: Json, request: AdmissionRequest | None, store: ObjectStore
+) -> KubernetesObject:
     """Return the trigger that a generate rule runs for.
 
     Raises `TriggerError` where the request that brought it was not stored, or not yet.
@@ -380,10 +392,10 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectS
     if request is None or operation is Operation.UPDATE:
         return find(trigger, request, store)
     if operation is Operation.CONNECT:
-        return request.object or request.old_object
+        return request.object or request.old_object or {}
     if operation is Operation.CREATE:
         return created_trigger(trigger, request, store)
-    old = request.old_object
+    old = request.old_object or {}
     if labels(old).get(f"{LABEL}policy-name"):
         return find(trigger, request, store)
     key, uid = object_key(old), text_field(metadata(old), "uid")
@@ -398,7 +410,9 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectS
     return old
 
 
-def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
+def created_trigger(
+    trigger: Json, request: AdmissionRequest, store: ObjectStore
+) -> KubernetesObject:
     """Return the trigger of a creation; for a subresource, what was sent to it.
 
     Raises `TriggerError` where it is not there.
@@ -408,10 +422,10 @@ def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore
     except TriggerError:
         if not request.subresource:
             raise
-    return request.object
+    return request.object or {}
 
 
-def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
+def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> KubernetesObject:
     """Return the object that a reference names, by its uid if it has one.
 
     Raises `TriggerError` where there is none.
@@ -428,7 +442,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         # One with a name can only be that one.
         candidates = [named] if name else store.list(api_version, kind, namespace)
         for obj in candidates:
-            if metadata(obj).get("uid") == uid:
+            if obj is not None and metadata(obj).get("uid") == uid:
                 return obj
         text = (
             f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} not found "
@@ -444,7 +458,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key))
     if named is None and request is None:
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, "resource not found"))
-    return named if named is not None or request is None else request.subject
+    return named or (request.subject if request else {})
 
 
 # Triggers that were there before their policy.
@@ -506,7 +520,7 @@ def _status_for(
     return outcome.status if outcome else None
 
 
-def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
+def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[KubernetesObject]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
     place = policy.namespace if policy.kind == "Policy" else ""
     for one in rule.tree.match.filters:
@@ -522,7 +536,7 @@ def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
                 yield obj
 
 
-def _is_named(obj: Json, named: ResourceFilter, *, confined: bool) -> bool:
+def _is_named(obj: KubernetesObject, named: ResourceFilter, *, confined: bool) -> bool:
     key = object_key(obj)
     if named.name and not matches(named.name, key.name):
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import (
     Cut,
@@ -104,7 +104,7 @@ class Facts(NamedTuple):
             yield at
             at = None if at.cause is None else self.events[at.cause]
 
-    def objects_by_uid(self) -> dict[str, Json]:
+    def objects_by_uid(self) -> dict[str, KubernetesObject]:
         """Return everything that ever was there, as it was last, by uid."""
         changes = self.sim.store.changes
         return {text_field(metadata(one.subject), "uid"): one.subject for one in changes}

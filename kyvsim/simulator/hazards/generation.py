@@ -5,7 +5,14 @@ from itertools import product
 
 from kyvsim.engine.background import check_rule, open_background
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS, references
 from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
@@ -134,7 +141,7 @@ def _hints(rule: Rule) -> Iterator[str]:
         yield f"preconditions that repeat the check of `{rule.name}`"
 
 
-def _plain(key: Json) -> str:
+def _plain(key: object) -> str:
     """Return a key of a pattern without its anchor."""
     text = str(key)
     return text[text.index("(") + 1 : -1] if text.endswith(")") and "(" in text else text
@@ -149,12 +156,12 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
     Yield a rule for which generated objects lead back to it, with the longest chain seen.
     """
     known = facts.objects_by_uid()
-    longest: dict[str, list[Json]] = {}
+    longest: dict[str, list[KubernetesObject]] = {}
     for obj in known.values():
         rule = _rule_of(obj)
         # Its triggers and owners, one after the other.
-        chain: list[Json] = []
-        at: Json | None = obj if rule else None
+        chain: list[KubernetesObject] = []
+        at: KubernetesObject | None = obj if rule else None
         while at is not None and at not in chain:
             chain.append(at)
             owners = metadata(at).get("ownerReferences") or ()
@@ -183,7 +190,7 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _rule_of(obj: Json) -> str:
+def _rule_of(obj: KubernetesObject) -> str:
     """Return the rule that generated an object, as `policy/rule`, "" for none."""
     marks = labels(obj)
     parts = ("policy-namespace", "policy-name", "rule-name")
@@ -312,7 +319,7 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
+def _created(facts: Facts) -> Iterator[tuple[KubernetesObject, TimelineEvent]]:
     """Yield the objects that exist at the end, with the events of their creation."""
     events = {one.object: one for one in facts.events if one.action == "create"}
     for obj in facts.sim.store.every():

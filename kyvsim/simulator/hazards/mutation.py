@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.listed_objects import named_kinds
 from kyvsim.languages.classic.field_references import reads_own_name
@@ -30,8 +30,8 @@ class _MutationChange(NamedTuple):
     """Each as `policy/rule`, or `policy`."""
     caller: str
     """What calls the policy: the order of policies with the same caller is random."""
-    after: Json
-    changes: Callable[[Json], bool]
+    after: KubernetesObject
+    changes: Callable[[KubernetesObject], bool]
     """Whether the policy would change an object."""
 
 
@@ -95,7 +95,9 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
             yield (*change.rules, *other.rules), text
 
 
-def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_MutationChange]:
+def _of_server(
+    facts: Facts, admission: Admission, last: KubernetesObject
+) -> Iterator[_MutationChange]:
     """Yield the MutatingAdmissionPolicies that would change what became of their object.
 
     One that would have changed what webhooks were given came later, or is not idempotent: nothing
@@ -103,14 +105,15 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Muta
     """
     review, store = admission.review, facts.sim.store
 
-    def changing(obj: Json) -> frozenset[str]:
+    def changing(obj: KubernetesObject) -> frozenset[str]:
         return changing_policies(review._replace(object=obj), store)
 
-    def changes(name: str, obj: Json) -> bool:
+    def changes(name: str, obj: KubernetesObject) -> bool:
         return name in changing(obj)
 
-    for name in sorted(changing(last) - changing(review.object)):
-        yield _MutationChange((name,), "the API server", review.object, partial(changes, name))
+    before = review.object or {}
+    for name in sorted(changing(last) - changing(before)):
+        yield _MutationChange((name,), "the API server", before, partial(changes, name))
 
 
 def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_MutationChange]:
@@ -127,7 +130,9 @@ def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Mutatio
                 )
 
 
-def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: Json) -> bool:
+def _changes(
+    facts: Facts, admission: Admission, response: PolicyResponse, obj: KubernetesObject
+) -> bool:
     """Return whether the rules of a policy change an object."""
     policy = response.policy
     compiled = facts.kyverno.cache.get(place_of(policy.kind, policy.key))

@@ -6,7 +6,15 @@ from enum import StrEnum
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import FOREGROUND, ORPHAN, is_terminating
@@ -40,7 +48,7 @@ def publish_root_certificate(sim: SimulationContext) -> None:
     _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
-def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: Json) -> None:
+def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: KubernetesObject) -> None:
     client = sim.client(user)
     kind, name = desired["kind"], desired["metadata"]["name"]
 
@@ -130,7 +138,7 @@ def aggregate_cluster_roles(sim: SimulationContext) -> None:
     sim.store.watch(lambda _: sim.scheduler.after(NOTICE, actor, reconcile), {_ROLE})
 
 
-def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
+def _outdated(store: ObjectStore) -> Iterator[tuple[KubernetesObject, list[Json]]]:
     """Yield the roles whose rules are not those of the roles they select, with what they are."""
     roles = store.list(*_ROLE, "")
     for role in roles:
@@ -250,7 +258,7 @@ class GarbageCollector:
         foreground = _Owner.WAITING in states and has_own
         return self._client.delete(key, "Foreground" if foreground else "Background").ok
 
-    def _release(self, owner: Json) -> bool:
+    def _release(self, owner: KubernetesObject) -> bool:
         """Do what a terminating object waits for, and let it go when that is done."""
         finalizers = metadata(owner).get("finalizers") or []
         uid = text_field(metadata(owner), "uid")
@@ -276,7 +284,7 @@ class GarbageCollector:
             self._queue.add(key)
         return bool(blocking) or self._without(owner, FOREGROUND)
 
-    def _without(self, owner: Json, finalizer: str) -> bool:
+    def _without(self, owner: KubernetesObject, finalizer: str) -> bool:
         kept = [one for one in metadata(owner)["finalizers"] if one != finalizer]
         patch = {"metadata": {"finalizers": kept or None}}
         return self._client.merge(object_key(owner), patch).ok

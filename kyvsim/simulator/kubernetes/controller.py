@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    entries,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import Client, ObjectStore, StoreChange
 from kyvsim.simulator.api_server.authorizer import service_account
@@ -60,7 +68,7 @@ def conditions(old: Json, current: Iterable[StatusCondition], stamp: str) -> lis
     return written
 
 
-def has_condition(obj: Json, kind: str) -> bool:
+def has_condition(obj: KubernetesObject, kind: str) -> bool:
     """Return whether a condition holds of an object."""
     return any(
         text_field(one, "type") == kind and text_field(one, "status") == "True"
@@ -68,7 +76,7 @@ def has_condition(obj: Json, kind: str) -> bool:
     )
 
 
-def write_status(client: Client, obj: Json, status: Mapping[str, Json]) -> bool:
+def write_status(client: Client, obj: KubernetesObject, status: Mapping[str, Json]) -> bool:
     """Give an object another status; return whether that went well, or was not necessary."""
     if obj.get("status") == status:
         return True
@@ -147,23 +155,25 @@ class MissingObjects:
                 self._queue.add(waiter)
 
 
-def owner_reference(owner: Json) -> dict[str, Json]:
+def owner_reference(owner: KubernetesObject) -> dict[str, Json]:
     """Return the reference from an object to the one that controls it."""
     return {**reference_to(owner), "controller": True, "blockOwnerDeletion": True}
 
 
-def owner_references(obj: Json) -> list[Json]:
+def owner_references(obj: KubernetesObject | None) -> list[Json]:
     """Return the references of an object to its owners."""
     return entries(metadata(obj), "ownerReferences")
 
 
-def controller_of(obj: Json) -> Json | None:
+def controller_of(obj: KubernetesObject | None) -> Json | None:
     """Return the reference to the object that controls another, or None."""
     references = (one for one in owner_references(obj) if one.get("controller") is True)
     return next(references, None)
 
 
-def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:
+def controlled(
+    store: ObjectStore, owner: KubernetesObject, api_version: str, kind: str
+) -> list[KubernetesObject]:
     """Return the objects of a kind that an object controls and that are to stay."""
     uid = text_field(metadata(owner), "uid")
     return [
@@ -198,7 +208,7 @@ def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
     return react
 
 
-def _desired_state(obj: Json | None) -> Json:
+def _desired_state(obj: KubernetesObject | None) -> KubernetesObject | None:
     """Return an object without its status, and without what changes with every write."""
     if obj is None:
         return None

@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    entries,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import CONTAINERS
@@ -50,7 +57,7 @@ class MissingReference(NamedTuple):
 class _References:
     """What a Pod refers to, looked up in its namespace."""
 
-    def __init__(self, pod: Json, store: ObjectStore) -> None:
+    def __init__(self, pod: KubernetesObject, store: ObjectStore) -> None:
         self._spec = pod["spec"]
         self._namespace = object_key(pod).namespace
         self._store = store
@@ -159,7 +166,7 @@ class Readiness(NamedTuple):
         return (*self.volumes, *(one for some in self.variables.values() for one in some))
 
 
-def readiness(pod: Json, store: ObjectStore) -> Readiness:
+def readiness(pod: KubernetesObject, store: ObjectStore) -> Readiness:
     """Return which containers of a Pod can run."""
     spec, references = pod["spec"], _References(pod, store)
     volumes = tuple(references.missing_volumes())
@@ -184,7 +191,7 @@ def _is_sidecar(container: Json) -> bool:
     return text_field(container, "restartPolicy") == "Always"
 
 
-def pod_status(pod: Json, state: Readiness, stamp: str) -> Json:
+def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
     """Return the status of a Pod whose containers run as far as they can."""
     old, spec = pod.get("status") or {}, pod["spec"]
     started = state.initialized and not state.volumes
@@ -339,7 +346,7 @@ class Kubelet:
         elif _node_of(change.new) and not _node_of(change.old):
             self._changes.add(change.key)
 
-    def _pod(self, key: ObjectKey) -> Json | None:
+    def _pod(self, key: ObjectKey) -> KubernetesObject | None:
         """Return a Pod that a kubelet has to do with, or None."""
         pod = self._sim.store.get(*key)
         if pod is None or is_terminating(pod) or not is_active(pod):
@@ -370,7 +377,7 @@ class Kubelet:
             self._sim.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
         return self._report(pod, state)
 
-    def _report(self, pod: Json, state: Readiness) -> bool:
+    def _report(self, pod: KubernetesObject, state: Readiness) -> bool:
         """Write and report a Pod's status if it has changed."""
         sim, key = self._sim, object_key(pod)
         status = pod_status(pod, state, sim.clock.stamp())
@@ -415,16 +422,16 @@ class Kubelet:
         return well
 
 
-def _node_of(pod: Json) -> str:
+def _node_of(pod: KubernetesObject | None) -> str:
     return str((pod or {}).get("spec", {}).get("nodeName") or "")
 
 
-def _ends(pod: Json) -> bool:
+def _ends(pod: KubernetesObject) -> bool:
     reference = controller_of(pod)
     return reference is not None and reference.get("kind") == "Job"
 
 
-def _seconds(pod: Json) -> float:
+def _seconds(pod: KubernetesObject) -> float:
     """Return for how long the containers of a Pod work."""
     longest = 0.0
     for container in entries(pod["spec"], "containers"):

@@ -9,6 +9,7 @@ from datetime import datetime
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     entries,
@@ -45,7 +46,7 @@ _DONE = frozenset({"Succeeded", "Failed"})
 
 
 def pod_of(
-    owner: Json, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
+    owner: KubernetesObject, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
 ) -> dict[str, Json]:
     """Return the Pod of a template: `name` has `name` or `generateName`, `marks` further labels."""
     meta: dict[str, Json] = {**name, "namespace": object_key(owner).namespace}
@@ -64,12 +65,12 @@ def template_hash(template: Json) -> str:
     return letters(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]), 10)
 
 
-def is_active(pod: Json) -> bool:
+def is_active(pod: KubernetesObject) -> bool:
     """Return whether a Pod runs or is going to."""
     return (pod.get("status") or {}).get("phase") not in _DONE
 
 
-def is_ready(pod: Json) -> bool:
+def is_ready(pod: KubernetesObject) -> bool:
     """Return whether all containers of a Pod are ready."""
     return has_condition(pod, "Ready")
 
@@ -79,7 +80,7 @@ def reconcile(
     user: UserInfo,
     actor: str,
     kind: tuple[str, str],
-    sync: Callable[[Client, Json], bool],
+    sync: Callable[[Client, KubernetesObject], bool],
     child: tuple[str, str] = ("v1", "Pod"),
 ) -> WorkQueue:
     """Call `sync` for each object of a kind when it or an object that it controls is written.
@@ -109,7 +110,7 @@ _FAILED = "ReplicaFailure"
 def run_replica_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of ReplicaSets."""
 
-    def sync(client: Client, owner: Json) -> bool:
+    def sync(client: Client, owner: KubernetesObject) -> bool:
         problem = _scale(sim, owner)
         now = client.get(*object_key(owner))
         written = now is None or write_status(client, now, _replica_sets_status(sim, now, problem))
@@ -118,11 +119,11 @@ def run_replica_sets(sim: SimulationContext) -> None:
     reconcile(sim, REPLICA_SET, "replicaset-controller", ("apps/v1", "ReplicaSet"), sync)
 
 
-def _replica_sets_pods(sim: SimulationContext, owner: Json) -> list[Json]:
+def _replica_sets_pods(sim: SimulationContext, owner: KubernetesObject) -> list[KubernetesObject]:
     return [one for one in controlled(sim.store, owner, "v1", "Pod") if is_active(one)]
 
 
-def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
+def _scale(sim: SimulationContext, owner: KubernetesObject) -> ApiError | None:
     """Make the Pods that are missing and delete those that are too many; return what failed."""
     client, pods = sim.client(REPLICA_SET), _replica_sets_pods(sim, owner)
     missing = int(owner["spec"].get("replicas", 1)) - len(pods)
@@ -140,7 +141,9 @@ def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
     return None
 
 
-def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError | None) -> Json:
+def _replica_sets_status(
+    sim: SimulationContext, owner: KubernetesObject, problem: ApiError | None
+) -> Json:
     pods, old = _replica_sets_pods(sim, owner), owner.get("status") or {}
     ready = sum(is_ready(one) for one in pods)
     failed = []
@@ -171,7 +174,7 @@ _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
 def run_deployments(sim: SimulationContext) -> None:
     """Make and scale the ReplicaSets of Deployments."""
 
-    def sync(client: Client, owner: Json) -> bool:
+    def sync(client: Client, owner: KubernetesObject) -> bool:
         well = owner["spec"].get("paused") is True or _roll_out(sim, owner)
         now = client.get(*object_key(owner))
         return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
@@ -180,7 +183,9 @@ def run_deployments(sim: SimulationContext) -> None:
     reconcile(sim, DEPLOYMENT, "deployment-controller", kind, sync, ("apps/v1", "ReplicaSet"))
 
 
-def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, list[Json]]:
+def _replica_sets(
+    sim: SimulationContext, owner: KubernetesObject
+) -> tuple[KubernetesObject | None, list[KubernetesObject]]:
     """Return the ReplicaSet of the current template, and those of former ones."""
     replica_sets = controlled(sim.store, owner, "apps/v1", "ReplicaSet")
     digest = template_hash(owner["spec"]["template"])
@@ -188,7 +193,7 @@ def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, lis
     return (current[0] if current else None), [one for one in replica_sets if one not in current]
 
 
-def _roll_out(sim: SimulationContext, owner: Json) -> bool:
+def _roll_out(sim: SimulationContext, owner: KubernetesObject) -> bool:
     """Do the next step of a rollout; return whether it went well."""
     client, replicas = sim.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
     current, former = _replica_sets(sim, owner)
@@ -205,7 +210,7 @@ def _roll_out(sim: SimulationContext, owner: Json) -> bool:
     return well
 
 
-def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
+def _replica_set(owner: KubernetesObject, former: list[KubernetesObject], replicas: int) -> Json:
     spec, digest = owner["spec"], template_hash(owner["spec"]["template"])
     key, mark = object_key(owner), {_HASH: digest}
     template = spec["template"]
@@ -225,21 +230,21 @@ def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": made}
 
 
-def _replicas(replica_set: Json) -> int:
+def _replicas(replica_set: KubernetesObject) -> int:
     return int(replica_set["spec"].get("replicas", 1))
 
 
-def _scaled(client: Client, replica_set: Json, replicas: int) -> bool:
+def _scaled(client: Client, replica_set: KubernetesObject, replicas: int) -> bool:
     if _replicas(replica_set) == replicas:
         return True
     return client.update({**replica_set, "spec": {**replica_set["spec"], "replicas": replicas}}).ok
 
 
-def _emptied(client: Client, replica_sets: list[Json]) -> bool:
+def _emptied(client: Client, replica_sets: list[KubernetesObject]) -> bool:
     return not [one for one in replica_sets if not _scaled(client, one, 0)]
 
 
-def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
+def _deployments_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
     current, former = _replica_sets(sim, owner)
     everything = [*([current] if current else []), *former]
     desired = int(owner["spec"].get("replicas", 1))
@@ -269,7 +274,7 @@ def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
     }
 
 
-def _count(replica_sets: list[Json], field: str) -> int:
+def _count(replica_sets: list[KubernetesObject], field: str) -> int:
     return sum(int((one.get("status") or {}).get(field, 0)) for one in replica_sets)
 
 
@@ -282,7 +287,7 @@ _REVISION = "controller-revision-hash"
 def run_stateful_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of StatefulSets."""
 
-    def sync(client: Client, owner: Json) -> bool:
+    def sync(client: Client, owner: KubernetesObject) -> bool:
         well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
         pods = controlled(sim.store, owner, "v1", "Pod")
         return write_status(client, owner, _stateful_sets_status(owner, pods)) and well
@@ -290,7 +295,7 @@ def run_stateful_sets(sim: SimulationContext) -> None:
     reconcile(sim, STATEFUL_SET, "statefulset-controller", ("apps/v1", "StatefulSet"), sync)
 
 
-def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
+def _next_step(client: Client, owner: KubernetesObject, pods: list[KubernetesObject]) -> bool:
     """Make what is missing, else delete what is too much or old; return whether it went well."""
     spec, existing = owner["spec"], {object_key(one).name: one for one in pods}
     parallel = spec.get("podManagementPolicy") == "Parallel"
@@ -309,11 +314,11 @@ def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
     return True
 
 
-def _revision(owner: Json) -> str:
+def _revision(owner: KubernetesObject) -> str:
     return f"{object_key(owner).name}-{template_hash(owner['spec']['template'])}"
 
 
-def _make(client: Client, owner: Json, number: int) -> bool:
+def _make(client: Client, owner: KubernetesObject, number: int) -> bool:
     key = object_key(owner)
     name = f"{key.name}-{number}"
     well = True
@@ -344,7 +349,7 @@ def _make(client: Client, owner: Json, number: int) -> bool:
     return well and client.create({**pod, "spec": spec}).ok
 
 
-def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
+def _stateful_sets_status(owner: KubernetesObject, pods: list[KubernetesObject]) -> Json:
     ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
     updated = sum(labels(one).get(_REVISION) == revision for one in pods)
     return {
@@ -365,7 +370,7 @@ def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
 def run_daemon_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of DaemonSets."""
 
-    def sync(client: Client, owner: Json) -> bool:
+    def sync(client: Client, owner: KubernetesObject) -> bool:
         by_node = _daemon_sets_pods(sim, owner)
         nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
         revision = template_hash(owner["spec"]["template"])
@@ -393,16 +398,18 @@ def run_daemon_sets(sim: SimulationContext) -> None:
         sim.store.watch(on_node, {("v1", "Node")})
 
 
-def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
+def _daemon_sets_pods(
+    sim: SimulationContext, owner: KubernetesObject
+) -> dict[str, list[KubernetesObject]]:
     """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
-    by_node: dict[str, list[Json]] = {}
+    by_node: dict[str, list[KubernetesObject]] = {}
     for pod in controlled(sim.store, owner, "v1", "Pod"):
         if is_active(pod):
             by_node.setdefault(_node_of(pod), []).append(pod)
     return by_node
 
 
-def _pod(owner: Json, node: str, revision: str) -> Json:
+def _pod(owner: KubernetesObject, node: str, revision: str) -> Json:
     generation = str(metadata(owner).get("generation", 1))
     marks = {_REVISION: revision, "pod-template-generation": generation}
     name = {"generateName": f"{object_key(owner).name}-"}
@@ -414,7 +421,7 @@ def _pod(owner: Json, node: str, revision: str) -> Json:
     return {**pod, "spec": {**pod["spec"], "affinity": affinity}}
 
 
-def _node_of(pod: Json) -> str:
+def _node_of(pod: KubernetesObject) -> str:
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or ():
@@ -423,7 +430,7 @@ def _node_of(pod: Json) -> str:
     return str(pod["spec"].get("nodeName", ""))
 
 
-def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
+def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
     nodes = len(sim.store.list("v1", "Node", ""))
     pods = [one for some in _daemon_sets_pods(sim, owner).values() for one in some]
     ready = sum(is_ready(one) for one in pods)
@@ -448,7 +455,7 @@ def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
 def run_jobs(sim: SimulationContext) -> None:
     """Make the Pods of Jobs, and count those that succeed."""
 
-    def sync(client: Client, job: Json) -> bool:
+    def sync(client: Client, job: KubernetesObject) -> bool:
         if is_finished(job):
             return True
         well = _make_pods(client, job, controlled(sim.store, job, "v1", "Pod"))
@@ -482,19 +489,19 @@ def delete_finished_jobs(sim: SimulationContext) -> None:
     sim.store.watch(on_job, {("batch/v1", "Job")})
 
 
-def is_finished(job: Json) -> bool:
+def is_finished(job: KubernetesObject) -> bool:
     """Return whether a Job is complete or failed."""
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
-def _phases(pods: list[Json]) -> list[str]:
+def _phases(pods: list[KubernetesObject]) -> list[str]:
     return [text_field(one.get("status"), "phase") for one in pods]
 
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def _make_pods(client: Client, job: Json, pods: list[Json]) -> bool:
+def _make_pods(client: Client, job: KubernetesObject, pods: list[KubernetesObject]) -> bool:
     spec, active = job["spec"], [one for one in pods if is_active(one)]
     if spec.get("suspend") is True:
         return _deleted(client, active)
@@ -519,12 +526,12 @@ def _make_pods(client: Client, job: Json, pods: list[Json]) -> bool:
     return True
 
 
-def _deleted(client: Client, objects: list[Json]) -> bool:
+def _deleted(client: Client, objects: list[KubernetesObject]) -> bool:
     """Delete objects; return whether all of them went."""
     return not [one for one in objects if not client.delete(object_key(one)).ok]
 
 
-def _status(sim: SimulationContext, job: Json) -> Json:
+def _status(sim: SimulationContext, job: KubernetesObject) -> Json:
     pods = controlled(sim.store, job, "v1", "Pod")
     active, phases = [one for one in pods if is_active(one)], _phases(pods)
     succeeded, failed = phases.count("Succeeded"), phases.count("Failed")
@@ -595,10 +602,10 @@ class CronJobController:
         well = _deleted(self._client, finished[: max(len(finished) - kept, 0)]) and well
         return write_status(self._client, cron_job, self._status(cron_job, made)) and well
 
-    def _jobs(self, cron_job: Json) -> list[Json]:
+    def _jobs(self, cron_job: KubernetesObject) -> list[KubernetesObject]:
         return controlled(self._sim.store, cron_job, "batch/v1", "Job")
 
-    def _make(self, cron_job: Json, due: datetime) -> tuple[datetime | None, bool]:
+    def _make(self, cron_job: KubernetesObject, due: datetime) -> tuple[datetime | None, bool]:
         """Make the Job of a time, unless another runs that forbids it; return when it was due."""
         active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         policy = cron_job["spec"].get("concurrencyPolicy")
@@ -620,7 +627,7 @@ class CronJobController:
         made = self._client.create({**kind, "metadata": meta, "spec": template.get("spec")})
         return (due if made.ok else None), made.ok
 
-    def _status(self, cron_job: Json, made: datetime | None) -> Json:
+    def _status(self, cron_job: KubernetesObject, made: datetime | None) -> Json:
         status = dict(cron_job.get("status") or {})
         status.pop("active", None)
         active = [one for one in self._jobs(cron_job) if not is_finished(one)]
