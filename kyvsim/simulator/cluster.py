@@ -49,11 +49,7 @@ from kyvsim.simulator.kubernetes.pods import Kubelet, bind_pods
 from kyvsim.simulator.kubernetes.workloads import (
     CronJobController,
     delete_finished_jobs,
-    run_daemon_sets,
-    run_deployments,
-    run_jobs,
-    run_replica_sets,
-    run_stateful_sets,
+    run_workloads,
 )
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import (
@@ -85,11 +81,7 @@ KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], object], ...] = (
     publish_root_certificate,
     NamespaceController,
     GarbageCollector,
-    run_deployments,
-    run_replica_sets,
-    run_stateful_sets,
-    run_daemon_sets,
-    run_jobs,
+    run_workloads,
     delete_finished_jobs,
     CronJobController,
     bind_pods,

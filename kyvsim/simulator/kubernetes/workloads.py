@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import (
@@ -75,58 +76,44 @@ def is_ready(pod: KubernetesObject) -> bool:
     return has_condition(pod, "Ready")
 
 
-def reconcile(
-    sim: SimulationContext,
-    user: UserInfo,
-    actor: str,
-    kind: tuple[str, str],
-    sync: Callable[[Client, KubernetesObject], bool],
-    child: tuple[str, str] = ("v1", "Pod"),
-) -> WorkQueue:
-    """Call `sync` for each object of a kind when it or an object that it controls is written.
-
-    `sync` returns whether it succeeded; if not, it is called again later. Objects that are being
-    deleted are left alone, as are all if the simulation has no workloads. Returns the queue.
-    """
-    client = sim.client(user)
-
-    def work(key: ObjectKey) -> bool:
-        obj = client.get(*key)
-        return obj is None or is_terminating(obj) or sync(client, obj)
-
-    queue = WorkQueue(sim, actor, work)
-    if sim.settings.workloads:
-        sim.store.watch(enqueue(queue), {kind})
-        sim.store.watch(enqueue_controller(queue, kind[1]), {child})
-    return queue
-
-
 # The ReplicaSet controller: the desired number of Pods of a template.
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 
-_FAILED = "ReplicaFailure"
+
+def _sync_replica_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    problem = _scale(client, owner, _active_pods(sim, owner))
+    now = client.get(*object_key(owner))
+    if now is None:
+        return problem is None
+    pods, old = _active_pods(sim, now), now.get("status") or {}
+    ready = sum(is_ready(one) for one in pods)
+    failed = []
+    if problem is not None:
+        # The first message stays, for each failure names another Pod.
+        kind, first = "ReplicaFailure", {"reason": "FailedCreate", "message": problem.message}
+        before = (one for one in entries(old, "conditions") if text_field(one, "type") == kind)
+        first = next(before, first)
+        reason, message = (text_field(first, name) for name in ("reason", "message"))
+        failed = [StatusCondition(kind, True, reason, message)]
+    written = conditions(old, failed, sim.clock.stamp())
+    status = {
+        "replicas": len(pods),
+        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        "observedGeneration": metadata(now).get("generation"),
+        **({"conditions": written} if written else {}),
+    }
+    return write_status(client, now, status) and problem is None
 
 
-def run_replica_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of ReplicaSets."""
-
-    def sync(client: Client, owner: KubernetesObject) -> bool:
-        problem = _scale(sim, owner)
-        now = client.get(*object_key(owner))
-        written = now is None or write_status(client, now, _replica_sets_status(sim, now, problem))
-        return written and problem is None
-
-    reconcile(sim, REPLICA_SET, "replicaset-controller", ("apps/v1", "ReplicaSet"), sync)
-
-
-def _replica_sets_pods(sim: SimulationContext, owner: KubernetesObject) -> list[KubernetesObject]:
+def _active_pods(sim: SimulationContext, owner: KubernetesObject) -> list[KubernetesObject]:
     return [one for one in controlled(sim.store, owner, "v1", "Pod") if is_active(one)]
 
 
-def _scale(sim: SimulationContext, owner: KubernetesObject) -> ApiError | None:
+def _scale(
+    client: Client, owner: KubernetesObject, pods: list[KubernetesObject]
+) -> ApiError | None:
     """Make the Pods that are missing and delete those that are too many; return what failed."""
-    client, pods = sim.client(REPLICA_SET), _replica_sets_pods(sim, owner)
-    missing = int(owner["spec"].get("replicas", 1)) - len(pods)
+    missing = _replicas(owner) - len(pods)
     name = {"generateName": f"{object_key(owner).name}-"}
     for _ in range(missing):
         made = client.create(pod_of(owner, owner["spec"]["template"], name, {}))
@@ -141,27 +128,6 @@ def _scale(sim: SimulationContext, owner: KubernetesObject) -> ApiError | None:
     return None
 
 
-def _replica_sets_status(
-    sim: SimulationContext, owner: KubernetesObject, problem: ApiError | None
-) -> Json:
-    pods, old = _replica_sets_pods(sim, owner), owner.get("status") or {}
-    ready = sum(is_ready(one) for one in pods)
-    failed = []
-    if problem is not None:
-        # The first message stays, for each failure names another Pod.
-        before = [one for one in entries(old, "conditions") if text_field(one, "type") == _FAILED]
-        first = before[0] if before else {"reason": "FailedCreate", "message": problem.message}
-        reason, message = (text_field(first, name) for name in ("reason", "message"))
-        failed = [StatusCondition(_FAILED, True, reason, message)]
-    written = conditions(old, failed, sim.clock.stamp())
-    return {
-        "replicas": len(pods),
-        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
-        "observedGeneration": metadata(owner).get("generation"),
-        **({"conditions": written} if written else {}),
-    }
-
-
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
 #
 # A rollout creates all new Pods before it deletes the old ones, or the reverse; the steps
@@ -171,16 +137,10 @@ _HASH = "pod-template-hash"
 _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
 
 
-def run_deployments(sim: SimulationContext) -> None:
-    """Make and scale the ReplicaSets of Deployments."""
-
-    def sync(client: Client, owner: KubernetesObject) -> bool:
-        well = owner["spec"].get("paused") is True or _roll_out(sim, owner)
-        now = client.get(*object_key(owner))
-        return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
-
-    kind = ("apps/v1", "Deployment")
-    reconcile(sim, DEPLOYMENT, "deployment-controller", kind, sync, ("apps/v1", "ReplicaSet"))
+def _sync_deployment(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    well = owner["spec"].get("paused") is True or _roll_out(sim, client, owner)
+    now = client.get(*object_key(owner))
+    return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
 
 
 def _replica_sets(
@@ -193,9 +153,9 @@ def _replica_sets(
     return (current[0] if current else None), [one for one in replica_sets if one not in current]
 
 
-def _roll_out(sim: SimulationContext, owner: KubernetesObject) -> bool:
+def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
     """Do the next step of a rollout; return whether it went well."""
-    client, replicas = sim.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
+    replicas = _replicas(owner)
     current, former = _replica_sets(sim, owner)
     recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
     if recreates and any(_replicas(one) for one in former):
@@ -247,7 +207,7 @@ def _emptied(client: Client, replica_sets: list[KubernetesObject]) -> bool:
 def _deployments_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
     current, former = _replica_sets(sim, owner)
     everything = [*([current] if current else []), *former]
-    desired = int(owner["spec"].get("replicas", 1))
+    desired = _replicas(owner)
     updated = _count([current] if current else [], "replicas")
     ready = _count(everything, "readyReplicas")
     reason, has = "MinimumReplicasAvailable", "has"
@@ -284,15 +244,21 @@ def _count(replica_sets: list[KubernetesObject], field: str) -> int:
 _REVISION = "controller-revision-hash"
 
 
-def run_stateful_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of StatefulSets."""
-
-    def sync(client: Client, owner: KubernetesObject) -> bool:
-        well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
-        pods = controlled(sim.store, owner, "v1", "Pod")
-        return write_status(client, owner, _stateful_sets_status(owner, pods)) and well
-
-    reconcile(sim, STATEFUL_SET, "statefulset-controller", ("apps/v1", "StatefulSet"), sync)
+def _sync_stateful_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
+    pods = controlled(sim.store, owner, "v1", "Pod")
+    ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
+    updated = sum(labels(one).get(_REVISION) == revision for one in pods)
+    status = {
+        "observedGeneration": metadata(owner).get("generation"),
+        "replicas": len(pods),
+        **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
+        "availableReplicas": ready,
+        "currentRevision": revision,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+    return write_status(client, owner, status) and well
 
 
 def _next_step(client: Client, owner: KubernetesObject, pods: list[KubernetesObject]) -> bool:
@@ -349,64 +315,27 @@ def _make(client: Client, owner: KubernetesObject, number: int) -> bool:
     return well and client.create({**pod, "spec": spec}).ok
 
 
-def _stateful_sets_status(owner: KubernetesObject, pods: list[KubernetesObject]) -> Json:
-    ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
-    updated = sum(labels(one).get(_REVISION) == revision for one in pods)
-    return {
-        "observedGeneration": metadata(owner).get("generation"),
-        "replicas": len(pods),
-        **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
-        "availableReplicas": ready,
-        "currentRevision": revision,
-        "updateRevision": revision,
-        "collisionCount": 0,
-    }
-
-
 # The DaemonSet controller: one Pod on each Node.
 # Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
 
 
-def run_daemon_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of DaemonSets."""
-
-    def sync(client: Client, owner: KubernetesObject) -> bool:
-        by_node = _daemon_sets_pods(sim, owner)
-        nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
-        revision = template_hash(owner["spec"]["template"])
-        on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
-        well = True
-        for node in nodes:
-            old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
-            if not by_node.get(node):
-                well = client.create(_pod(owner, node, revision)).ok and well
-            elif old and not on_delete:
-                well = client.delete(object_key(old[0])).ok and well
-        for pod in (one for node in sorted(set(by_node) - set(nodes)) for one in by_node[node]):
-            well = client.delete(object_key(pod)).ok and well
-        return write_status(client, owner, _daemon_sets_status(sim, owner)) and well
-
-    kind = ("apps/v1", "DaemonSet")
-    queue = reconcile(sim, DAEMON_SET, "daemon-set-controller", kind, sync)
-
-    def on_node(change: StoreChange) -> None:
-        if change.old is None or change.new is None:
-            for one in sim.store.list(*kind, ""):
-                queue.add(object_key(one))
-
-    if sim.settings.workloads:
-        sim.store.watch(on_node, {("v1", "Node")})
-
-
-def _daemon_sets_pods(
-    sim: SimulationContext, owner: KubernetesObject
-) -> dict[str, list[KubernetesObject]]:
-    """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
+def _sync_daemon_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
     by_node: dict[str, list[KubernetesObject]] = {}
-    for pod in controlled(sim.store, owner, "v1", "Pod"):
-        if is_active(pod):
-            by_node.setdefault(_node_of(pod), []).append(pod)
-    return by_node
+    for pod in _active_pods(sim, owner):
+        by_node.setdefault(_node_of(pod), []).append(pod)
+    nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
+    revision = template_hash(owner["spec"]["template"])
+    on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    well = True
+    for node in nodes:
+        old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
+        if not by_node.get(node):
+            well = client.create(_pod(owner, node, revision)).ok and well
+        elif old and not on_delete:
+            well = client.delete(object_key(old[0])).ok and well
+    left = [one for node in sorted(set(by_node) - set(nodes)) for one in by_node[node]]
+    well = _deleted(client, left) and well
+    return write_status(client, owner, _daemon_sets_status(sim, owner, len(nodes))) and well
 
 
 def _pod(owner: KubernetesObject, node: str, revision: str) -> Json:
@@ -422,6 +351,7 @@ def _pod(owner: KubernetesObject, node: str, revision: str) -> Json:
 
 
 def _node_of(pod: KubernetesObject) -> str:
+    """Return the name of the Node that a Pod of a DaemonSet is meant for."""
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or ():
@@ -430,9 +360,8 @@ def _node_of(pod: KubernetesObject) -> str:
     return str(pod["spec"].get("nodeName", ""))
 
 
-def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
-    nodes = len(sim.store.list("v1", "Node", ""))
-    pods = [one for some in _daemon_sets_pods(sim, owner).values() for one in some]
+def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject, nodes: int) -> Json:
+    pods = _active_pods(sim, owner)
     ready = sum(is_ready(one) for one in pods)
     return {
         "currentNumberScheduled": len(pods),
@@ -452,16 +381,11 @@ def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject) -> Json
 # Source of the rules: k8s.io/kubernetes pkg/controller/job, pkg/controller/ttlafterfinished.
 
 
-def run_jobs(sim: SimulationContext) -> None:
-    """Make the Pods of Jobs, and count those that succeed."""
-
-    def sync(client: Client, job: KubernetesObject) -> bool:
-        if is_finished(job):
-            return True
-        well = _make_pods(client, job, controlled(sim.store, job, "v1", "Pod"))
-        return write_status(client, job, _status(sim, job)) and well
-
-    reconcile(sim, JOB, "job-controller", ("batch/v1", "Job"), sync)
+def _sync_job(sim: SimulationContext, client: Client, job: KubernetesObject) -> bool:
+    if is_finished(job):
+        return True
+    well = _make_pods(client, job, controlled(sim.store, job, "v1", "Pod"))
+    return write_status(client, job, _status(sim, job)) and well
 
 
 def delete_finished_jobs(sim: SimulationContext) -> None:
@@ -556,6 +480,43 @@ def _status(sim: SimulationContext, job: KubernetesObject) -> Json:
         **({"completionTime": now} if done else {}),
         **({"conditions": written} if written else {}),
     }
+
+
+_Sync = Callable[[SimulationContext, Client, KubernetesObject], bool]
+_WORKLOADS: tuple[tuple[UserInfo, tuple[str, str], tuple[str, str], _Sync], ...] = (
+    (DEPLOYMENT, ("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), _sync_deployment),
+    (REPLICA_SET, ("apps/v1", "ReplicaSet"), ("v1", "Pod"), _sync_replica_set),
+    (STATEFUL_SET, ("apps/v1", "StatefulSet"), ("v1", "Pod"), _sync_stateful_set),
+    (DAEMON_SET, ("apps/v1", "DaemonSet"), ("v1", "Pod"), _sync_daemon_set),
+    (JOB, ("batch/v1", "Job"), ("v1", "Pod"), _sync_job),
+)
+"""The account of each controller, its kind, what objects of that control, and the work on one."""
+
+
+def run_workloads(sim: SimulationContext) -> None:
+    """Reconcile the objects of each kind of workload when they or what they control is written.
+
+    Objects that are being deleted are left alone.
+    """
+    if not sim.settings.workloads:
+        return
+
+    def work(key: ObjectKey, client: Client, sync: _Sync) -> bool:
+        obj = client.get(*key)
+        return obj is None or is_terminating(obj) or sync(sim, client, obj)
+
+    def on_node(change: StoreChange, queue: WorkQueue) -> None:
+        if change.old is None or change.new is None:
+            for one in sim.store.list("apps/v1", "DaemonSet", ""):
+                queue.add(object_key(one))
+
+    for user, kind, child, sync in _WORKLOADS:
+        actor = user.username.rpartition(":")[2]
+        queue = WorkQueue(sim, actor, partial(work, client=sim.client(user), sync=sync))
+        sim.store.watch(enqueue(queue), {kind})
+        sim.store.watch(enqueue_controller(queue, kind[1]), {child})
+        if user is DAEMON_SET:
+            sim.store.watch(partial(on_node, queue=queue), {("v1", "Node")})
 
 
 # The CronJob controller: a Job at each time of the schedule.
