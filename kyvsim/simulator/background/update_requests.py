@@ -138,10 +138,12 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    user_info: dict[str, Json] = {"username": user.username, "groups": list(user.groups)}
-    user_info["uid"] = user.uid
-    if user.extra:
-        user_info["extra"] = dict(user.extra)
+    user_info = {
+        "username": user.username,
+        "groups": list(user.groups),
+        "uid": user.uid,
+        **({"extra": dict(user.extra)} if user.extra else {}),
+    }
     pairs = (("roles", user.roles), ("clusterRoles", user.cluster_roles))
     info = {"userInfo": user_info, **{field: list(roles) for field, roles in pairs if roles}}
     fields = {
@@ -160,20 +162,15 @@ def update_of(obj: KubernetesObject, subresource: str, store: ObjectStore) -> Ad
     """Return an existing object as an update without user information, as Kyverno sees it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
-    place, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
+    gv, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
     details = {
-        "kind": {**place, "kind": key.kind},
-        "resource": {**place, "resource": resource},
+        "kind": {**gv, "kind": key.kind},
+        "resource": {**gv, "resource": resource},
         "name": key.name,
         **({"subResource": subresource} if subresource else {}),
     }
-    return AdmissionRequest(
-        operation=Operation.UPDATE,
-        object=obj,
-        namespace=key.namespace,
-        user=UserInfo(),
-        details=details,
-    )
+    user, place = UserInfo(), key.namespace
+    return AdmissionRequest(Operation.UPDATE, obj, namespace=place, user=user, details=details)
 
 
 def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
@@ -221,10 +218,7 @@ CEL_GENERATE, CEL_MUTATE = "cel-generate", "cel-mutate"
 PENDING, FAILED, COMPLETED = "Pending", "Failed", "Completed"
 _MOST_CONTEXTS = 100
 """How many rules and triggers one UpdateRequest of a policy event holds."""
-_THRESHOLD = 1000
-_LONGEST_LABEL = 63
 _MUTATE = "mutate.updaterequest.kyverno.io/"
-
 
 REFERENCE = ("apiVersion", "kind", "namespace", "name")
 """The fields of a reference besides `uid`, as keys have them."""
@@ -293,7 +287,7 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
     # Listed only if it can matter: this reads every UpdateRequest.
     text = str(settings_of(sim.store).get("updateRequestThreshold") or "")
-    most = int(text) if text.isdecimal() else _THRESHOLD
+    most = int(text) if text.isdecimal() else 1000
     if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
         key = ObjectKey(*KIND, NAMESPACE, "")
         message = "UpdateRequest creation skipped: there are too many UpdateRequests"
@@ -329,7 +323,7 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
     """Return the labels of an UpdateRequest for a mutate rule."""
     return {
         f"{_MUTATE}policy-name": policy_name,
-        f"{_MUTATE}trigger-name": trigger["name"][:_LONGEST_LABEL],
+        f"{_MUTATE}trigger-name": trigger["name"][:63],
         f"{_MUTATE}trigger-namespace": trigger["namespace"],
         f"{_MUTATE}trigger-kind": trigger["kind"],
         f"{_MUTATE}trigger-apiversion": trigger["apiVersion"].replace("/", "-"),

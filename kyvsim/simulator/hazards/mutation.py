@@ -14,7 +14,7 @@ from kyvsim.languages.cel.listed_objects import named_kinds
 from kyvsim.languages.classic.field_references import reads_own_name
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.admission_policies import changing_policies
 from kyvsim.simulator.admission.cel import WEBHOOKS
 from kyvsim.simulator.admission.classic import Admission, mutating_rules
@@ -180,10 +180,7 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
             )
 
 
-_ACTION = "mutate existing"
 _ROUNDS = 5
-_LAST = 1.0
-"""Seconds before the end: a round takes some hundredths, so a later one is still going on."""
 
 
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
@@ -197,7 +194,8 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
             continue
         count = rounds[event.number] = rounds.get(chain[0].number, 0) + 1
         rules = tuple(dict.fromkeys(rule for each in chain for rule in each.policies))
-        goes_on = facts.cut is not None or event.time > facts.sim.clock.elapsed - _LAST
+        # A round takes some hundredths of a second: one in the last second still goes on.
+        goes_on = facts.cut is not None or event.time > facts.sim.clock.elapsed - 1
         if count < _ROUNDS or not goes_on or frozenset(rules) in reported:
             continue
         reported.add(frozenset(rules))
@@ -215,7 +213,7 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
 
 
 def _writes(event: TimelineEvent) -> bool:
-    return event.action == _ACTION and event.outcome == "done"
+    return event.action == "mutate existing" and event.outcome == "done"
 
 
 def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]:
@@ -261,11 +259,10 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
 
     Yield the policies whose variants changed targets, each with the first of them.
     """
-    reported: set[tuple[str, ...]] = set()
+    first: dict[tuple[str, ...], tuple[TimelineEvent, FailureReason]] = {}
     for event, failure, policies in facts.failures(FailureCause.CHANGED_AGAIN):
-        if policies in reported:
-            continue
-        reported.add(policies)
+        first.setdefault(policies, (event, failure))
+    for policies, (event, failure) in first.items():
         text = (
             f"the policy changes existing objects more than once: {failure.message}; the "
             "variants for Pod controllers run on every target, whatever its kind; disable them "

@@ -15,7 +15,6 @@ from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.kubernetes.controller import controller_of
 
-_DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")
 
 
@@ -46,7 +45,7 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             for response in admission.responses
             for result in response.results
             # A mutation that fails denies whatever the policy does with violations.
-            if result.status in _DENYING
+            if result.status in {RuleStatus.FAIL, RuleStatus.ERROR}
             and (admission.mutating or enforces(response.policy, result.rule, namespace))
         }
         if (owner, tuple(messages)) not in reported:
