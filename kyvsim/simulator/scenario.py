@@ -380,7 +380,12 @@ class UserSteps:
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
-            builds = list(requests_of(step, self._sim))
+            sim, user = self._sim, step.user or ADMIN
+            # What builds each request, at the moment at which it is sent.
+            builds: list[_Build] = [partial(_patching, step, user, sim)] if step.target else []
+            objects = [placed(document.data, sim) for document in step.objects]
+            verb = step.verb or Verb.CREATE
+            builds += [partial(_request, verb, obj, user, sim) for obj in objects]
             if not builds:
                 self._expectations.miss(_of_answers(step), "its step sends no request")
             self._send_each(step, iter(builds), waiting)
@@ -456,16 +461,6 @@ class UserSteps:
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:
     return [one for one in step.expected if one.demand in OF_REQUESTS]
-
-
-def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
-    """Yield what builds each request of a step, at the moment at which it is sent."""
-    user = step.user or ADMIN
-    if step.target is not None:
-        yield lambda: _patching(step, user, sim)
-    for document in step.objects:
-        obj = placed(document.data, sim)
-        yield partial(_request, step.verb or Verb.CREATE, obj, user, sim)
 
 
 def placed(obj: KubernetesObject, sim: SimulationContext) -> KubernetesObject:

@@ -9,9 +9,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
-    Json,
     KubernetesObject,
-    ObjectKey,
     labels,
     metadata,
     object_key,
@@ -45,45 +43,38 @@ from kyvsim.yaml.text import folded_yaml
 
 def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
     """Return the request as rules see it, with the roles of its user."""
-    request = review.request
-    group, version = split_api_version(request.key.api_version)
-    subresource = request.subresource
+    request, key, part = review.request, review.request.key, review.request.subresource
+    group, version = split_api_version(key.api_version)
     obj = review.object if request.operation is not Operation.DELETE else None
     if request.operation is Operation.CONNECT and obj is not None:
         # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
-        obj = with_metadata(obj, {"namespace": request.key.namespace})
-    return AdmissionRequest(
-        operation=request.operation,
-        object=obj,
-        old_object=review.old,
-        namespace=request.key.namespace,
-        user=with_roles(request.user, request.key.namespace, store),
-        subresource=subresource,
-        parent_kind=(group, version, request.key.kind) if subresource else None,
-        details=details(request.key, review, store),
-    )
-
-
-def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Json]:
-    """Return the fields of a request that only an API server fills in."""
-    group, version = split_api_version(key.api_version)
+        obj = with_metadata(obj, {"namespace": key.namespace})
     subject = review.object if review.object is not None else review.old
     # What is sent to a subresource may be of another kind: a Scale, an Eviction.
     sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
     kind = {"group": sent[0], "version": sent[1], "kind": text_field(subject, "kind") or key.kind}
     resource = {"group": group, "version": version}
     resource["resource"] = plural(group, key.kind, store.defined)
-    part = review.request.subresource
-    return {
-        "uid": review.uid,
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": key.name or text_field(metadata(subject), "name"),
-        "dryRun": review.request.dry_run,
-        **({"subResource": part, "requestSubResource": part} if part else {}),
-    }
+    return AdmissionRequest(
+        operation=request.operation,
+        object=obj,
+        old_object=review.old,
+        namespace=key.namespace,
+        user=with_roles(request.user, key.namespace, store),
+        subresource=part,
+        parent_kind=(group, version, key.kind) if part else None,
+        # The fields that only an API server fills in.
+        details={
+            "uid": review.uid,
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "name": key.name or text_field(metadata(subject), "name"),
+            "dryRun": request.dry_run,
+            **({"subResource": part, "requestSubResource": part} if part else {}),
+        },
+    )
 
 
 # Match conditions of webhooks: whether the API server calls Kyverno at all.

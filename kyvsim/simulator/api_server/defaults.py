@@ -403,8 +403,6 @@ _OF_KIND: Mapping[tuple[str, str], Defaults] = MappingProxyType(
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — a path
 _PREFIX = "kube-api-access-"
 _DEFAULT = "default"
-_MIRROR = "kubernetes.io/config.mirror"
-_ACCOUNT_TOKEN_SECONDS = 3607
 
 
 def give_account(
@@ -417,16 +415,14 @@ def give_account(
     """
     pod = review.object or {}
     spec = pod.get("spec")
-    if spec.__class__ is not dict or _MIRROR in annotations(pod):
+    if spec.__class__ is not dict or "kubernetes.io/config.mirror" in annotations(pod):
         return pod
     name = text_field(spec, "serviceAccountName") or _DEFAULT
     namespace = review.request.key.namespace
     account = store.get("v1", "ServiceAccount", namespace, name)
     if account is None and name != _DEFAULT:
-        why = (
-            f"error looking up service account {namespace}/{name}: "
-            f'serviceaccount "{name}" not found'
-        )
+        why = f"error looking up service account {namespace}/{name}"
+        why = f'{why}: serviceaccount "{name}" not found'
         key = ObjectKey("v1", "Pod", namespace, text_field(metadata(pod), "name"))
         return errors.forbidden(key, store.defined, why)
     account = account or {}
@@ -465,25 +461,17 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
         return spec
     namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
     sources = [
-        {"serviceAccountToken": {"expirationSeconds": _ACCOUNT_TOKEN_SECONDS, "path": "token"}},
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         {"downwardAPI": {"items": [{"fieldRef": namespace, "path": "namespace"}]}},
     ]
-    return {
-        **spec,
-        "volumes": [
-            *(spec.get("volumes") or ()),
-            {"name": volume, "projected": {"defaultMode": _MODE, "sources": sources}},
-        ],
-    }
+    token = {"name": volume, "projected": {"defaultMode": _MODE, "sources": sources}}
+    return {**spec, "volumes": [*(spec.get("volumes") or ()), token]}
 
 
 # What Kubernetes itself changes in new objects before any webhook sees them.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission (serviceaccount, priority,
 # defaulttolerationseconds).
-
-_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_SECONDS = 300
 
 
 def pod_plugin(
@@ -501,21 +489,19 @@ def pod_plugin(
         if isinstance(pod, ApiError) or pod.get("spec").__class__ is not dict:
             return pod
         name = text_field(pod["spec"], "priorityClassName")
-        priority_class = (
-            store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
-        )
+        key = ("scheduling.k8s.io/v1", "PriorityClass", "", name)
+        priority_class = (store.get(*key) if name else None) or {}
         policy = text_field(priority_class, "preemptionPolicy") or "PreemptLowerPriority"
-        value = priority_class.get("value", 0) if priority_class else 0
+        value = priority_class.get("value", 0)
         spec = completed(pod["spec"], {"priority": value, "preemptionPolicy": policy})
         given = entries(spec, "tolerations")
+        every = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        pairs = [(text_field(one, "key"), text_field(one, "effect")) for one in given]
+        tolerated = {key for key, effect in pairs if effect in {"", "NoExecute"}}
         added = [
-            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
-            for key in _TOLERATED
-            if not any(
-                text_field(one, "key") in {"", key}
-                and text_field(one, "effect") in {"", "NoExecute"}
-                for one in given
-            )
+            {"key": taint, **every}
+            for taint in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+            if tolerated.isdisjoint({"", taint})
         ]
         return {**pod, "spec": ({**spec, "tolerations": [*given, *added]} if added else spec)}
 

@@ -75,7 +75,6 @@ from kyvsim.simulator.kyverno import Kyverno
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
 # cleanup.go, source.go).
 
-_SOURCE = f"{LABEL}clone-source"
 _UNWRITTEN = dict.fromkeys(
     ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
 )
@@ -106,8 +105,9 @@ def write_generated(
         if refused is not None:
             return None, failure_reason_of(refused, read)
     # The object that was copied is labelled, so that its changes are noticed.
-    if source is not None and _SOURCE not in labels(source):
-        marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+    mark = f"{LABEL}clone-source"
+    if source is not None and mark not in labels(source):
+        marked = with_metadata(source, {"labels": {**labels(source), mark: ""}})
         owner.client("label source", sim).update(marked)
     owned = with_owner_labels(desired, owner.policy, owner.rule, owner.trigger)
     live = sim.store.get(*key)
@@ -147,13 +147,10 @@ def downstreams_of(
     The name of the rule is not compared, as in upstream.
     """
     group, version = split_api_version(text_field(trigger, "apiVersion"))
-    required = {
-        **policy_labels(policy),
-        f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
-        f"{LABEL}trigger-kind": text_field(trigger, "kind"),
-        f"{LABEL}trigger-group": group,
-        f"{LABEL}trigger-version": version,
-    }
+    fields = {field: text_field(trigger, field) for field in ("namespace", "kind")}
+    fields |= {"group": group, "version": version}
+    required = {f"{LABEL}trigger-{field}": value for field, value in fields.items()}
+    required |= policy_labels(policy)
     by_uid = {**required, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
     by_name = {**required, f"{LABEL}trigger-name": text_field(trigger, "name")}
     for api_version, kind in kinds_of(rule):
@@ -445,18 +442,16 @@ class GeneratedObjects:
         if key.api_version.count("/") > 1:
             text = f"unexpected GroupVersion string: {key.api_version}"
             self._fail(FailureReason(FailureCause.NO_KIND, text, key))
-        target = namespace
-        if not self._sim.store.is_namespaced(key.api_version, key.kind):
-            if namespace and self._policy.namespace:
-                raise ValueError(
-                    f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
-                    f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
-                )
-            target = ""
-        meta = metadata(obj)
+        is_namespaced = self._sim.store.is_namespaced(key.api_version, key.kind)
+        if namespace and self._policy.namespace and not is_namespaced:
+            raise ValueError(
+                f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
+            )
+        target = namespace if is_namespaced else ""
         marks = {**labels(obj), **self._marks}
-        if text_field(meta, "resourceVersion"):
-            marks[f"{LABEL}source-uid"] = text_field(meta, "uid")
+        if text_field(metadata(obj), "resourceVersion"):
+            marks[f"{LABEL}source-uid"] = text_field(metadata(obj), "uid")
         fields = {**OF_SERVER, "labels": marks, "namespace": target or None}
         if key.namespace and key.namespace != target:
             fields["ownerReferences"] = None

@@ -32,8 +32,6 @@ from kyvsim.simulator.kubernetes.controller import (
 # Source of the rules: k8s.io/kubernetes pkg/controller/serviceaccount and
 # pkg/controller/certificates/rootcacertpublisher.
 
-_CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
-
 
 def add_service_accounts(sim: SimulationContext) -> None:
     """Keep a ServiceAccount `default` in every Namespace."""
@@ -44,7 +42,8 @@ def add_service_accounts(sim: SimulationContext) -> None:
 def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}}
-    published = {**named, "data": {"ca.crt": _CERTIFICATE}}
+    certificate = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
+    published = {**named, "data": {"ca.crt": certificate}}
     _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
@@ -156,9 +155,6 @@ def _outdated(store: ObjectStore) -> Iterator[tuple[KubernetesObject, list[Json]
             yield role, rules
 
 
-_API_SERVER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
-
-
 def establish_definitions(sim: SimulationContext) -> None:
     """Set the conditions of custom resource definitions as soon as they are stored.
 
@@ -192,12 +188,10 @@ def establish_definitions(sim: SimulationContext) -> None:
             ],
             "storedVersions": [one["name"] for one in versions if one.get("storage") is True],
         }
-        sim.client(_API_SERVER).update({**definition, "status": status}, "status")
+        server = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+        sim.client(server).update({**definition, "status": status}, "status")
 
     sim.store.watch(observe)
-
-
-_WAITS = frozenset({FOREGROUND, ORPHAN})
 
 
 class _Owner(StrEnum):
@@ -237,7 +231,9 @@ class GarbageCollector:
         if change.new is None:
             for dependent in self._dependents.get(text_field(old, "uid"), ()):
                 self._queue.add(dependent)
-        elif new.get("deletionTimestamp") and _WAITS & set(new.get("finalizers") or ()):
+        elif new.get("deletionTimestamp") and {FOREGROUND, ORPHAN} & {
+            *(new.get("finalizers") or ())
+        }:
             self._queue.add(key)
 
     def _sync(self, key: ObjectKey) -> bool:

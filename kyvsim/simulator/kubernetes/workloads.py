@@ -43,8 +43,6 @@ from kyvsim.simulator.kubernetes.controller import (
     write_status,
 )
 
-_DONE = frozenset({"Succeeded", "Failed"})
-
 
 def pod_of(
     owner: KubernetesObject, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
@@ -68,7 +66,7 @@ def template_hash(template: Json) -> str:
 
 def is_active(pod: KubernetesObject) -> bool:
     """Return whether a Pod runs or is going to."""
-    return (pod.get("status") or {}).get("phase") not in _DONE
+    return (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}
 
 
 def is_ready(pod: KubernetesObject) -> bool:
@@ -522,8 +520,6 @@ def run_workloads(sim: SimulationContext) -> None:
 # The CronJob controller: a Job at each time of the schedule.
 # Source of the rules: k8s.io/kubernetes pkg/controller/cronjob.
 
-_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-
 
 class CronJobController:
     """Makes the Jobs of CronJobs in time, and deletes old ones."""
@@ -576,10 +572,11 @@ class CronJobController:
             for one in active:
                 self._client.delete(object_key(one))
         template, key = cron_job["spec"]["jobTemplate"], object_key(cron_job)
+        at = "batch.kubernetes.io/cronjob-scheduled-timestamp"
         meta: dict[str, Json] = {
             "name": f"{key.name}-{int(due.timestamp()) // 60}",
             "namespace": key.namespace,
-            "annotations": {**annotations(template), _AT: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
+            "annotations": {**annotations(template), at: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
             "ownerReferences": [owner_reference(cron_job)],
         }
         if labels(template):
