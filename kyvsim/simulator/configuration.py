@@ -15,8 +15,8 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import Installation
-from kyvsim.simulator.api_server import ApiRequest, ObjectStore, Review
-from kyvsim.simulator.api_server.authorizer import service_account, with_roles
+from kyvsim.simulator.api_server import ObjectStore, Review
+from kyvsim.simulator.api_server.authorizer import service_account
 
 # The identities under which Kyverno's controllers work.
 # Source of the names: upstream charts/kyverno.
@@ -64,36 +64,6 @@ def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bo
     )
 
 
-def passes_over(request: ApiRequest, store: ObjectStore) -> bool:
-    """Return whether Kyverno leaves requests like this one alone, whatever object they are about.
-
-    False decides nothing: some requests may concern it. It is evaluated first, as it is cheap.
-    """
-    user, kind = request.user, (*request.key[:2], request.subresource)
-    if request.key[:2] == ("v1", "Namespace"):
-        return False
-    place = request.key.namespace
-    return bool(store.cached(_passes_over, kind, place, user.username, user.groups))
-
-
-def _passes_over(
-    store: ObjectStore,
-    kind: tuple[str, str, str],
-    namespace: str,
-    username: str,
-    groups: tuple[str, ...],
-) -> bool:
-    settings = settings_of(store)
-    if not _selectors(settings.get("webhooks") or "{}").takes_all:
-        return False
-    if namespace and not store.cached(_is_selected_namespace, namespace):
-        return True
-    if is_excluded(with_roles(UserInfo(username, groups=groups), namespace, store), store):
-        return True
-    some = _filters_of(settings.get("resourceFilters") or "", *kind)
-    return any(matches(one.namespace, namespace) and one.name == "*" for one in some)
-
-
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     """Return whether the webhooks are called for a request at all.
 
@@ -119,8 +89,6 @@ def _is_selected_namespace(store: ObjectStore, namespace: str) -> bool:
 class _Selectors(NamedTuple):
     namespace: Selector
     object: Selector
-    takes_all: bool
-    """Whether there is no selector of objects."""
 
 
 def webhook_setting(text: str) -> Mapping[str, Json]:
@@ -138,11 +106,9 @@ def _selectors(text: str) -> _Selectors:
     setting = webhook_setting(text)
     names = ("namespaceSelector", "objectSelector")
     try:
-        of_namespaces, of_objects = (setting.get(name) or {} for name in names)
-        selects = compile_selector(of_namespaces), compile_selector(of_objects)
-        return _Selectors(*selects, takes_all=not of_objects)
+        return _Selectors(*(compile_selector(setting.get(name) or {}) for name in names))
     except (ValueError, AttributeError):
-        return _Selectors(lambda _: True, lambda _: True, takes_all=True)
+        return _Selectors(lambda _: True, lambda _: True)
 
 
 def is_excluded(user: UserInfo, store: ObjectStore) -> bool:

@@ -16,6 +16,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
+from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
@@ -212,41 +213,31 @@ def classic_webhooks(
         some = [one for one in taking_part if one.facts.fails_closed is closed]
         shared = [one for one in some if not one.facts.webhook_conditions]
         alone = [one for one in some if one.facts.webhook_conditions]
-        for group, own in ((shared, None), *(([one], one) for one in alone)):
+        for group in (shared, *([one] for one in alone)):
             targets = set().union(*(entries.of(one, mutating=mutating) for one in group))
             if targets:
-                yield _webhook(group, own, targets, selectors, mutating=mutating)
+                yield _webhook(group, targets, selectors, mutating=mutating)
 
 
 def _webhook(
-    policies: list[Policy],
-    own: Policy | None,
-    entries: set[WebhookTarget],
-    selectors: Selectors,
-    *,
-    mutating: bool,
+    policies: list[Policy], entries: set[WebhookTarget], selectors: Selectors, *, mutating: bool
 ) -> dict[str, Json]:
-    """Return a webhook for some policies; `own` is the only one if it has its own conditions."""
-    closed = policies[0].facts.fails_closed
-    base, ending = "mutate" if mutating else "validate", "fail" if closed else "ignore"
-    name, path = f"{base}.kyverno.svc-{ending}", f"/{base}/{ending}"
-    conditions = None
-    if own is not None:
-        name = f"{name}-finegrained-{own.key.replace('/', '-')}"
-        path = f"{path}/finegrained/{own.key}"
-        written = own.facts.webhook_conditions
-        conditions = [{"name": one, "expression": text} for one, text in written]
+    """Return a webhook for some policies, or for the only one with conditions of its own."""
+    first, base = policies[0], "mutate" if mutating else "validate"
+    closed, written = first.facts.fails_closed, first.facts.webhook_conditions
+    path = f"/{base}/{'fail' if closed else 'ignore'}"
+    conditions = [{"name": one, "expression": text} for one, text in written]
     timeouts = (one.facts.webhook_timeout for one in policies)
     return webhook(
-        name,
-        path,
+        webhook_name(base, first),
+        f"{path}/finegrained/{first.key}" if conditions else path,
         failurePolicy="Fail" if closed else "Ignore",
         rules=rules_of(entries),
         namespaceSelector=selectors.namespace,
         objectSelector=selectors.object or {},
         timeoutSeconds=min(max((TIMEOUT, *filter(None, timeouts))), _LONGEST),
         matchPolicy="Equivalent",
-        matchConditions=conditions,
+        matchConditions=conditions or None,
         reinvocationPolicy="IfNeeded" if mutating else None,
     )
 

@@ -349,10 +349,7 @@ def _compiled(spec: CelPolicyNode, kinds: KindTable) -> _NativePolicy:
 _VALIDATING, _MUTATING = POLICIES
 _GROUP = split_api_version(API_VERSION)[0]
 _OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
-_DETAILS = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
-_CODES = MappingProxyType(
-    {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
-)
+_CODES = MappingProxyType({"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413})
 
 
 class AdmissionPolicies:
@@ -491,7 +488,8 @@ def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
         policy = read_cel_policy(spec)
         selectors = selector_problems(policy.match_constraints)
         for path, text, message, *_ in _problems(obj["kind"], policy, store):
-            what = "" if message.startswith(_DETAILS) else "compilation failed: "
+            known = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
+            what = "" if message.startswith(known) else known[0]
             problems.append(f"{path_text(path)}: Invalid value: {quote(text)}: {what}{message}")
     elif obj["kind"] in _OWN:
         binding = read_binding(spec)

@@ -40,7 +40,6 @@ from kyvsim.simulator.configuration import (
     is_excluded,
     is_filtered,
     is_selected,
-    passes_over,
 )
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
@@ -114,7 +113,8 @@ class AdmissionController:
                 message = mutation_failure(response)
                 if response.phase is Phase.VERIFY_IMAGES:
                     message = blocked_message(request.subject, [response])
-                return WebhookResponse(denied=denial(_webhook("mutate", response.policy), message))
+                name = webhook_name("mutate", response.policy)
+                return WebhookResponse(denied=denial(name, message))
         self.notify(
             Admission(review, request, tuple(answered), mutating=True, dropped=tuple(dropped))
         )
@@ -240,16 +240,13 @@ class AdmissionController:
         return known[2]
 
     def _request(self, review: Review) -> AdmissionRequest | None:
-        store, sent = self._sim.store, review.request
-        if self.tracer is None and passes_over(sent, store):
-            return None
         # Checked before the request is put together: most requests are Kyverno's own.
         why_skipped = self._why_skipped(review)
         if self.tracer is not None:
-            self.tracer.note_webhooks(sent, why_skipped)
+            self.tracer.note_webhooks(review.request, why_skipped)
         if why_skipped:
             return None
-        request = admission_request(review, store)
+        request = admission_request(review, self._sim.store)
         return request if request.subject else None
 
     def _why_skipped(self, review: Review) -> str:
@@ -290,7 +287,7 @@ def _denied(request: AdmissionRequest, enforced: list[PolicyResponse]) -> ApiErr
     """Return the denial of the first webhook that denies, one for each failure policy."""
     webhooks: dict[str, list[PolicyResponse]] = {}
     for response in sorted(enforced, key=lambda one: not one.policy.facts.fails_closed):
-        webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
+        webhooks.setdefault(webhook_name("validate", response.policy), []).append(response)
     for webhook, called in webhooks.items():
         denying = _FAILED if called[0].policy.facts.fails_closed else {RuleStatus.FAIL}
         if any(one.status in denying for response in called for one in response.results):
@@ -304,7 +301,7 @@ def kind_of(request: AdmissionRequest) -> str:
     return kind
 
 
-def _webhook(verb: str, policy: Policy) -> str:
+def webhook_name(verb: str, policy: Policy) -> str:
     """Return the name of a policy's webhook: with match conditions it has its own."""
     shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
     if not policy.facts.webhook_conditions:
