@@ -12,8 +12,8 @@ from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, te
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.field_reference import FieldPath, Segment
-from kyvsim.patch import merge_types
 from kyvsim.patch.structured_merge import misfits
+from kyvsim.schema import merge_types
 from kyvsim.simulator.api_server.defaults import as_typed
 
 # What the types of Kubernetes leave out: allowed values and required fields.

@@ -19,7 +19,7 @@ from kyvsim.migrate.expressions import (
     one_line,
     quoted,
 )
-from kyvsim.patch import merge_types
+from kyvsim.schema import merge_types
 
 # The known types of a value: one for each kind of object that it may be part of.
 #

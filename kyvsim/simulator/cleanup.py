@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
@@ -10,7 +12,7 @@ from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import KindTable, parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     labels,
@@ -30,36 +32,31 @@ from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.api_server.request import ALLOWED, Webhook, written
 from kyvsim.simulator.configuration import CLEANUP, is_filtered
-from kyvsim.simulator.context import NOTICE, SimulationContext
+from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.events import cleaned_up
 from kyvsim.simulator.kyverno import Kyverno, restart
 from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_policy
+from kyvsim.simulator.scheduler import START
 
-# The cleanup controller: it deletes what cleanup policies match, at the times of their schedules.
-#
 # Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
 # DeletingPolicies pkg/controllers/deleting/controller.go.
 
 _CLEANUP_ACTOR = "cleanup"
-_SHORTEST_DELAY = 1.0
 _NOT_FOUND = 404
 
 
-def start_cleanup(kyverno: Kyverno) -> None:
-    """Let cleanup policies act by their schedules."""
-    controller = _CleanupController(kyverno)
-    kyverno.sim.store.watch(controller.observe)
-    kyverno.cleaning.append(controller.relist)
+class CleanupController:
+    """Lets cleanup policies act by their schedules."""
 
-
-class _CleanupController:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._plans: dict[ObjectKey, int] = {}
         """How often each policy's next time was planned; only the last plan counts."""
+        kyverno.sim.store.watch(self._observe)
+        kyverno.cleaning.append(self._relist)
 
-    def observe(self, change: StoreChange) -> None:
+    def _observe(self, change: StoreChange) -> None:
         """Plan the next time of a policy that is new or changed."""
         key = change.key
         if change.new is None or not _is_scheduled(key):
@@ -67,7 +64,7 @@ class _CleanupController:
         if change.old is None or change.old.get("spec") != change.new.get("spec"):
             self._sim.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
 
-    def relist(self) -> None:
+    def _relist(self) -> None:
         """Plan the next time of every policy that is stored: what is overdue is done at once."""
         for obj in self._sim.store.every():
             key = object_key(obj)
@@ -82,15 +79,14 @@ class _CleanupController:
         last = text_field(obj.get("status"), "lastExecutionTime")
         since = last or text_field(metadata(obj), "creationTimestamp")
         schedule = text_field(obj.get("spec"), "schedule")
-        try:
-            due = next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
-        except ValueError:
-            due = None
-        if due is None:
-            return
-        plan = self._plans[key] = self._plans.get(key, 0) + 1
-        delay = max((due - self._sim.clock.now()).total_seconds(), _SHORTEST_DELAY)
-        self._sim.scheduler.after(delay, _CLEANUP_ACTOR, lambda: self._run(key, plan), timer=True)
+        times: list[datetime] = []
+        with suppress(ValueError):
+            times = next_times(schedule, datetime.fromisoformat(since), 1)
+        for due in times:
+            plan = self._plans[key] = self._plans.get(key, 0) + 1
+            delay = max((due - self._sim.clock.now()).total_seconds(), 1.0)
+            run = partial(self._run, key, plan)
+            self._sim.scheduler.after(delay, _CLEANUP_ACTOR, run, timer=True)
 
     def _run(self, key: ObjectKey, plan: int) -> None:
         obj = self._sim.store.get(*key)
@@ -120,12 +116,12 @@ class _CleanupController:
 
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
         store = self._sim.store
+        confined = policy.kind in CEL_KINDS and bool(policy.namespace)
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            confined = policy.kind in CEL_KINDS and bool(policy.namespace)
-            if not _selects_kind(policy, api_version, kind, store.defined):
-                continue
-            if confined and not store.is_namespaced(api_version, kind):
+            if not _selects_kind(policy, api_version, kind, store.defined) or (
+                confined and not store.is_namespaced(api_version, kind)
+            ):
                 continue
             refused = denial(CLEANUP, "list", place, store)
             if refused is None:
@@ -140,7 +136,7 @@ class _CleanupController:
                     failure_reasons=(FailureReason(refused.why, refused.message, place),),
                 )
 
-    def _matches(self, compiled: CompiledPolicy, obj: Json) -> bool:
+    def _matches(self, compiled: CompiledPolicy, obj: KubernetesObject) -> bool:
         """Return whether a policy matches an object and its conditions hold."""
         world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
@@ -182,9 +178,6 @@ def _selects_kind(policy: Policy, api_version: str, kind: str, kinds: KindTable)
     return any(all(map(matches, parse_kind_selector(text), own)) for text in texts)
 
 
-# The restart of the cleanup controller: schedules are computed again for stored policies.
-
-
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
     """Stop the cleanup controller, and start it again some time later.
 
@@ -199,7 +192,6 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
 
 
 # How long a label lets an object live.
-#
 # Source of the rules: upstream pkg/controllers/ttl/utils.go, k8s.io/kube-openapi
 # pkg/validation/strfmt/duration.go.
 
@@ -225,7 +217,7 @@ class TtlError(ValueError):
     """A text that is neither a duration nor a time."""
 
 
-def expiry_of(obj: Json, now: datetime) -> datetime | None:
+def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
     """Return when the label expires, None for an object without it.
 
     `now` is when an object is created that has no time of creation yet. Raises TtlError where the
@@ -258,112 +250,92 @@ def expiry_of(obj: Json, now: datetime) -> datetime | None:
     return born + timedelta(microseconds=lifetime / 1000)
 
 
-# The warnings of the cleanup controller about TTL labels before they are stored.
-#
-# Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource, pkg/validation.
-
-_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
-_UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizable format"
-
-
 class TimeToLiveWebhook(Webhook):
-    """Warns of lifetimes that cannot be read."""
+    """Warns of lifetimes that cannot be read.
+
+    Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource,
+    pkg/validation.
+    """
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return a warning if the TTL label of an object is invalid; the request is admitted."""
         obj = written(review)
-        if obj is None:
-            return ALLOWED
-        try:
-            expiry_of(obj, _SOME_TIME)
-        except TtlError as error:
-            return WebhookResponse(warnings=(f"{_UNREAD} ({error})",))
+        if obj is not None:
+            try:
+                expiry_of(obj, START)
+            except TtlError as error:
+                text = f"{TTL_LABEL} label value cannot be parsed as any recognizable format"
+                return WebhookResponse(warnings=(f"{text} ({error})",))
         return ALLOWED
 
 
-# The TTL controller: it deletes objects when their label expires.
-#
 # Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager checks
 # every minute which kinds it may watch and delete; of those it follows every change.
 
 _TTL_ACTOR = "ttl"
 _INTERVAL = 60.0
-_VERBS = ("watch", "list", "delete")
-_PROPAGATION = "cleanup.kyverno.io/propagation-policy"
-_POLICIES = frozenset({"Foreground", "Background", "Orphan"})
 
 
-def start_ttl(kyverno: Kyverno) -> None:
-    """Delete objects when their label expires."""
-    controller = _TtlController(kyverno.sim)
-    kyverno.sim.store.watch(controller.observe)
-    kyverno.cleaning.append(controller.relist)
+class TtlController:
+    """Deletes objects when their label expires."""
 
-
-class _TtlController:
-    def __init__(self, sim: SimulationContext) -> None:
-        self._sim = sim
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._sim = kyverno.sim
         self._followed: set[tuple[str, str]] = set()
         """Group and kind of what is followed."""
         self._left: dict[ObjectKey, None] = {}
         """Labelled objects of kinds that were not followed when they were written."""
-        self._relists = False
+        kyverno.sim.store.watch(self._observe)
+        kyverno.cleaning.append(self._take_all)
 
-    def observe(self, change: StoreChange) -> None:
-        """Follow an object that has the label."""
+    def _observe(self, change: StoreChange) -> None:
         if change.new is not None:
             self._take(change.new)
 
-    def _take(self, obj: Json) -> None:
+    def _take(self, obj: KubernetesObject) -> None:
         if TTL_LABEL not in labels(obj) or is_terminating(obj):
             return
         key = object_key(obj)
-        named = _group_kind(key)
         # Whether it may watch a kind is checked when it first matters.
-        if named not in self._followed and self._sim.clock.elapsed >= _INTERVAL:
-            self._try(key)
-        if named in self._followed:
+        if self._follows(key, again=self._sim.clock.elapsed >= _INTERVAL):
             self._sim.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
         else:
+            if not self._left:
+                self._relist_later()
             self._left[key] = None
-            self._schedule_relist()
 
-    def relist(self) -> None:
-        """Process every object again."""
+    def _take_all(self) -> None:
         for obj in tuple(self._sim.store.every()):
             self._take(obj)
 
-    def _try(self, key: ObjectKey) -> None:
-        if not missing_verbs(key, self._sim.store):
-            self._followed.add(_group_kind(key))
+    def _follows(self, key: ObjectKey, *, again: bool) -> bool:
+        """Return whether a kind is followed; with `again` it is from now on if it may be."""
+        named = split_api_version(key.api_version)[0], key.kind
+        if again and named not in self._followed and not missing_verbs(key, self._sim.store):
+            self._followed.add(named)
+        return named in self._followed
 
-    def _schedule_relist(self) -> None:
-        if not self._relists:
-            self._relists = True
-            wait = _INTERVAL - self._sim.clock.elapsed % _INTERVAL
-            self._sim.scheduler.after(wait, _TTL_ACTOR, self._relist, timer=True)
+    def _relist_later(self) -> None:
+        wait = _INTERVAL - self._sim.clock.elapsed % _INTERVAL
+        self._sim.scheduler.after(wait, _TTL_ACTOR, self._relist, timer=True)
 
     def _relist(self) -> None:
         """See which kinds may be followed now, and follow what is there of them."""
-        self._relists = False
         for key in tuple(self._left):
-            self._try(key)
-            if _group_kind(key) in self._followed or self._sim.store.get(*key) is None:
+            if self._follows(key, again=True) or self._sim.store.get(*key) is None:
                 del self._left[key]
                 self._plan(key)
         if self._left:
-            self._schedule_relist()
+            self._relist_later()
 
     def _plan(self, key: ObjectKey) -> None:
         """Delete an object whose label has expired; schedule the deletion of another."""
         obj = self._sim.store.get(*key)
         if obj is None or is_terminating(obj):
             return
-        now = self._sim.clock.now()
-        try:
+        now, end = self._sim.clock.now(), None
+        with suppress(TtlError):
             end = expiry_of(obj, now)
-        except TtlError:
-            return
         if end is None:
             return
         rest = (end - now).total_seconds()
@@ -371,16 +343,12 @@ class _TtlController:
             self._sim.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:
             purpose = Purpose("", message="its TTL has expired")
-            given = annotations(obj).get(_PROPAGATION, "")
-            propagation = given if given in _POLICIES else "Background"
+            given = annotations(obj).get("cleanup.kyverno.io/propagation-policy", "")
+            propagation = given if given in {"Foreground", "Orphan"} else "Background"
             self._sim.client(CLEANUP, purpose).delete(key, propagation)
 
 
 def missing_verbs(key: ObjectKey, store: ObjectStore) -> list[str]:
     """Return what the controller may not do to a kind that it is to follow."""
-    anywhere = key._replace(namespace="", name="")
-    return [verb for verb in _VERBS if not may(CLEANUP, verb, anywhere, store)]
-
-
-def _group_kind(key: ObjectKey) -> tuple[str, str]:
-    return split_api_version(key.api_version)[0], key.kind
+    anywhere, verbs = key._replace(namespace="", name=""), ("watch", "list", "delete")
+    return [verb for verb in verbs if not may(CLEANUP, verb, anywhere, store)]

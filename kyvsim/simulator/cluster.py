@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
@@ -27,33 +27,29 @@ from kyvsim.simulator.background.controller import (
 from kyvsim.simulator.background.generate import start_generating_policies
 from kyvsim.simulator.background.mutate_existing import start_mutating_policies
 from kyvsim.simulator.cleanup import (
+    CleanupController,
     TimeToLiveWebhook,
+    TtlController,
     restart_cleanup_controller,
-    start_cleanup,
-    start_ttl,
 )
 from kyvsim.simulator.configuration import installed_objects
 from kyvsim.simulator.context import Readers, SimulationContext, SimulationSettings
 from kyvsim.simulator.downstream_watch import DownstreamWatch
 from kyvsim.simulator.events import EventRecorder
-from kyvsim.simulator.generated_policies import start_generated_policies
+from kyvsim.simulator.generated_policies import AdmissionPolicyGenerator
 from kyvsim.simulator.kubernetes.cluster_scoped import (
+    GarbageCollector,
+    NamespaceController,
     add_service_accounts,
     aggregate_cluster_roles,
-    collect_garbage,
-    empty_namespaces,
     establish_definitions,
     publish_root_certificate,
 )
-from kyvsim.simulator.kubernetes.pods import bind_pods, run_kubelet
+from kyvsim.simulator.kubernetes.pods import Kubelet, bind_pods
 from kyvsim.simulator.kubernetes.workloads import (
+    CronJobController,
     delete_finished_jobs,
-    run_cron_jobs,
-    run_daemon_sets,
-    run_deployments,
-    run_jobs,
-    run_replica_sets,
-    run_stateful_sets,
+    run_workloads,
 )
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import (
@@ -66,9 +62,9 @@ from kyvsim.simulator.policies import (
 )
 from kyvsim.simulator.reports import ReportCollector
 from kyvsim.simulator.reports_controller import (
+    Scanner,
     start_admission_events,
     start_admission_reports,
-    start_scans,
 )
 from kyvsim.simulator.scheduler import START, Choose, Scheduler, VirtualClock, earliest
 from kyvsim.simulator.timeline import Timeline
@@ -78,37 +74,33 @@ from kyvsim.simulator.webhook_configurations import write_webhooks
 # Each controller is started with the cluster's parts, or with the installation of Kyverno: it
 # watches the store, or listens to admission and to policies, and schedules its own steps.
 
-KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], None], ...] = (
+KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], object], ...] = (
     establish_definitions,
     aggregate_cluster_roles,
     add_service_accounts,
     publish_root_certificate,
-    empty_namespaces,
-    collect_garbage,
-    run_deployments,
-    run_replica_sets,
-    run_stateful_sets,
-    run_daemon_sets,
-    run_jobs,
+    NamespaceController,
+    GarbageCollector,
+    run_workloads,
     delete_finished_jobs,
-    run_cron_jobs,
+    CronJobController,
     bind_pods,
-    run_kubelet,
+    Kubelet,
 )
 
-KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
+KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], object], ...] = (
     write_webhooks,
-    start_generated_policies,
+    AdmissionPolicyGenerator,
     start_admission_events,
     start_admission_reports,
-    start_scans,
+    Scanner,
     start_admission_triggers,
     start_background_controller,
     start_policy_controller,
     start_generating_policies,
     start_mutating_policies,
-    start_cleanup,
-    start_ttl,
+    CleanupController,
+    TtlController,
 )
 RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
     {
@@ -135,7 +127,16 @@ def open_cluster(
 ) -> SimulatedCluster:
     """Return a fresh cluster, as it is once Kyverno is installed."""
     if settings.installation.ignores_failures:
-        readers = _forced_open(readers)
+        read_policy = readers.policy
+
+        def read_open(obj: KubernetesObject) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+            """Read a policy that fails open, whatever its `failurePolicy`."""
+            policy, diagnostics = read_policy(obj)
+            if policy is not None:
+                policy = policy._replace(facts=policy.facts._replace(fails_closed=False))
+            return policy, diagnostics
+
+        readers = readers._replace(policy=read_open)
     clock = VirtualClock(start)
     store = ObjectStore(kyverno_kinds())
     identities = Identities(settings.seed)
@@ -160,8 +161,8 @@ def open_cluster(
         events=EventRecorder(sim),
         lister=PolicyLister(sim, cache, POLICY_KINDS),
         reports=ReportCollector(sim, cache),
-        generating=PolicyLister(sim, cache, GENERATING_KINDS, lambda _: True),
-        mutating=PolicyLister(sim, cache, MUTATING_KINDS, lambda _: True),
+        generating=PolicyLister(sim, cache, GENERATING_KINDS),
+        mutating=PolicyLister(sim, cache, MUTATING_KINDS),
         downstreams=DownstreamWatch(sim),
         cleaning=[],
     )
@@ -170,18 +171,6 @@ def open_cluster(
     for start_own in KYVERNO_CONTROLLERS:
         start_own(kyverno)
     return SimulatedCluster(sim, kyverno)
-
-
-def _forced_open(readers: Readers) -> Readers:
-    """Return readers of policies that fail open, whatever their `failurePolicy`."""
-
-    def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-        read, diagnostics = readers.policy(obj)
-        if read is not None:
-            read = read._replace(facts=read.facts._replace(fails_closed=False))
-        return read, diagnostics
-
-    return readers._replace(policy=policy)
 
 
 def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionController) -> None:

@@ -3,22 +3,22 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import Selector, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import Installation
 from kyvsim.simulator.api_server import ObjectStore, Review
-from kyvsim.simulator.api_server.authorizer import service_account, with_roles
+from kyvsim.simulator.api_server.authorizer import service_account
 
 # The identities under which Kyverno's controllers work.
-#
 # Source of the names: upstream charts/kyverno.
 
 NAMESPACE = "kyverno"
@@ -26,13 +26,12 @@ MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "
 """The label of what Kyverno makes."""
 
 
-ADMISSION = service_account(NAMESPACE, "kyverno-admission-controller")
-BACKGROUND = service_account(NAMESPACE, "kyverno-background-controller")
-CLEANUP = service_account(NAMESPACE, "kyverno-cleanup-controller")
-REPORTS = service_account(NAMESPACE, "kyverno-reports-controller")
+ADMISSION, BACKGROUND, CLEANUP, REPORTS = (
+    service_account(NAMESPACE, f"kyverno-{name}-controller")
+    for name in ("admission", "background", "cleanup", "reports")
+)
 
 # Kyverno's ConfigMap: the users and objects that the webhooks skip.
-#
 # Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
@@ -65,42 +64,6 @@ def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bo
     )
 
 
-class Sender(NamedTuple):
-    """Who sends a request of which kind: what many requests have in common."""
-
-    api_version: str
-    kind: str
-    subresource: str
-    namespace: str
-    username: str
-    groups: tuple[str, ...]
-
-
-def passes_over(sender: Sender, store: ObjectStore) -> bool:
-    """Return whether Kyverno leaves such requests alone, whatever object they are about.
-
-    False decides nothing: some requests may concern it. It is evaluated first, as it is cheap.
-    """
-    if (sender.api_version, sender.kind) == ("v1", "Namespace"):
-        return False
-    return bool(store.cached(_passes_over, sender))
-
-
-def _passes_over(store: ObjectStore, sender: Sender) -> bool:
-    settings = settings_of(store)
-    selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
-    if not selects.takes_all:
-        return False
-    if namespace and not store.cached(_is_selected_namespace, namespace):
-        return True
-    user = with_roles(UserInfo(sender.username, groups=sender.groups), namespace, store)
-    if is_excluded(user, store):
-        return True
-    text = settings.get("resourceFilters") or ""
-    some = _filters_of(text, sender.api_version, sender.kind, sender.subresource)
-    return any(matches(one.namespace, namespace) and one.name == "*" for one in some)
-
-
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     """Return whether the webhooks are called for a request at all.
 
@@ -126,23 +89,26 @@ def _is_selected_namespace(store: ObjectStore, namespace: str) -> bool:
 class _Selectors(NamedTuple):
     namespace: Selector
     object: Selector
-    takes_all: bool
-    """Whether there is no selector of objects."""
+
+
+def webhook_setting(text: str) -> Mapping[str, Json]:
+    """Return the first entry of the setting `webhooks`, {} for a text that means nothing."""
+    with suppress(ValueError):
+        setting = json.loads(text)
+        first = setting[0] if setting.__class__ is list and setting else setting
+        return first if first.__class__ is dict else {}
+    return {}
 
 
 @lru_cache(maxsize=8)
 def _selectors(text: str) -> _Selectors:
     """Return what the setting `webhooks` selects; a text that means nothing selects everything."""
+    setting = webhook_setting(text)
+    names = ("namespaceSelector", "objectSelector")
     try:
-        setting = json.loads(text)
-        first = setting[0] if setting.__class__ is list and setting else setting
-        names = ("namespaceSelector", "objectSelector")
-        of_namespaces, of_objects = (first.get(name) or {} for name in names)
-        return _Selectors(
-            compile_selector(of_namespaces), compile_selector(of_objects), takes_all=not of_objects
-        )
+        return _Selectors(*(compile_selector(setting.get(name) or {}) for name in names))
     except (ValueError, AttributeError):
-        return _Selectors(lambda _: True, lambda _: True, takes_all=True)
+        return _Selectors(lambda _: True, lambda _: True)
 
 
 def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
@@ -188,15 +154,7 @@ def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tup
 # it has what the chart installs with its own values. Source of what other values change: upstream
 # charts/kyverno (templates/*/clusterrole.yaml, templates/config).
 
-_RBAC = "rbac.authorization.k8s.io/v1"
-_READING = ("get", "list", "watch")
-_CONTROLLERS: Mapping[str, str] = MappingProxyType(
-    {
-        f"kyverno:{name}-controller:core": f"{name}Controller"
-        for name in ("admission", "background", "cleanup", "reports")
-    }
-)
-"""The values that each of the chart's roles depends on."""
+_CORE_ROLE = re.compile(r"kyverno:(admission|background|cleanup|reports)-controller:core")
 _CORE_EXTRAS = (
     ("networking.k8s.io", "networkpolicies"),
     ("rbac.authorization.k8s.io", "rolebindings"),
@@ -215,23 +173,26 @@ _OWN_FILTER = f"[*/*,{NAMESPACE},*]"
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[Json, ...]:
+def _table() -> tuple[KubernetesObject, ...]:
     return tuple(read_table(__file__, "installation.json"))
 
 
-def installed_objects(installation: Installation) -> Iterator[Json]:
+def installed_objects(installation: Installation) -> Iterator[KubernetesObject]:
     """Yield the objects as they are installed, without uid and time of creation."""
     for obj in _table():
         key = object_key(obj)
         if key == CONFIG_MAP:
             yield {**obj, "data": _configuration(obj["data"], installation)}
-        elif key.kind == "ClusterRole" and key.name in _CONTROLLERS:
-            yield from _roles(obj, _CONTROLLERS[key.name], installation)
+        elif key.kind == "ClusterRole" and (role := _CORE_ROLE.fullmatch(key.name)):
+            # The values that the role depends on.
+            yield from _roles(obj, f"{role[1]}Controller", installation)
         else:
             yield obj
 
 
-def _roles(core: Json, controller: str, installation: Installation) -> Iterator[Json]:
+def _roles(
+    core: KubernetesObject, controller: str, installation: Installation
+) -> Iterator[KubernetesObject]:
     """Yield the role of a controller, and the one with what values add to its rights."""
     rules = core["rules"]
     given = installation.value(controller, "rbac", "coreClusterRole", "extraResources")
@@ -247,30 +208,28 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
         ]
         rules += given
     sections = (controller, "global") if controller == "admissionController" else ()
+    reading = {"verbs": ["get", "list", "watch"]}
     if any(installation.value(one, "crdWatcher") for one in sections):
         rules = [
-            {**rule, "verbs": [*_READING]}
-            if rule["resources"] == ["customresourcedefinitions"]
-            else rule
+            {**rule, **reading} if rule["resources"] == ["customresourcedefinitions"] else rule
             for rule in rules
         ]
     yield {**core, "rules": rules}
     extra = installation.value(controller, "rbac", "clusterRole", "extraResources")
     if extra:
         if controller == "reportsController":
-            extra = [{**rule, "verbs": [*_READING]} for rule in extra]
+            extra = [{**rule, **reading} for rule in extra]
         name = core["metadata"]["name"].removesuffix(":core")
         meta = {"name": f"{name}:additional", "labels": labels(core)}
-        yield {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": list(extra)}
+        role = {"apiVersion": core["apiVersion"], "kind": "ClusterRole"}
+        yield {**role, "metadata": meta, "rules": list(extra)}
 
 
 def _configuration(data: Mapping[str, Json], installation: Installation) -> Json:
     """Return the data of Kyverno's ConfigMap with the values of an installation."""
     given = installation.value("config") or {}
-    settings = {
-        **data,
-        "resourceFilters": " ".join(_resource_filters(data["resourceFilters"], given)),
-    }
+    filters = " ".join(_resource_filters(data["resourceFilters"], given))
+    settings = {**data, "resourceFilters": filters}
     for name in (*_EXCLUDED, *_TEXTS):
         value = given.get(name)
         if value is not None and name in _EXCLUDED:
@@ -279,7 +238,13 @@ def _configuration(data: Mapping[str, Json], installation: Installation) -> Json
             settings[name] = str(value).lower() if value.__class__ is bool else str(value)
     webhooks = given.get("webhooks", json.loads(data["webhooks"]))
     if isinstance(webhooks, Mapping):
-        settings["webhooks"] = json.dumps(_selecting(webhooks, given))
+        # What selects requests for the webhooks; Kyverno's own namespace is none of them.
+        selector = webhooks.get("namespaceSelector") or {}
+        own = {"key": _NAME_LABEL, "operator": "NotIn", "values": [NAMESPACE]}
+        tests = [one for one in selector.get("matchExpressions") or () if one != own]
+        tests += [own] if given.get("excludeKyvernoNamespace") is not False else []
+        selecting = {"namespaceSelector": {**selector, "matchExpressions": tests}}
+        settings["webhooks"] = json.dumps({**webhooks, **selecting})
     return {name: value for name, value in settings.items() if value != ""}
 
 
@@ -296,24 +261,12 @@ def _resource_filters(own: str, given: Mapping[str, Json]) -> list[str]:
     return [*kept, *added, *further]
 
 
-def _selecting(webhooks: Mapping[str, Json], given: Mapping[str, Json]) -> Json:
-    """Return what selects requests for the webhooks; Kyverno's own namespace is none of them."""
-    selector = webhooks.get("namespaceSelector") or {}
-    own = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [NAMESPACE]}
-    tests = [one for one in selector.get("matchExpressions") or () if one != own]
-    if given.get("excludeKyvernoNamespace") is not False:
-        tests = [*tests, own]
-    return {**webhooks, "namespaceSelector": {**selector, "matchExpressions": tests}}
-
-
 def _expanded(filters: Iterable[Json]) -> Iterator[str]:
     """Yield filters with the values of the chart's templates filled in."""
-    for one in filters:
-        yield _TEMPLATE.sub(lambda match: _template_value(match[1]), str(one))
 
+    def value(match: re.Match[str]) -> str:
+        controller, _, part = match[1].rpartition(".")
+        usual = f"kyverno{':' if part == 'roleName' else '-'}{controller}"
+        return _TEMPLATE_VALUES.get(match[1], usual)
 
-def _template_value(template: str) -> str:
-    controller, _, part = template.rpartition(".")
-    if template in _TEMPLATE_VALUES:
-        return _TEMPLATE_VALUES[template]
-    return f"kyverno{':' if part == 'roleName' else '-'}{controller}"
+    return (_TEMPLATE.sub(value, str(one)) for one in filters)

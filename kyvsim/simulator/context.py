@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
@@ -102,16 +102,13 @@ class ReplicaLimit:
         return bool(self.excess)
 
 
-# What the controllers of one simulation share.
-
-
 class Readers(NamedTuple):
     """How stored objects become policies and exceptions; files are none of a simulation's."""
 
-    policy: Callable[[Json], tuple[Policy | None, tuple[Diagnostic, ...]]]
+    policy: Callable[[KubernetesObject], tuple[Policy | None, tuple[Diagnostic, ...]]]
     """Reads a ClusterPolicy, Policy or cleanup policy."""
-    exception: Callable[[Json], tuple[PolicyException | None, tuple[Diagnostic, ...]]]
-    cel_exception: Callable[[Json], tuple[CelException | None, tuple[Diagnostic, ...]]]
+    exception: Callable[[KubernetesObject], tuple[PolicyException | None, tuple[Diagnostic, ...]]]
+    cel_exception: Callable[[KubernetesObject], tuple[CelException | None, tuple[Diagnostic, ...]]]
     """The same for exceptions of `policies.kyverno.io`."""
 
 

@@ -7,20 +7,17 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.simulator.api_server import ObjectStore
+from kyvsim.simulator.api_server.metadata import reference_to
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS, settings_of
 from kyvsim.simulator.context import NOTICE, SimulationContext
 
 # Source of the rules: upstream pkg/event (controller.go, source.go, action.go, reason.go).
-
-_ACTOR = "events"
-_LONGEST_NOTE = 1024
-_UNFIT = re.compile(r"[^a-z0-9.\-]")
 
 
 class EventSource(StrEnum):
@@ -75,6 +72,7 @@ _WRITERS: Mapping[EventSource, UserInfo] = MappingProxyType(
     }
 )
 _NORMAL = frozenset({EventReason.APPLIED, EventReason.SKIPPED})
+_LONGEST_NOTE = 1024
 
 
 class EventRecorder:
@@ -89,7 +87,7 @@ class EventRecorder:
         """Write events soon; those of successes only if Kyverno's ConfigMap enables them."""
         recorded = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
         if recorded and not self._waiting:
-            self._sim.scheduler.after(NOTICE, _ACTOR, self._write)
+            self._sim.scheduler.after(NOTICE, "events", self._write)
         self._waiting += recorded
 
     def _is_recorded(self, event: Event) -> bool:
@@ -97,11 +95,9 @@ class EventRecorder:
             return False
         if event.reason is not EventReason.APPLIED:
             return True
-        if not reports_successes(self._sim):
-            return False
         data = settings_of(self._sim.store)
         actions = [one.strip() for one in str(data.get("successEventActions") or "").split(",")]
-        return actions == [""] or event.action in actions
+        return reports_successes(self._sim) and (actions == [""] or event.action in actions)
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -110,7 +106,7 @@ class EventRecorder:
         for event in waiting:
             self._count += 1
             regarding = event.regarding
-            fit = _UNFIT.sub("-", regarding["name"].lower())
+            fit = re.sub(r"[^a-z0-9.\-]", "-", regarding["name"].lower())
             start, end = "" if fit[:1].isalnum() else "a", "" if fit[-1:].isalnum() else "z"
             raw = event.note.encode()
             if len(raw) > _LONGEST_NOTE:
@@ -144,41 +140,30 @@ def reports_successes(sim: SimulationContext) -> bool:
     return str(settings_of(sim.store).get("generateSuccessEvents") or "") == "true"
 
 
-def reference(obj: Json) -> Mapping[str, str]:
+def reference(obj: KubernetesObject) -> Mapping[str, str]:
     """Return the reference by which events name an object; parts that it lacks are left out."""
-    key = object_key(obj)
-    fields = {
-        "apiVersion": key.api_version,
-        "kind": key.kind,
-        "name": key.name,
-        "namespace": key.namespace,
-        "uid": text_field(metadata(obj), "uid"),
-    }
-    return {name: value for name, value in fields.items() if value}
+    fields = {**reference_to(obj), "namespace": object_key(obj).namespace}
+    names = ("apiVersion", "kind", "name", "namespace", "uid")
+    return {name: fields[name] for name in names if fields[name]}
 
 
 def policy_reference(policy: Policy, sim: SimulationContext) -> Mapping[str, str]:
     """Return the reference to a policy, with its uid where it is still stored."""
     key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
-    known: Mapping[str, str] = sim.store.cached(_reference_to, key)
+    known: Mapping[str, str] = sim.store.cached(_stored_reference, key)
     return known
 
 
-def _reference_to(store: ObjectStore, key: ObjectKey) -> Mapping[str, str]:
+def _stored_reference(store: ObjectStore, key: ObjectKey) -> Mapping[str, str]:
     meta = {"name": key.name, "namespace": key.namespace}
     named = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
     return reference(store.get(*key) or named)
 
 
 # The texts of events: one function for each kind of event.
-#
 # Source of the texts: upstream pkg/event/events.go.
 
-_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-_CHECKING = frozenset({"validate", "verifyImages"})
-_ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})
-"""Kinds that Kyverno only evaluates in scans."""
 
 
 def violation_of_policy(
@@ -200,11 +185,9 @@ def violation_of_policy(
 
 def violation_of_object(source: EventSource, response: PolicyResponse, result: RuleResult) -> Event:
     """Return the event on an object of a rule that failed."""
-    named = f"{response.policy.name}/{result.rule.name}"
-    note = f"policy {named} {result.status}: {result.message}"
-    return Event(
-        reference(response.object), EventReason.VIOLATION, source, EventAction.PASSED, note
-    )
+    note = f"policy {response.policy.name}/{result.rule.name} {result.status}: {result.message}"
+    regarding = reference(response.object)
+    return Event(regarding, EventReason.VIOLATION, source, EventAction.PASSED, note)
 
 
 def applied(
@@ -215,8 +198,11 @@ def applied(
     if not reports_successes(sim):
         return
     sections = {one.facts.section for one in response.policy.rules} - {""}
-    checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
-    checks = bool(sections & _CHECKING) if sections else checks
+    checks = bool(sections & {"validate", "verifyImages"})
+    if not sections:
+        # The latter are only evaluated in scans.
+        checks = response.phase is not Phase.MUTATE
+        checks = checks or response.policy.kind == "MutatingAdmissionPolicy"
     named = _named(response.object)
     note = f"{named}: pass" if checks else f"{named} is successfully mutated"
     action = EventAction.PASSED if checks else EventAction.MUTATED
@@ -237,7 +223,7 @@ def excepted(
     for exception in result.exceptions:
         namespace, _, name = exception.rpartition("/")
         place = ObjectKey(f"{group}/{version}", "PolicyException", namespace, name)
-        notes.append((_reference_to(sim.store, place), note))
+        notes.append((_stored_reference(sim.store, place), note))
     names = ", ".join(result.exceptions)
     note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
     for regarding, text in (*notes, (policy_reference(policy, sim), note)):
@@ -267,7 +253,9 @@ def of_response(
                 yield from excepted(sim, source, response, result)
 
 
-def generated(source: EventSource, policy: Policy, rule: str, downstream: Json) -> Event:
+def generated(
+    source: EventSource, policy: Policy, rule: str, downstream: KubernetesObject
+) -> Event:
     """Return the event on an object that a generate rule made or refreshed."""
     key = object_key(downstream)
     named = f"{key.kind} {key.name}"
@@ -276,7 +264,7 @@ def generated(source: EventSource, policy: Policy, rule: str, downstream: Json) 
 
 
 def background_succeeded(
-    sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[Json]
+    sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[KubernetesObject]
 ) -> Iterator[Event]:
     """Yield the events on a policy of what the background controller made or changed for it."""
     mutates = source is EventSource.MUTATE
@@ -305,14 +293,16 @@ def left_to_the_server(
     """Yield the events on a policy of the admission policy and the binding made of it."""
     regarding = policy_reference(policy, sim)
     for key in made:
-        named = _CAPITAL.sub(" ", key.kind).lower()
+        named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key.kind).lower()
         note = f"successfully generated {named} {key.name} from policy {policy.name}"
         related = {"apiVersion": key.api_version, "kind": key.kind, "name": key.name}
         source, action = EventSource.GENERATE, EventAction.GENERATED
         yield Event(regarding, EventReason.APPLIED, source, action, note, related)
 
 
-def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str = "") -> Event:
+def cleaned_up(
+    sim: SimulationContext, policy: Policy, obj: KubernetesObject, problem: str = ""
+) -> Event:
     """Return the event on a cleanup policy of an object deleted, or of why it was not."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
@@ -327,7 +317,7 @@ def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str =
     return Event(regarding, reason, EventSource.CLEANUP, action, note, reference(obj))
 
 
-def _named(obj: Json) -> str:
+def _named(obj: KubernetesObject) -> str:
     """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
     key = object_key(obj)
     return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"

@@ -15,8 +15,6 @@ from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
 
-# What a step read and wrote: two steps whose footprints do not overlap may be swapped.
-
 
 class Footprint(NamedTuple):
     """Keys by group in place of apiVersion; a read without a name is that of a list."""
@@ -46,11 +44,6 @@ def _reads_any(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool
         for read in reads
     )
 
-
-# One run in a chosen order, and what it shows about other orders.
-
-_WINDOW = 0.1
-"""Seconds by which a step may be early; steps further off run at their time."""
 
 FOLLOWING = frozenset(
     {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
@@ -102,7 +95,8 @@ class DirectedRun:
     def choose(self, enabled: Sequence[Task]) -> int:
         """Pick the step of the given actor, or the first one."""
         self.close()
-        near = [task for task in enabled if task.due <= enabled[0].due + _WINDOW]
+        # Steps may be a tenth of a second early; those further off run at their time.
+        near = [task for task in enabled if task.due <= enabled[0].due + 0.1]
         actors = [task.actor for task in near]
         place = len(self.steps)
         directed = self._directions[place] if place < len(self._directions) else actors[0]
@@ -146,9 +140,6 @@ def _nothing() -> None:
     """Do what a step does that was run already."""
 
 
-# The dependencies between the steps of a run: which could be run in another order.
-
-
 class Race(NamedTuple):
     """Two steps with overlapping footprints, of which neither depends on the other."""
 
@@ -176,7 +167,14 @@ class Causality:
         """Of each step a key that is the same in all runs: by its actor and who scheduled it."""
         self._groups = list(range(len(steps)))
         self._follow()
-        self.races = list(dict.fromkeys((*self.races, *self._queued())))
+        # An actor takes its steps in the order in which they were scheduled: for it to take two
+        # steps of one component in the other order, the steps that scheduled them are swapped.
+        for earlier, later in combinations(range(len(steps)), 2):
+            same = steps[earlier].actor == steps[later].actor
+            race = self._race_of_parents(earlier, later) if same else None
+            if race is not None and self.component(race.earlier) == self.component(race.later):
+                self.races.append(race)
+        self.races = list(dict.fromkeys(self.races))
         known: dict[int, int] = {}
         counts: dict[tuple[int, str], int] = {}
         for step in self._steps:
@@ -213,18 +211,6 @@ class Causality:
                         self.races.append(Race(before, index))
             self.pasts.append(past)
             last[step.actor] = numbers[step.task.number] = index
-
-    def _queued(self) -> Iterator[Race]:
-        """Yield what to swap so that an actor takes two steps of one component in the other order.
-
-        An actor takes its steps in the order in which they were scheduled: the steps that scheduled
-        them that can be swapped.
-        """
-        for earlier, later in combinations(range(len(self._steps)), 2):
-            same = self._steps[earlier].actor == self._steps[later].actor
-            race = self._race_of_parents(earlier, later) if same else None
-            if race is not None and self.component(race.earlier) == self.component(race.later):
-                yield race
 
     def _race_of_parents(self, earlier: int, later: int) -> Race | None:
         while self._steps[earlier].actor == self._steps[later].actor:
@@ -282,11 +268,6 @@ class Causality:
                 yield self.component(index)
 
 
-# How a run ends, as a text that is equal for two runs if a user sees no difference.
-
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
 def text_of(simulation: Simulation) -> str:
     """Return what a user would compare: objects, hazards, what was expected."""
     entries = [
@@ -295,7 +276,7 @@ def text_of(simulation: Simulation) -> str:
         *((one.text, one.met) for one in simulation.expectations),
     ]
     lines = "\n".join(json.dumps(one, sort_keys=True) for one in entries)
-    text = _UID.sub("UID", lines)
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", lines)
     # Names that chance has completed, by what they begin with.
     every = (metadata(obj) for obj in simulation.objects)
     generated = (one for one in every if text_field(one, "generateName"))
@@ -424,7 +405,7 @@ class _Plans:
     def learn(self, plan: _Plan, steps: Sequence[StepChoice], ending: str) -> None:
         """Plan what a run shows to be worth trying."""
         keys = {key for swap in plan.swaps for key in swap.keys}
-        for beginning in _hashes([step.actor for step in steps]):
+        for beginning in _hashes(step.actor for step in steps):
             self._seen.setdefault(beginning, set()).update(keys or {0})
         causality = Causality(steps)
         own = {component for swap in plan.swaps for component in causality.components(swap.names)}
@@ -500,12 +481,9 @@ def _changes(steps: Sequence[StepChoice], end: int) -> int:
     )
 
 
-def _hashes(actors: Sequence[str]) -> list[int]:
+def _hashes(actors: Iterable[str]) -> list[int]:
     """Return a hash for every beginning of a list of actors."""
     return list(accumulate(actors, lambda before, actor: hash((before, actor)), initial=0))
-
-
-# Runs that end alike, and those that do not.
 
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:

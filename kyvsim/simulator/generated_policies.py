@@ -5,7 +5,15 @@ from functools import partial
 from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.api_server.metadata import reference_to
@@ -16,11 +24,9 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_plan
 
 # A policy → the admission policy of Kubernetes that does the same, and its binding.
-#
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
 # policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
 
-_OWNER = "policies.kyverno.io/v1beta1"
 _EXCLUDED = "reports.kyverno.io/disabled"
 _LISTS = ("allowedImages", "allowedValues")
 """The variables that hold what exceptions let pass: images, then other values."""
@@ -28,8 +34,8 @@ _RULE = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources",
 
 
 def built(
-    plan: NativePolicyPlan, policy: Json, exceptions: Sequence[CelException]
-) -> tuple[Json, Json]:
+    plan: NativePolicyPlan, policy: KubernetesObject, exceptions: Sequence[CelException]
+) -> tuple[KubernetesObject, KubernetesObject]:
     """Return the admission policy for a stored policy, and its binding."""
     spec = policy["spec"]
     if plan.of_rules is not None:
@@ -49,10 +55,12 @@ def built(
     )
 
 
-def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
+def _object(
+    key: ObjectKey, policy: KubernetesObject, spec: Json, more: Mapping[str, str]
+) -> KubernetesObject:
     owner = reference_to(policy)
     if policy["kind"] != "ClusterPolicy":
-        owner["apiVersion"] = _OWNER
+        owner["apiVersion"] = f"{_GROUP}/v1beta1"
     meta = {"name": key.name, "labels": {**MANAGED, **more}, "ownerReferences": [owner]}
     return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta, "spec": spec}
 
@@ -108,34 +116,27 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
 #
 # They are updated when the policy, an exception for it, or they themselves change; with the
 # policy they go by their owner references.
-#
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 
-_ACTOR = "admission-policy-generator"
 _GROUP = "policies.kyverno.io"
-_CLASSIC = "kyverno.io"
-_NATIVE = "admissionregistration.k8s.io/"
 _SOURCES = MappingProxyType(
-    {"ClusterPolicy": f"{_CLASSIC}/v1"}
+    {"ClusterPolicy": "kyverno.io/v1"}
     | dict.fromkeys(("MutatingPolicy", "ValidatingPolicy"), f"{_GROUP}/v1")
 )
 """The kinds of which admission policies are made."""
 
 
-def start_generated_policies(kyverno: Kyverno) -> None:
-    """Make the admission policies of each policy that acts, and keep them."""
-    generator = _Generator(kyverno)
-    kyverno.policies.changed.append(lambda policy, _: generator.reconcile(policy))
-    kyverno.sim.store.watch(generator.observe)
+class AdmissionPolicyGenerator:
+    """Makes the admission policies of each policy that acts, and keeps them."""
 
-
-class _Generator:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._client = kyverno.sim.client(ADMISSION)
+        kyverno.policies.changed.append(lambda policy, _: self._reconcile(policy))
+        kyverno.sim.store.watch(self._observe)
 
-    def observe(self, change: StoreChange) -> None:
+    def _observe(self, change: StoreChange) -> None:
         """Reconcile the policies that a change is about."""
         old, new = change.old, change.new
         if old is not None and new is not None and old.get("spec") == new.get("spec"):
@@ -145,12 +146,13 @@ class _Generator:
             obj = self._sim.store.get(_SOURCES[kind], kind, "", name)
             policy = self._sim.readers.policy(obj)[0] if obj is not None else None
             if policy is not None:
-                self.reconcile(policy)
+                self._reconcile(policy)
 
         for kind, name in _concerned(change.subject):
-            self._sim.scheduler.after(NOTICE, _ACTOR, partial(renew, kind, name))
+            actor = "admission-policy-generator"
+            self._sim.scheduler.after(NOTICE, actor, partial(renew, kind, name))
 
-    def reconcile(self, policy: Policy) -> None:
+    def _reconcile(self, policy: Policy) -> None:
         """Write or delete the admission policy for a policy, and report that in its status."""
         plan = plan_of(policy, self._sim)
         stored = self._sim.store.get(policy.facts.api_version, policy.kind, "", policy.name)
@@ -183,7 +185,7 @@ class _Generator:
             and any(ref.name == name for ref in one.policies)
         ]
 
-    def _write(self, made: Json) -> bool:
+    def _write(self, made: KubernetesObject) -> bool:
         """Store an admission policy or a binding; return whether the API server took it."""
         before = self._client.get(*object_key(made))
         if before is None:
@@ -193,7 +195,7 @@ class _Generator:
         return self._client.update({**before, "metadata": meta, "spec": made["spec"]}).ok
 
 
-def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
+def _concerned(subject: KubernetesObject) -> Iterator[tuple[str, str]]:
     """Yield kind and name of the policies that an object belongs to."""
     key = object_key(subject)
     group = split_api_version(key.api_version)[0]
@@ -201,12 +203,12 @@ def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
         for one in subject["spec"].get("policyRefs") or ():
             if one.get("kind") in _SOURCES:
                 yield one["kind"], one["name"]
-    elif (group, key.kind) == (_CLASSIC, "PolicyException"):
+    elif (group, key.kind) == ("kyverno.io", "PolicyException"):
         for one in subject["spec"].get("exceptions") or ():
             # An exception from several rules is heeded only when something else happens.
             if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
                 yield "ClusterPolicy", one["policyName"]
-    elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
+    elif group == "admissionregistration.k8s.io" and "AdmissionPolicy" in key.kind:
         for one in metadata(subject).get("ownerReferences") or ():
             if text_field(one, "kind") in _SOURCES:
                 yield one["kind"], text_field(one, "name")

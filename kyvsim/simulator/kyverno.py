@@ -12,8 +12,6 @@ from kyvsim.simulator.events import EventRecorder
 from kyvsim.simulator.policies import PolicyCache, PolicyLister, PolicyStatusController
 from kyvsim.simulator.reports import ReportCollector
 
-# The restart of a controller: its memory is lost, and stored objects are listed again.
-
 
 def restart(
     sim: SimulationContext, name: str, actors: frozenset[str], relist: Callable[[], None]
@@ -33,9 +31,6 @@ def restart(
         relist()
 
     sim.scheduler.after(RESTART, "kubelet", begin)
-
-
-# What Kyverno's controllers have of each other.
 
 
 class Kyverno(NamedTuple):

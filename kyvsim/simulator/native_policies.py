@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import preferred_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels, object_key
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Policy
@@ -22,10 +22,6 @@ from kyvsim.simulator.context import SimulationContext
 # first; of several filters the last one's selectors count. Source of the rules: upstream
 # pkg/admissionpolicy/builder.go.
 
-_ANY = "*"
-_OPERATIONS = ("CREATE", "UPDATE", "CONNECT", "DELETE")
-_NAMESPACE = "kubernetes.io/metadata.name"
-
 
 class UnclearKindError(Exception):
     """A kind that names no resource, or more than one."""
@@ -39,7 +35,8 @@ def match_resources(
     for one in matched:
         selector, names = one.namespace_selector, one.namespaces
         if names:
-            in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
+            label = "kubernetes.io/metadata.name"
+            in_namespaces = {"key": label, "operator": "In", "values": list(names)}
             selector = {"matchExpressions": [in_namespaces]}
         selectors = {"namespaceSelector": selector, "objectSelector": one.selector}
     written = {
@@ -54,8 +51,8 @@ def _rules(filters: Iterable[ResourceFilter], store: ObjectStore, *, excludes: b
     rules: list[Json] = []
     for one in filters:
         for kind in one.kinds:
-            if kind == _ANY:
-                rules.append(_rule(one, _ANY, _ANY, (_ANY,)))
+            if kind == "*":
+                rules.append(_rule(one, "*", "*", ("*",)))
                 continue
             served = list(find_resources(kind, store))
             if len(served) != 1:
@@ -80,12 +77,12 @@ def _rule(
     one: ResourceFilter, group: str, version: str, resources: Iterable[str]
 ) -> dict[str, Json]:
     named = {"resourceNames": list(one.all_names)} if one.all_names else {}
-    operations = [name for name in one.operations if name in _OPERATIONS]
+    every = ["CREATE", "UPDATE", "CONNECT", "DELETE"]
     return {
         **named,
         "apiGroups": [group],
         "apiVersions": [version],
-        "operations": operations or list(_OPERATIONS),
+        "operations": [name for name in one.operations if name in every] or every,
         "resources": sorted(resources),
     }
 
@@ -93,19 +90,14 @@ def _rule(
 # Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
 #
 # While its status reports one, Kyverno does not evaluate the policy itself.
-#
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
 # generate-vap.go, generate-map.go).
 
 _NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
-_GENERATE_SWITCHES = (f"generate{_VALIDATING}", f"generate{_MUTATING}")
-_VERBS = ("create", "update", "list", "delete")
-"""What Kyverno must be allowed to do with what it makes."""
 _CLASSIC = "validatingadmissionpolicy"
 """The field of the status of a ClusterPolicy."""
 _SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
-_EXCEPTION = ("kyverno.io/v2", "PolicyException")
 
 
 class NativePolicyPlan(NamedTuple):
@@ -134,11 +126,11 @@ def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     if plan is None:
         return None
     # Missing permissions, as statuses report them.
+    verbs = ("create", "update", "list", "delete")
     for key in plan.keys:
-        if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in _VERBS):
+        if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in verbs):
             named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
-            why_not = f"insufficient permissions to generate {named}"
-            return plan._replace(why_not=why_not)
+            return plan._replace(why_not=f"insufficient permissions to generate {named}")
     return plan
 
 
@@ -146,7 +138,8 @@ def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     if policy.kind not in _SOURCES:
         return None
     validates, mutates = (
-        sim.settings.installation.value("features", one, "enabled") for one in _GENERATE_SWITCHES
+        sim.settings.installation.value("features", f"generate{kind}", "enabled")
+        for kind in (_VALIDATING, _MUTATING)
     )
     if policy.kind == "MutatingPolicy":
         plan = NativePolicyPlan(_MUTATING, f"mpol-{policy.name}")
@@ -163,7 +156,8 @@ def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
 
 def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     """Return the plan for a ClusterPolicy; exceptions count even if rules ignore them."""
-    read = (sim.readers.exception(obj)[0] for obj in sim.store.list(*_EXCEPTION, ""))
+    stored = sim.store.list("kyverno.io/v2", "PolicyException", "")
+    read = (sim.readers.exception(obj)[0] for obj in stored)
     exceptions = classic.counted_exceptions(policy, [one for one in read if one is not None])
     why_not = classic.why_no_native_twin(policy, exceptions)
     if why_not is None:
@@ -207,7 +201,7 @@ def may_be_left(policy: Policy) -> bool:
     return False
 
 
-def is_left_to_the_server(obj: Json) -> bool:
+def is_left_to_the_server(obj: KubernetesObject | None) -> bool:
     """Return whether the API server evaluates a stored policy instead of Kyverno."""
     if obj is None or obj["kind"] not in _SOURCES:
         return False
@@ -218,7 +212,6 @@ def is_left_to_the_server(obj: Json) -> bool:
 # The admission policies of Kubernetes that Kyverno reports on: a label enables it.
 #
 # Its chart has scans by ValidatingAdmissionPolicies switched on, and those by the others off.
-#
 # Source of the rules: upstream pkg/controllers/report/utils/utils.go, charts/kyverno/values.yaml.
 
 API_VERSION = "admissionregistration.k8s.io/v1"
@@ -231,23 +224,22 @@ _REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = MappingProxyType(
 """The chart's feature that enables scans by each kind, and whether it is on by default."""
 NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
 """The kinds whose objects affect scans."""
-_ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled"
 
 
-def reported_policies(sim: SimulationContext) -> Iterator[Json]:
+def reported_policies(sim: SimulationContext) -> Iterator[KubernetesObject]:
     """Yield the admission policies that scans evaluate, by kind and name."""
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
         enabled = sim.settings.installation.value("features", feature, "enabled")
         if usual if enabled is None else enabled:
             for policy in sim.store.list(API_VERSION, kind, ""):
-                if labels(policy).get(_ENABLED) == "true":
+                if labels(policy).get("reports.kyverno.io/enabled") == "true":
                     yield policy
 
 
-def bindings_of(policy: Json, sim: SimulationContext) -> Iterator[Json]:
+def bindings_of(policy: KubernetesObject, sim: SimulationContext) -> Iterator[KubernetesObject]:
     """Yield the bindings of a policy that scans evaluate, by name."""
     key = object_key(policy)
     for one in sim.store.list(API_VERSION, f"{key.kind}Binding", ""):
-        left_out = key.kind == _VALIDATING and _DISABLED in labels(one)
+        left_out = key.kind == _VALIDATING and "reports.kyverno.io/disabled" in labels(one)
         if one["spec"].get("policyName") == key.name and not left_out:
             yield one

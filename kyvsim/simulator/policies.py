@@ -1,6 +1,6 @@
 """The installed policies: how they become ready, and what evaluates them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeVar
 
@@ -14,7 +14,14 @@ from kyvsim.engine.compile import (
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
 from kyvsim.languages.cel import resources_of, webhook_facts_of
 from kyvsim.languages.cel.compile import existing_changes, pinning, variants_of
@@ -43,7 +50,6 @@ from kyvsim.simulator.native_policies import (
 )
 
 # The policies that act at admission: compiled, and there only once they are ready.
-#
 # Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
@@ -113,14 +119,13 @@ class PolicyCache:
     def compiled(self, policy: Policy) -> CompiledPolicy | None:
         """Return a policy compiled, with the exceptions there are; None where it is not sound."""
         place = place_of(policy.kind, policy.key)
-        if self._policies.get(place) is not policy:
-            return self._compile(policy)
-        if place not in self._compiled:
-            fresh = self._compile(policy)
-            if fresh is None:
-                return None
-            self._compiled[place] = fresh
-        return self._compiled[place]
+        acts = self._policies.get(place) is policy
+        if acts and place in self._compiled:
+            return self._compiled[place]
+        compiled = compile_policies([policy], self._options(policy))[0].policies
+        if acts and compiled:
+            self._compiled[place] = compiled[0]
+        return compiled[0] if compiled else None
 
     def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:
         """Return what each variant of a policy in CEL makes of objects that are there."""
@@ -138,10 +143,6 @@ class PolicyCache:
             self._pinning[place] = pinning(policy, self._options(policy))
         return self._pinning[place]
 
-    def _compile(self, policy: Policy) -> CompiledPolicy | None:
-        compiled, _ = compile_policies([policy], self._options(policy))
-        return compiled.policies[0] if compiled.policies else None
-
     def _options(self, policy: Policy) -> CompileOptions:
         sim, readers = self._sim, self._sim.readers
         options = CompileOptions(
@@ -154,7 +155,7 @@ class PolicyCache:
         return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined)
 
     def _exceptions(
-        self, api_version: str, read: Callable[[Json], tuple[_Exception | None, object]]
+        self, api_version: str, read: Callable[[KubernetesObject], tuple[_Exception | None, object]]
     ) -> tuple[_Exception, ...]:
         namespace = self._sim.settings.exceptions_namespace
         place = "" if namespace == "*" else namespace
@@ -218,16 +219,10 @@ def place_of(kind: str, key: str) -> str:
 
 
 # The policies that work in the background, as they are stored: ready or not.
-#
 # Source of the rules: upstream pkg/policy/policy_controller.go, whose informers do not wait for
 # admission.
 
 _LISTER_ACTOR = "policy-controller"
-
-
-def generates_or_mutates(policy: Policy) -> bool:
-    """Return whether a policy has rules for the background."""
-    return any(rule.generates or rule.mutates_existing for rule in policy.rules)
 
 
 class PolicyLister:
@@ -237,14 +232,12 @@ class PolicyLister:
         self,
         sim: SimulationContext,
         cache: PolicyCache,
-        kinds: Iterable[tuple[str, str]],
-        works: Callable[[Policy], bool] = generates_or_mutates,
+        kinds: tuple[tuple[str, str], ...],
     ) -> None:
-        """Take the kinds, by apiVersion, and a predicate for their policies."""
+        """Take the kinds, by apiVersion."""
         self._sim = sim
-        self._kinds = tuple(kinds)
-        self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
-        self._works = works
+        self._kinds = kinds
+        self._named = {(split_api_version(version)[0], kind) for version, kind in kinds}
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -260,12 +253,10 @@ class PolicyLister:
         policy = self._policies.get(key)
         if policy is None:
             return None
-        if key not in self._compiled:
-            compiled = self._cache.compiled(policy)
-            if compiled is None:
-                return None
-            self._compiled[key] = compiled
-        return self._compiled[key]
+        known = self._compiled.get(key) or self._cache.compiled(policy)
+        if known is not None:
+            self._compiled[key] = known
+        return known
 
     def generated_sets(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
         """Return the function that computes the objects of a generate rule."""
@@ -310,8 +301,11 @@ class PolicyLister:
     def _take(self, key: ObjectKey) -> None:
         obj = self._sim.store.get(*key)
         policy = self._sim.readers.policy(obj)[0] if obj is not None else None
-        # It works in the background, now or until now.
-        if policy is None or not (self._works(policy) or policy.key in self._policies):
+        if policy is None:
+            return
+        # It works in the background, now or until now: all in CEL do.
+        works = any(rule.generates or rule.mutates_existing for rule in policy.rules)
+        if not (works or policy.kind in CEL_KINDS or policy.key in self._policies):
             return
         before = self._policies.get(policy.key)
         self._policies[policy.key] = policy
@@ -328,11 +322,7 @@ class PolicyLister:
 
 
 # The status of a policy in CEL: its readiness, its permissions, and its variants.
-#
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
-
-_VERBS = ("get", "list", "watch")
-_WITHOUT_SCANS = "Background scanning disabled; reporting permissions not required."
 
 
 def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
@@ -343,12 +333,12 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
     conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
         conditions.append(_condition("WebhookConfigured", True, "Webhook configured.", now, known))
-    missing = ""
-    message = _WITHOUT_SCANS
+    missing, message = "", "Background scanning disabled; reporting permissions not required."
     if policy.facts.background:
+        verbs = ("get", "list", "watch")
         missing = "; ".join(
             f"{verb} {group}/{version}, Resource={resource}: "
-            for (group, version, resource), verb in product(resources_of(policy), _VERBS)
+            for (group, version, resource), verb in product(resources_of(policy), verbs)
             if not allows({"verb": verb, "group": group, "resource": resource}, REPORTS, store)
         )
         message = "Policy is ready for reporting."
@@ -396,7 +386,6 @@ def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> 
 
 
 # How a policy becomes ready: its status, and its entry in the cache.
-#
 # Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
 
 _STATUS_ACTOR = "admission-controller"
@@ -463,7 +452,7 @@ class PolicyStatusController:
                 listener(compiled.policy)
 
 
-def _spec(obj: Json) -> Json:
+def _spec(obj: KubernetesObject) -> object:
     return obj.get("spec"), metadata(obj).get("annotations")
 
 

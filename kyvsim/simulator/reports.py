@@ -7,7 +7,15 @@ from types import MappingProxyType
 
 from kyvsim.engine.compile import CompiledPolicy
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import (
     PolicyResponse,
@@ -25,10 +33,8 @@ from kyvsim.simulator.native_policies import reported_policies
 from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
 
 # The entries of reports: the result of one rule for one object.
-#
 # Source of the rules: upstream pkg/utils/report/results.go.
 
-_STATUSES = tuple(status.value for status in RuleStatus)
 _EXCLUDED = "reports.kyverno.io/disabled"
 
 
@@ -60,7 +66,7 @@ def in_order(results: Iterable[Json]) -> list[Json]:
 
 def summary(results: Iterable[Json]) -> dict[str, int]:
     """Return how many entries have each status."""
-    counts = dict.fromkeys(sorted(_STATUSES), 0)
+    counts = dict.fromkeys(sorted(status.value for status in RuleStatus), 0)
     for one in results:
         counts[one["result"]] += 1
     return counts
@@ -103,7 +109,7 @@ def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
     return {name: value for name, value in entry.items() if value}
 
 
-def _named(obj: Mapping[str, Json]) -> str:
+def _named(obj: KubernetesObject) -> str:
     """Return how properties name an object: `/v1, Kind=Secret Name=s Namespace=n`."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -112,7 +118,6 @@ def _named(obj: Mapping[str, Json]) -> str:
 
 
 # Ephemeral reports: admission results until they are merged into the object's report.
-#
 # Source of the rules: upstream pkg/utils/report (new.go, metadata.go).
 
 API_VERSION = "reports.kyverno.io/v1"
@@ -134,13 +139,11 @@ OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
 
 
-def kind_of_report(namespace: str) -> str:
-    """Return the kind of ephemeral reports about objects of a namespace, "" for none."""
-    return "EphemeralReport" if namespace else "ClusterEphemeralReport"
-
-
 def write_report(
-    sim: SimulationContext, subject: Json, responses: Iterable[PolicyResponse], base: str
+    sim: SimulationContext,
+    subject: KubernetesObject,
+    responses: Iterable[PolicyResponse],
+    base: str,
 ) -> None:
     """Create a report on results at admission, if there are any to report.
 
@@ -173,16 +176,15 @@ def write_report(
         **({"namespace": key.namespace} if key.namespace else {}),
     }
     spec = {"owner": reference_to(subject), "summary": summary(results), "results": results}
-    report = {"apiVersion": API_VERSION, "kind": kind_of_report(key.namespace)}
+    kind = "EphemeralReport" if key.namespace else "ClusterEphemeralReport"
+    report = {"apiVersion": API_VERSION, "kind": kind}
     sim.client(ADMISSION).create({**report, "metadata": meta, "spec": spec})
 
 
 # One report for each object, merged from results at admission and in scans.
-#
 # Source of the rules: upstream pkg/controllers/report/aggregate.
 
-_ACTOR = "reports"
-EPHEMERAL = frozenset((API_VERSION, kind_of_report(namespace)) for namespace in ("", "any"))
+EPHEMERAL = frozenset({(API_VERSION, "EphemeralReport"), (API_VERSION, "ClusterEphemeralReport")})
 """What the collector watches, by apiVersion and kind."""
 _REPORT = "wgpolicyk8s.io/v1alpha2"
 
@@ -204,7 +206,7 @@ class ReportCollector:
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
 
-    def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+    def add_results(self, subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> None:
         """Add results of the background to the report of an object soon.
 
         Results name downstreams (`generated`) and changed objects (`targets`).
@@ -234,10 +236,10 @@ class ReportCollector:
                 self._gather_later((key.namespace, key.name))
 
     def _later(self, key: ObjectKey) -> None:
-        self._sim.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._find_owner(key))
+        self._sim.scheduler.follow_up(REPORT_DELAY, "reports", lambda: self._find_owner(key))
 
     def _gather_later(self, place: tuple[str, str]) -> None:
-        self._sim.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
+        self._sim.scheduler.follow_up(REPORT_DELAY, "reports", lambda: self._gather(place))
 
     def _find_owner(self, key: ObjectKey) -> None:
         """Find out whose an ephemeral report is, then gather it."""
@@ -266,11 +268,11 @@ class ReportCollector:
     def _gather(self, place: tuple[str, str]) -> None:
         """Merge the results of one object, by namespace and uid, into its report."""
         namespace, uid = place
-        some = self._sim.store.list(API_VERSION, kind_of_report(namespace), namespace)
+        kind = "EphemeralReport" if namespace else "ClusterEphemeralReport"
         ephemeral = [
             one
-            for one in some
-            if (labels(one).get(UID_LABEL) == uid and bool(metadata(one).get("ownerReferences")))
+            for one in self._sim.store.list(API_VERSION, kind, namespace)
+            if labels(one).get(UID_LABEL) == uid and metadata(one).get("ownerReferences")
         ]
         reported = []
         for owner, results in self._pending.pop(place, ()):
@@ -311,12 +313,12 @@ class ReportCollector:
         """
         every = self._cache.every()
         if self._known is None or self._known[0] is not every:
-            rules = {
+            rules = (
                 (one.policy.key, rule.rule.name)
                 for one in every
                 if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
                 for rule in one.every
-            }
+            )
             self._known = every, frozenset(rules)
         names = self._known[1]
         policies = {
@@ -342,5 +344,5 @@ class ReportCollector:
         return newest
 
 
-def _with_results(report: Json, results: list[Json]) -> Json:
+def _with_results(report: KubernetesObject, results: list[Json]) -> Json:
     return {**report, "results": results, "summary": summary(results)}

@@ -10,7 +10,7 @@ from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     labels,
@@ -56,7 +56,6 @@ from kyvsim.simulator.native_policies import NATIVE_KINDS, bindings_of, reported
 from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
 # Reports of results at admission.
-#
 # Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
 # pkg/webhooks/resource/mutation.
 
@@ -72,7 +71,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
     def record(admission: Admission) -> None:
-        request, subject = admission.review.request, admission.request.object
+        request, subject = admission.review.request, admission.request.object or {}
         if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
             return
         # What has no uid is new where it is mutated, and no object where it is validated.
@@ -86,7 +85,6 @@ def start_admission_reports(kyverno: Kyverno) -> None:
 
 
 # Events on results at admission.
-#
 # Source of the rules: upstream pkg/webhooks/utils/event.go, pkg/webhooks/resource/handlers.go.
 
 
@@ -123,7 +121,6 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
 #
 # Of several bindings that match the last one counts; parameters that a selector takes are one
 # list. A policy that would change an object has not been applied to it.
-#
 # Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
 # `CollectParams`).
 
@@ -159,7 +156,7 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
 
 
 def _bound(
-    policy: Policy, bindings: Sequence[Json], evaluated: PolicyRequest
+    policy: Policy, bindings: Sequence[KubernetesObject], evaluated: PolicyRequest
 ) -> Iterator[PolicyResponse]:
     if not matches_request(policy.cel.match_constraints, evaluated, everything=False):
         return
@@ -197,7 +194,7 @@ def _evaluated(
     evaluated: PolicyRequest,
     world: World,
     *,
-    params: Sequence[Json],
+    params: Sequence[KubernetesObject | None],
     binding: str = "",
 ) -> Iterator[PolicyResponse]:
     compiled = compile_invocation(policy, evaluated.store.defined, params, binding)
@@ -207,14 +204,14 @@ def _evaluated(
         yield run_policy_rules(PolicyRules(compiled, compiled.rules), phase, given, world)
 
 
-def _no_params(policy: Policy) -> tuple[Json, ...]:
+def _no_params(policy: Policy) -> tuple[KubernetesObject | None, ...]:
     """Return the value of `params` without a reference: mutating policies have none."""
     return (None,) if policy.cel.param_kind and not _changes(policy) else ()
 
 
 def _parameters(
     policy: Policy, reference: ParamRef | None, evaluated: PolicyRequest
-) -> tuple[Json, ...]:
+) -> tuple[KubernetesObject | None, ...]:
     """Return the value of `params`, or nothing where there is no such variable.
 
     Raises ScanError where a binding refers to what is not there, or may not be read.
@@ -238,27 +235,21 @@ def _parameters(
 
 
 # Background scans: the results of policies for existing objects.
-#
 # Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 
 _SCAN_ACTOR = "scan"
-_SCANNED = frozenset(
-    {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
-    | {Stage.CEL_VERIFY_IMAGES}
+_STAGES = tuple(
+    one
+    for one in STAGES
+    if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES}
+    or one in {Stage.CEL_VALIDATE, Stage.CEL_MUTATE, Stage.CEL_VERIFY_IMAGES}
 )
-_STAGES = tuple(one for one in STAGES if one in _SCANNED)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
-def start_scans(kyverno: Kyverno) -> None:
-    """Let objects be scanned some time after they or the policies change, and every hour."""
-    scanner = _Scanner(kyverno)
-    kyverno.sim.store.watch(scanner.observe)
-    kyverno.policies.changed.append(lambda *_: scanner.rescan())
-    kyverno.policies.dropped.append(lambda _: scanner.rescan())
+class Scanner:
+    """Scans objects some time after they or the policies change, and every hour."""
 
-
-class _Scanner:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
@@ -269,36 +260,39 @@ class _Scanner:
         self._reported: set[tuple[str, Unevaluated]] = set()
         """By uid, the errors of rules that are in the timeline already."""
         self._repeats = False
+        kyverno.sim.store.watch(self._observe)
+        kyverno.policies.changed.append(lambda *_: self._rescan())
+        kyverno.policies.dropped.append(lambda _: self._rescan())
 
-    def observe(self, change: StoreChange) -> None:
+    def _observe(self, change: StoreChange) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
 
-        def rescan_by(native: Json) -> None:
+        def rescan_natively() -> None:
             # The results of the admission policy are dropped if it or a binding changes.
-            bound = native["spec"].get("policyName")
-            self._kyverno.reports.renew(bound or object_key(native).name)
-            self.rescan()
+            bound = change.subject["spec"].get("policyName")
+            self._kyverno.reports.renew(bound or change.key.name)
+            self._rescan()
 
         key = change.key
         if key.kind == "PolicyException":
             # The policies are compiled again at the same time, before this.
-            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self._rescan)
         elif key.kind in NATIVE_KINDS:
-            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: rescan_by(change.subject))
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, rescan_natively)
         elif change.new is None or not self._is_scanned(key):
             return
         elif change.old is None or _scanned(change.old) != _scanned(change.new):
             self._known.add((split_api_version(key.api_version)[0], key.kind))
             self._after(SCAN_DELAY, change.new)
 
-    def rescan(self) -> None:
+    def _rescan(self) -> None:
         """Scan objects of kinds known so far at once, and those of new kinds soon."""
         if not self._repeats:
             self._repeats = True
 
             def repeat() -> None:
                 self._repeats = False
-                self.rescan()
+                self._rescan()
 
             self._sim.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, repeat, timer=True)
         known = frozenset(self._known)
@@ -338,7 +332,7 @@ class _Scanner:
                         else policy_rules._replace(rules=rules)
                     )
 
-    def _after(self, delay: float, obj: Json) -> None:
+    def _after(self, delay: float, obj: KubernetesObject) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         if delay < SCAN_DELAY:
             self._sim.scheduler.after(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
@@ -352,21 +346,21 @@ class _Scanner:
         if obj is None or metadata(obj).get("uid") != uid or is_filtered(key, self._sim.store):
             return
         responses: list[PolicyResponse] = []
-        given_up: ScanError | None = None
+        given_up: list[Unevaluated] = []
         try:
             for response in self._responses(obj):
                 self._kyverno.events.record(*_scan_events(self._sim, response))
                 responses.append(response)
         except ScanError as error:
-            given_up = error
+            given_up.append(Unevaluated(error.policy, str(error)))
         self._record_errors(obj, "scan", unevaluated(responses))
-        if given_up is None:
+        self._record_errors(obj, "give up scan", given_up)
+        if not given_up:
             self._kyverno.reports.add_results(obj, responses)
-        else:
-            failed = Unevaluated(given_up.policy, str(given_up))
-            self._record_errors(obj, "give up scan", [failed])
 
-    def _record_errors(self, obj: Json, action: str, errors: Iterable[Unevaluated]) -> None:
+    def _record_errors(
+        self, obj: KubernetesObject, action: str, errors: Iterable[Unevaluated]
+    ) -> None:
         """Record rules that could not be evaluated in the timeline, once for each object."""
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         new = tuple(dict.fromkeys(one for one in errors if (uid, one) not in self._reported))
@@ -374,7 +368,7 @@ class _Scanner:
             self._reported.update((uid, one) for one in new)
             self._sim.timeline.record("reports", action, key, outcome="failed", unevaluated=new)
 
-    def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
+    def _responses(self, obj: KubernetesObject) -> Iterator[PolicyResponse]:
         """Yield results of policies for the creation of an object, without user information.
 
         Raises ScanError.
@@ -406,7 +400,7 @@ class _Scanner:
         yield from native_responses(request, self._sim)
 
 
-def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
+def _unapplied(response: PolicyResponse, before: KubernetesObject | None = None) -> PolicyResponse:
     """Return the response in a scan: a mutation that would change the object fails."""
     if not response.changed or same(response.object, before):
         return response
@@ -419,7 +413,7 @@ def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
     return response._replace(results=results)
 
 
-def _scanned(obj: Json) -> Json:
+def _scanned(obj: KubernetesObject) -> object:
     """Return what of an object is scanned: a change of anything else makes no scan."""
     rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
     return labels(obj), annotations(obj), rest

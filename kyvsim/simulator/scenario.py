@@ -2,12 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -47,7 +53,7 @@ from kyvsim.simulator.context import (
     StallDetector,
 )
 from kyvsim.simulator.hazards import find_hazards
-from kyvsim.simulator.hazards.facts import Facts, first_stored, last_policies
+from kyvsim.simulator.hazards.facts import facts_of
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import POLICY_KINDS, is_webhook_policy
 from kyvsim.simulator.scheduler import START, Choose, earliest
@@ -74,18 +80,20 @@ class FieldMismatch(NamedTuple):
         return f"`{self.path}` {self.reason}"
 
 
-def first_mismatch(expected: Json, actual: Json) -> FieldMismatch | None:
+def first_mismatch(expected: object, actual: object) -> FieldMismatch | None:
     """Return the first place at which an object does not fit, or None where it fits."""
     return _compare(expected, actual, "", [0])
 
 
-def closest_mismatch(expected: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
+def closest_mismatch(
+    expected: KubernetesObject, objects: Iterable[KubernetesObject]
+) -> tuple[KubernetesObject, FieldMismatch] | None:
     """Return the object that fits best and why it does not; None where there is none at all.
 
     One with the expected name is closer than any other.
     """
     name = metadata(expected).get("name")
-    best: tuple[tuple[bool, int], Json, FieldMismatch] | None = None
+    best: tuple[tuple[bool, int], KubernetesObject, FieldMismatch] | None = None
     for obj in objects:
         failed = first_mismatch(expected, obj)
         if failed is None:
@@ -97,7 +105,7 @@ def closest_mismatch(expected: Json, objects: Iterable[Json]) -> tuple[Json, Fie
     return (best[1], best[2]) if best and best[0][0] else None
 
 
-def pattern_key(pattern: Json) -> ObjectKey:
+def pattern_key(pattern: KubernetesObject) -> ObjectKey:
     """Return what a pattern names, its wildcards included."""
     fields = [text_field(pattern, name) for name in ("apiVersion", "kind")]
     fields += [text_field(metadata(pattern), name) for name in ("namespace", "name")]
@@ -120,10 +128,9 @@ def _compare(expected: Json, actual: Json, path: str, fitting: list[int]) -> Fie
     if expected.__class__ is list:
         return _compare_lists(expected, actual, path, fitting)
     both = {expected.__class__, actual.__class__}
+    same = (len(both) == 1 or both <= _NUMBERS) and bool(expected == actual)
     if expected.__class__ is str:
         same = actual.__class__ is str and matches(expected, actual)
-    else:
-        same = (len(both) == 1 or both <= _NUMBERS) and bool(expected == actual)
     if not same:
         return _wrong(path, f"is {_shown(actual)}, not {_shown(expected)}", fitting)
     fitting[0] += 1
@@ -152,21 +159,13 @@ def _wrong(path: str, reason: str, fitting: list[int]) -> FieldMismatch:
     return FieldMismatch(path or "the object", reason, fitting[0])
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     if value.__class__ is dict or value.__class__ is list:
         return "a mapping" if value.__class__ is dict else "a list"
     if value.__class__ is bool:
         return "true" if value else "false"
     text = " ".join(str(value).split())
     return f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
-
-
-class ExpectationResult(NamedTuple):
-    """How an expectation came out."""
-
-    met: bool
-    time: float
-    reason: str = ""
 
 
 class Expectations:
@@ -186,15 +185,14 @@ class Expectations:
             self._open.append(watched)
             watched.check_stored()
 
-    def answer(self, text: str, location: Location, settled: ExpectationResult) -> None:
-        """Note an expectation that was settled by the answer to a request."""
-        self._every.append(Expectation(text, *settled, location))
+    def settle(self, text: str, location: Location, *, met: bool, why: str) -> None:
+        """Note an expectation that is settled now, by the answer to a request."""
+        self._every.append(Expectation(text, met, self._sim.clock.elapsed, why, location))
 
     def miss(self, entries: Iterable[Expected], why: str) -> None:
         """Record that expectations could not be checked."""
-        now = self._sim.clock.elapsed
         for entry in entries:
-            self.answer(described(entry), entry.location, ExpectationResult(False, now, why))
+            self.settle(described(entry), entry.location, met=False, why=why)
 
     @property
     def latest(self) -> float:
@@ -213,8 +211,7 @@ class Expectations:
     def _observe(self, change: StoreChange) -> None:
         for one in self._open:
             one.observe(change)
-        if any(one.settled for one in self._open):
-            self._open = [one for one in self._open if one.settled is None]
+        self._open = [one for one in self._open if one.settled is None]
 
 
 class _Watched:
@@ -224,7 +221,7 @@ class _Watched:
         self._entry = entry
         self._sim = sim
         self._key = pattern_key(entry.wanted)
-        self.settled: ExpectationResult | None = None
+        self.settled: Expectation | None = None
         """How it came out, whatever happens still; None while that is open."""
         self._was_there = False
         now = sim.clock.elapsed
@@ -247,25 +244,28 @@ class _Watched:
 
     def close(self, *, cut: bool) -> Expectation:
         """Return how it came out at the end of time, or where the run was cut."""
-        now = self._sim.clock.elapsed
-        settled = self.settled
-        if settled is None and cut and not self._late():
-            settled = ExpectationResult(False, now, "the run was stopped before it ended")
-        result = settled or self._at_end(now)
-        return Expectation(described(self._entry), *result, self._entry.location)
+        if self.settled is None and cut and not self._late():
+            return self._result("the run was stopped before it ended")
+        return self.settled or self._at_end()
 
-    def _see(self, obj: Json) -> None:
+    def _result(
+        self, why: str = "", *, met: bool = False, time: float | None = None
+    ) -> Expectation:
+        """Return how it came out: now, or at another time."""
+        time = self._sim.clock.elapsed if time is None else time
+        return Expectation(described(self._entry), met, time, why, self._entry.location)
+
+    def _see(self, obj: KubernetesObject | None) -> None:
         """Settle what one object that fits settles."""
         if self.settled is not None or obj is None or self._late():
             return
         if first_mismatch(self._entry.wanted, obj) is not None:
             return
-        now, check = self._sim.clock.elapsed, self._entry.demand
         self._was_there = True
-        if check is Demand.EVENTUALLY:
-            self.settled = ExpectationResult(met=True, time=now)
-        elif check is Demand.NEVER:
-            self.settled = ExpectationResult(False, now, f"{_name(object_key(obj))} matches")
+        if self._entry.demand is Demand.EVENTUALLY:
+            self.settled = self._result(met=True)
+        elif self._entry.demand is Demand.NEVER:
+            self.settled = self._result(f"{_name(object_key(obj))} matches")
 
     def _see_absence(self) -> None:
         """Settle that an object is deleted; without a time limit only the end counts."""
@@ -273,23 +273,23 @@ class _Watched:
         if not limited or not self._was_there or self.settled is not None or self._late():
             return
         if not self._fitting(self._sim.store.every()):
-            self.settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
+            self.settled = self._result(met=True)
 
     def _late(self) -> bool:
         return self.deadline is not None and self._sim.clock.elapsed > self.deadline
 
-    def _at_end(self, now: float) -> ExpectationResult:
-        check, end = self._entry.demand, now if self.deadline is None else self.deadline
+    def _at_end(self) -> Expectation:
+        check, end = self._entry.demand, self.deadline
         if check is Demand.NEVER:
-            return ExpectationResult(met=True, time=end)
+            return self._result(met=True, time=end)
         fitting = self._fitting(self._sim.store.every())
         if check is Demand.GONE:
             remaining = f"{_name(object_key(fitting[0]))} still exists" if fitting else ""
-            met = not fitting and self.deadline is None
+            met = not fitting and end is None
             why = "it still existed at that time" if self._was_there else "it never existed"
-            return ExpectationResult(met, end, remaining or ("" if met else why))
+            return self._result(remaining or ("" if met else why), met=met, time=end)
         if check is Demand.FINALLY and fitting:
-            return ExpectationResult(met=True, time=end)
+            return self._result(met=True, time=end)
         closest = closest_mismatch(self._entry.wanted, self._there())
         if fitting:
             why = "it only matched later"
@@ -297,21 +297,21 @@ class _Watched:
             why = f"{_name(object_key(closest[0]))}: {closest[1]}"
         else:
             why = f"there is no {_name(self._key)}"
-        return ExpectationResult(met=False, time=end, reason=why)
+        return self._result(why, time=end)
 
-    def _fitting(self, objects: Iterable[Json]) -> list[Json]:
+    def _fitting(self, objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
         versions = (self._as_requested(obj) for obj in objects if self._concerns(obj))
         return [obj for obj in versions if first_mismatch(self._entry.wanted, obj) is None]
 
-    def _there(self) -> list[Json]:
+    def _there(self) -> list[KubernetesObject]:
         """Return the stored objects of the expected kind, in the expected version."""
         every = self._sim.store.every()
         return [self._as_requested(obj) for obj in every if self._concerns(obj)]
 
-    def _as_requested(self, obj: Json) -> Json:
+    def _as_requested(self, obj: KubernetesObject) -> KubernetesObject:
         return {**obj, "apiVersion": self._key.api_version or obj["apiVersion"]}
 
-    def _concerns(self, obj: Json) -> bool:
+    def _concerns(self, obj: KubernetesObject) -> bool:
         key = object_key(obj)
         group = split_api_version(self._key.api_version)[0]
         same_group = split_api_version(key.api_version)[0] == group or not self._key.api_version
@@ -336,8 +336,6 @@ def _name(key: ObjectKey) -> str:
     place = "/".join(filter(None, (key.namespace, key.name)))
     return f"{key.kind} {place}".strip()
 
-
-# What users of a cluster do: the steps of a scenario, one after the other.
 
 _ACTOR = "user"
 _ATTEMPTS = 5
@@ -382,7 +380,12 @@ class UserSteps:
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
-            builds = list(requests_of(step, self._sim))
+            sim, user = self._sim, step.user or ADMIN
+            # What builds each request, at the moment at which it is sent.
+            builds: list[_Build] = [partial(_patching, step, user, sim)] if step.target else []
+            objects = [placed(document.data, sim) for document in step.objects]
+            verb = step.verb or Verb.CREATE
+            builds += [partial(_request, verb, obj, user, sim) for obj in objects]
             if not builds:
                 self._expectations.miss(_of_answers(step), "its step sends no request")
             self._send_each(step, iter(builds), waiting)
@@ -436,7 +439,7 @@ class UserSteps:
         self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse
     ) -> None:
         """Note whether a request was answered as its step expects."""
-        now, error = self._sim.clock.elapsed, response.error
+        error = response.error
         expected = _of_answers(step)
         for entry in expected:
             denied = entry.demand is Demand.DENIED
@@ -445,33 +448,22 @@ class UserSteps:
             text = " ".join(entry.wanted.split())
             met = any(text in " ".join(given.split()) for given in texts)
             other = "the request was admitted" if denied else "there were no warnings"
-            reason = "" if met else "; ".join(texts) or other
-            result = ExpectationResult(met, now, reason)
-            self._expectations.answer(described(entry), entry.location, result)
+            why = "" if met else "; ".join(texts) or other
+            self._expectations.settle(described(entry), entry.location, met=met, why=why)
         lenient = step.lenient and error is not None and error.why is FailureCause.DENIED
         if error is None or lenient or any(one.demand is Demand.DENIED for one in expected):
             return
         unknown = error.reason == "NoKindMatch"
         hint = "; create its CustomResourceDefinition first (--object)" if unknown else ""
-        result = ExpectationResult(False, now, f"{error.message}{hint}")
-        self._expectations.answer(f"admitted: {_described(step, request)}", step.location, result)
+        text, why = f"admitted: {_described(step, request)}", f"{error.message}{hint}"
+        self._expectations.settle(text, step.location, met=False, why=why)
 
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:
     return [one for one in step.expected if one.demand in OF_REQUESTS]
 
 
-def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
-    """Yield what builds each request of a step, at the moment at which it is sent."""
-    user = step.user or ADMIN
-    if step.target is not None:
-        yield lambda: _patching(step, user, sim)
-    for document in step.objects:
-        obj = placed(document.data, sim)
-        yield partial(_request, step.verb or Verb.CREATE, obj, user, sim)
-
-
-def placed(obj: Json, sim: SimulationContext) -> Json:
+def placed(obj: KubernetesObject, sim: SimulationContext) -> KubernetesObject:
     """Return an object with the namespace that it is put into: the default one where it names none.
 
     Objects of cluster-scoped kinds are put into none, whatever they name.
@@ -482,17 +474,18 @@ def placed(obj: Json, sim: SimulationContext) -> Json:
     return obj if key.namespace else with_metadata(obj, {"namespace": "default"})
 
 
-def _request(verb: Verb, obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+def _request(
+    verb: Verb, obj: KubernetesObject, user: UserInfo, sim: SimulationContext
+) -> ApiRequest:
     """Return the request of a step about an object; `apply` creates it or changes what is there."""
     key = object_key(obj)
     if verb is Verb.DELETE:
         return ApiRequest(Operation.DELETE, key, user)
-    if verb is Verb.UPDATE:
-        return ApiRequest(Operation.UPDATE, key, user, obj)
     now = sim.store.get(*key) if verb is Verb.APPLY and key.name else None
-    if now is None:
-        return ApiRequest(Operation.CREATE, key, user, obj)
-    return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
+    if now is not None:
+        return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
+    operation = Operation.UPDATE if verb is Verb.UPDATE else Operation.CREATE
+    return ApiRequest(operation, key, user, obj)
 
 
 def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> ApiRequest | ApiError:
@@ -503,14 +496,12 @@ def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> Api
     named = {"apiVersion": target.api_version, "kind": target.kind, "metadata": meta}
     key = object_key(placed(named, sim))
     now = sim.store.get(*key)
+    apply = merge_patch if patch.form == "merge" else apply_json_patch
     try:
-        changed = now if now is None else _PATCHES[patch.form](now, patch.body)
+        changed = now if now is None else apply(now, patch.body)
     except PatchError as error:
         return invalid(key, error.message)
     return ApiRequest(Operation.UPDATE, key, user, changed, patch.subresource, patch=patch.form)
-
-
-_PATCHES = MappingProxyType({"merge": merge_patch, "json": apply_json_patch})
 
 
 def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
@@ -522,15 +513,7 @@ def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     return f"{step.verb} {key.kind} {place}".strip()
 
 
-# A scenario from its beginning to its end, on a cluster of its own.
-
-SETUP = UserInfo("setup", groups=ADMIN.groups)
-"""Who puts in what is there before the policies."""
-_NOBODY = UserInfo("cluster", groups=ADMIN.groups)
-"""The user that creates missing namespaces."""
 _LONGEST_SETUP = 30.0
-_LONGEST_SCENARIO = 30 * 24 * 3600.0
-"""Besides the waits of its steps; a longer scenario is stopped."""
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
 )
@@ -585,18 +568,10 @@ def play(
     cut = _run(steps, sim, scenario, expectations)
     if tracer is not None:
         tracer.finish()  # evaluations for hazards are not part of the scenario
-    events = tuple(sim.timeline.events)
-    results, skipped = sim.timeline.results, sim.timeline.skipped
-    facts = Facts(
-        sim=sim,
-        kyverno=cluster.kyverno,
-        events=events,
-        documents=_policy_documents(scenario),
-        admissions=tuple(admissions),
-        policies=last_policies(sim),
-        stored=first_stored(events),
-        cut=cut,
-    )
+    documents = _policy_documents(scenario)
+    events, results = tuple(sim.timeline.events), sim.timeline.results
+    skipped = sim.timeline.skipped
+    facts = facts_of(cluster.kyverno, events, documents, tuple(admissions), cut)
     return Simulation(
         scenario.name,
         events,
@@ -626,8 +601,9 @@ def _run(
         many = len(sim.timeline.events) >= settings.max_events
         return many or replica_limit.is_exceeded() or stall_detector.is_stalled()
 
-    waits = sum(step.seconds for step in scenario.steps)
-    sim.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_SCENARIO + waits)
+    # A scenario of more than 30 days besides the waits of its steps is stopped.
+    longest = 30 * 24 * 3600.0 + sum(step.seconds for step in scenario.steps)
+    sim.scheduler.run_until(lambda: steps.finished or exhausted(), longest)
     if steps.finished:
         end = max(sim.clock.elapsed + settings.horizon, expectations.latest)
         sim.scheduler.run_until(exhausted, end - sim.clock.elapsed)
@@ -651,14 +627,15 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
     """Put in what is there before the first step; yield what was refused."""
     sim, brought = cluster.sim, [one.data for step in scenario.steps for one in step.objects]
     for name in _missing_namespaces(scenario, brought, sim):
-        meta = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        sim.client(_NOBODY).create(meta)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        sim.client(UserInfo("cluster", groups=ADMIN.groups)).create(namespace)
     # Definitions first: objects of their kinds may be given in any order.
     first = {"CustomResourceDefinition", "Namespace"}
+    client = sim.client(UserInfo("setup", groups=ADMIN.groups))
     for document in sorted(
         scenario.objects, key=lambda one: object_key(one.data).kind not in first
     ):
-        response = sim.client(SETUP).create(placed(document.data, sim))
+        response = client.create(placed(document.data, sim))
         if response.error is not None and response.error.reason != "AlreadyExists":
             yield _refusal(document, response.error.message)
     sim.scheduler.settle(_LONGEST_SETUP)
@@ -667,10 +644,8 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
         if response.error is not None:
             hint, place = "", ("v1", "Namespace", "", object_key(document.data).namespace)
             if any(object_key(one) == place for one in brought):
-                hint = (
-                    "; its Namespace is created after the policies: pass it with --object to "
-                    "create it first"
-                )
+                hint = "; its Namespace is created after the policies: pass it with --object to"
+                hint += " create it first"
             yield _refusal(document, response.error.message + hint)
     keys = [object_key(placed(one.data, sim)) for one in scenario.policies]
     sim.scheduler.run_until(lambda: all(_acts(key, sim) for key in keys), _LONGEST_SETUP)
@@ -704,22 +679,19 @@ def _policy_documents(scenario: Scenario) -> dict[str, Document]:
 
 
 def _missing_namespaces(
-    scenario: Scenario, brought: list[Json], sim: SimulationContext
+    scenario: Scenario, brought: list[KubernetesObject], sim: SimulationContext
 ) -> list[str]:
     """Return the namespaces that are named and neither there nor brought, in order."""
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
     keys = [object_key(one) for one in (*(one.data for one in given), *brought)]
     made = {key.name for key in keys if key.kind == "Namespace"}
-    named = dict.fromkeys(
-        key.namespace
-        for key in keys
-        if key.namespace and sim.store.is_namespaced(key.api_version, key.kind)
-    )
-    absent = (name for name in named if sim.store.get("v1", "Namespace", "", name) is None)
-    return [name for name in absent if name not in made]
+    made |= {object_key(one).name for one in sim.store.list("v1", "Namespace", "")}
+    placed_keys = (key for key in keys if sim.store.is_namespaced(key.api_version, key.kind))
+    named = dict.fromkeys(key.namespace for key in placed_keys if key.namespace)
+    return [name for name in named if name not in made]
 
 
-def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, ...]:
+def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[KubernetesObject, ...]:
     """Return what is there at the end and was not from the start, or was changed for a reason."""
     changed = {
         event.object

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-# The clock of a simulation, which jumps from event to event.
-
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -35,9 +33,6 @@ class VirtualClock:
             text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
             self._stamped = self.elapsed, text
         return text
-
-
-# What is to be done when: steps of actors, in the order of virtual time.
 
 
 class Task(NamedTuple):
@@ -98,23 +93,20 @@ class Scheduler:
         run: Callable[[], None],
         *,
         timer: bool = False,
+        follows: bool = False,
         fresh: bool = False,
     ) -> None:
         """Let `actor` run a step some seconds from now."""
-        self._add(seconds, Task(0, 0, actor, run, timer, fresh=fresh))
+        if actor in self._stopped:
+            return
+        self._count += 1
+        due = self.clock.elapsed + seconds + (0.0 if timer else self._delays.get(actor, 0.0))
+        task = Task(due, self._count, actor, run, timer, follows, self.running, fresh)
+        insort(self._pending, task, key=lambda one: (one.due, one.number))
 
     def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
         """Let `actor` do what follows from something done, on purpose some seconds later."""
-        self._add(seconds, Task(0, 0, actor, run, timer=True, follows=True))
-
-    def _add(self, seconds: float, task: Task) -> None:
-        if task.actor in self._stopped:
-            return
-        self._count += 1
-        delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
-        due = self.clock.elapsed + seconds + delay
-        scheduled = task._replace(due=due, number=self._count, parent=self.running)
-        insort(self._pending, scheduled, key=lambda one: (one.due, one.number))
+        self.after(seconds, actor, run, timer=True, follows=True)
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""

@@ -2,29 +2,29 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
+from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
+from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.store import find_resources
-from kyvsim.simulator.configuration import NAMESPACE, settings_of
+from kyvsim.simulator.configuration import NAMESPACE, settings_of, webhook_setting
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
-
-# What all of Kyverno's webhooks have in common, and the settings in its ConfigMap.
 
 TIMEOUT = 10
 """Seconds that the API server waits for a response, unless a policy sets another timeout."""
@@ -40,13 +40,11 @@ class Selectors(NamedTuple):
 
 def installed_selectors(store: ObjectStore) -> Selectors:
     """Return what the ConfigMap selects for every webhook."""
-    try:
-        setting = json.loads(settings_of(store).get("webhooks") or "{}")
-        first: Mapping[str, Json] = setting[0] if setting.__class__ is list and setting else setting
+    setting = webhook_setting(settings_of(store).get("webhooks") or "{}")
+    with suppress(AttributeError):
         names = ("namespaceSelector", "objectSelector")
-        return Selectors(*(_plain(first.get(name)) for name in names))
-    except (ValueError, AttributeError):
-        return Selectors()
+        return Selectors(*(_plain(setting.get(name)) for name in names))
+    return Selectors()
 
 
 def merged_selector(first: Json, second: Json) -> Json:
@@ -82,13 +80,11 @@ def _plain(selector: Json) -> Json:
 
 
 # The rules of a webhook: for which requests the API server calls it.
-#
 # Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
 _ANY = "*"
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-_POD_EXTRA = "pods/ephemeralcontainers"
 
 
 class WebhookTarget(NamedTuple):
@@ -114,31 +110,28 @@ def rules_of(entries: Iterable[WebhookTarget]) -> list[Json]:
 
 @lru_cache(maxsize=64)
 def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
-    places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
+    operations: dict[tuple[str, str, str, str], set[str]] = {}
     for one in known:
         if not _is_covered(one, known):
             named = f"{one.resource}/{one.subresource}" if one.subresource else one.resource
-            some = places.setdefault((one.group, one.version, one.scope), {})
-            some.setdefault(named, set()).add(one.operation)
-    rules: list[Json] = []
-    for (group, version, scope), operations_of in places.items():
-        by_operations: dict[tuple[str, ...], list[str]] = {}
-        for resource, operations in operations_of.items():
-            by_operations.setdefault(tuple(sorted(operations)), []).append(resource)
-        for written, resources in by_operations.items():
-            takes_pods = "pods" in resources or _ANY in resources
-            if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
-                resources.append(_POD_EXTRA)
-            rules.append(
-                {
-                    "apiGroups": [group],
-                    "apiVersions": [version],
-                    "operations": list(written),
-                    "resources": list(dict.fromkeys(resources)),
-                    "scope": scope,
-                }
-            )
-    return in_order(rules)
+            place = one.group, one.version, one.scope, named
+            operations.setdefault(place, set()).add(one.operation)
+    resources: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
+    for (group, version, scope, named), some in operations.items():
+        names = resources.setdefault((group, version, scope, tuple(sorted(some))), set())
+        names.add(named)
+        if named in {"pods", _ANY} and group in {"", _ANY} and version in {"v1", _ANY}:
+            names.add("pods/ephemeralcontainers")
+    return in_order(
+        {
+            "apiGroups": [group],
+            "apiVersions": [version],
+            "operations": list(written),
+            "resources": list(names),
+            "scope": scope,
+        }
+        for (group, version, scope, written), names in resources.items()
+    )
 
 
 def in_order(rules: Iterable[Json]) -> list[Json]:
@@ -176,11 +169,7 @@ def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
 # The webhooks for policies with rules.
 #
 # There is one for each failure policy, and one for each policy with conditions of its own.
-#
 # Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
-
-_WRITES = ("CREATE", "UPDATE", "DELETE")
-_MUTATED = ("CREATE", "UPDATE")
 
 _Kinds = dict[str, set[str]]
 """Operations by `kinds` entry."""
@@ -210,55 +199,46 @@ def classic_webhooks(
     policies: Iterable[Policy], entries: WebhookTargets, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
     """Yield the webhooks of one configuration, those of nothing left out."""
-    taking_part = [one for one in policies if _takes_part(one, mutating=mutating)]
+    taking_part = [
+        one
+        for one in policies
+        if one.facts.admission
+        and any(
+            _is_called(rule, mutating=mutating)
+            or (not mutating and rule.facts.section == "generate")
+            for rule in one.rules
+        )
+    ]
     for closed in (False, True):
         some = [one for one in taking_part if one.facts.fails_closed is closed]
         shared = [one for one in some if not one.facts.webhook_conditions]
         alone = [one for one in some if one.facts.webhook_conditions]
-        for group, own in ((shared, None), *(([one], one) for one in alone)):
+        for group in (shared, *([one] for one in alone)):
             targets = set().union(*(entries.of(one, mutating=mutating) for one in group))
             if targets:
-                yield _webhook(group, own, targets, selectors, mutating=mutating)
+                yield _webhook(group, targets, selectors, mutating=mutating)
 
 
 def _webhook(
-    policies: list[Policy],
-    own: Policy | None,
-    entries: set[WebhookTarget],
-    selectors: Selectors,
-    *,
-    mutating: bool,
+    policies: list[Policy], entries: set[WebhookTarget], selectors: Selectors, *, mutating: bool
 ) -> dict[str, Json]:
-    """Return a webhook for some policies; `own` is the only one if it has its own conditions."""
-    closed = policies[0].facts.fails_closed
-    base, ending = "mutate" if mutating else "validate", "fail" if closed else "ignore"
-    name, path = f"{base}.kyverno.svc-{ending}", f"/{base}/{ending}"
-    conditions = None
-    if own is not None:
-        name = f"{name}-finegrained-{own.key.replace('/', '-')}"
-        path = f"{path}/finegrained/{own.key}"
-        written = own.facts.webhook_conditions
-        conditions = [{"name": one, "expression": text} for one, text in written]
+    """Return a webhook for some policies, or for the only one with conditions of its own."""
+    first, base = policies[0], "mutate" if mutating else "validate"
+    closed, written = first.facts.fails_closed, first.facts.webhook_conditions
+    path = f"/{base}/{'fail' if closed else 'ignore'}"
+    conditions = [{"name": one, "expression": text} for one, text in written]
     timeouts = (one.facts.webhook_timeout for one in policies)
     return webhook(
-        name,
-        path,
+        webhook_name(base, first),
+        f"{path}/finegrained/{first.key}" if conditions else path,
         failurePolicy="Fail" if closed else "Ignore",
         rules=rules_of(entries),
         namespaceSelector=selectors.namespace,
         objectSelector=selectors.object or {},
         timeoutSeconds=min(max((TIMEOUT, *filter(None, timeouts))), _LONGEST),
         matchPolicy="Equivalent",
-        matchConditions=conditions,
+        matchConditions=conditions or None,
         reinvocationPolicy="IfNeeded" if mutating else None,
-    )
-
-
-def _takes_part(policy: Policy, *, mutating: bool) -> bool:
-    if not policy.facts.admission:
-        return False
-    return any(_is_called(one, mutating=mutating) for one in policy.rules) or (
-        not mutating and any(one.facts.section == "generate" for one in policy.rules)
     )
 
 
@@ -292,11 +272,11 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
         kinds = _named(rule, _OPERATIONS)
         for one in (generation.whole, *(generation.loops or ())):
             for kind in (one.kind,) if one.kind else one.clone_kinds:
-                kinds.setdefault(kind, set()).update(_WRITES)
+                kinds.setdefault(kind, set()).update(_OPERATIONS[:3])
         return kinds
     if not _is_called(rule, mutating=mutating):
         return {}
-    return _named(rule, _MUTATED if mutating else _OPERATIONS)
+    return _named(rule, _OPERATIONS[:2] if mutating else _OPERATIONS)
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
@@ -318,7 +298,6 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
 #
 # Policies with conditions, an exact match or a timeout have one of their own; the others share one
 # for each failure policy and pair of selectors.
-#
 # Source of the rules: upstream pkg/controllers/webhook/validating.go.
 
 
@@ -342,7 +321,7 @@ def cel_webhooks(
         conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
         timeout = one.facts.timeout
         yield webhook(
-            own_webhook_name(one.policy, base),
+            webhook_of(one.policy, one.facts, base),
             f"{path}/{one.policy.name}",
             failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
             matchPolicy="Exact" if one.facts.exact else None,
@@ -352,12 +331,8 @@ def cel_webhooks(
             rules=in_order(rule.written for rule in one.facts.rules),
             **({"timeoutSeconds": timeout} if timeout is not None else {}),
         )
-    yield from _shared([one for one in called if not one.facts.alone], base, path)
-
-
-def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
     groups: dict[str, list[_CalledPolicy]] = {}
-    for one in called:
+    for one in (one for one in called if not one.facts.alone):
         # The names of groups come from a digest; upstream's is over its own texts.
         text = json.dumps(one.selectors, sort_keys=True)
         groups.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(one)
@@ -391,11 +366,8 @@ def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Sel
 
 
 # The objects in which the API server finds Kyverno's webhooks for resources.
-#
 # Source of the rules: upstream pkg/controllers/webhook/controller.go.
 
-_ACTOR = "admission-controller"
-_API = "admissionregistration.k8s.io/v1"
 _NAMES = MappingProxyType(
     {
         False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
@@ -417,24 +389,26 @@ def write_webhooks(kyverno: Kyverno) -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            webhooks = sorted(
-                _webhooks(policies, sim.store, entries, mutating=mutating),
-                key=lambda one: text_field(one, "name"),
-            )
+            webhooks = _webhooks(policies, sim.store, entries, mutating=mutating)
             settings = settings_of(sim.store)
             notes = json.loads(settings.get("webhookAnnotations") or "{}")
             marks = json.loads(settings.get("webhookLabels") or "{}")
-            meta = {
-                "name": name,
-                "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
-                **({"annotations": notes} if notes else {}),
-            }
+            key = ObjectKey("admissionregistration.k8s.io/v1", kind, "", name)
             configuration = with_defaults(
-                {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
+                {
+                    "apiVersion": key.api_version,
+                    "kind": kind,
+                    "metadata": {
+                        "name": name,
+                        "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
+                        **({"annotations": notes} if notes else {}),
+                    },
+                    "webhooks": sorted(webhooks, key=lambda one: text_field(one, "name")),
+                }
             )
-            before = sim.store.get(_API, kind, "", name)
+            before = sim.store.get(*key)
             stamp = {
-                "uid": sim.identities.uid(_API, kind, "", name),
+                "uid": sim.identities.uid(*key),
                 "creationTimestamp": sim.clock.stamp(),
                 "generation": 1,
             }
@@ -445,7 +419,7 @@ def write_webhooks(kyverno: Kyverno) -> None:
 
     def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
-            sim.scheduler.after(NOTICE, _ACTOR, write)
+            sim.scheduler.after(NOTICE, "admission-controller", write)
 
     kyverno.policies.changed.append(lambda *_: write())
     kyverno.policies.dropped.append(lambda _: write())

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,12 +12,13 @@ from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, 
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
-    Json,
+    KubernetesObject,
     ObjectKey,
     Path,
     labels,
     metadata,
     object_key,
+    path_text,
     text_field,
 )
 from kyvsim.languages.cel_expressions import (
@@ -69,7 +71,6 @@ from kyvsim.simulator.api_server.validation import schema_findings
 #
 # A policy counts through its bindings only, where its own constraints and those of a binding
 # match.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy (generic/policy_dispatcher.go,
 # matching/matching.go).
 
@@ -93,7 +94,7 @@ class PolicyInvocation(NamedTuple):
     binding_name: str = ""
     actions: tuple[str, ...] = ()
     """The `validationActions` of the binding."""
-    params: Json = None
+    params: KubernetesObject | None = None
     fault: str = ""
 
     @property
@@ -151,7 +152,7 @@ def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvo
 
 def parameters_of(
     kind: ParamKind | None, reference: ParamRef | None, policy_request: PolicyRequest
-) -> list[Json]:
+) -> Sequence[KubernetesObject | None]:
     """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
     if kind is None or reference is None:
         return [None]
@@ -160,16 +161,11 @@ def parameters_of(
     namespace = reference.namespace
     if not store.is_namespaced(*what):
         if namespace:
-            raise ParameterError(
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
-            )
-    elif not namespace:
-        namespace = policy_request.request.namespace
-        if not namespace:
-            raise ParameterError(
-                "cannot use namespaced paramRef in policy binding that matches "
-                "cluster-scoped resources"
-            )
+            text = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            raise ParameterError(text)
+    elif not (namespace := namespace or policy_request.request.namespace):
+        text = "cannot use namespaced paramRef in policy binding that matches"
+        raise ParameterError(f"{text} cluster-scoped resources")
     if reference.name:
         chosen = store.get(*what, namespace, reference.name)
         found = [] if chosen is None else [chosen]
@@ -180,9 +176,8 @@ def parameters_of(
             raise ParameterError(str(error)) from None
         found = [one for one in store.list(*what, namespace) if fits(labels(one))]
     if not found and reference.parameter_not_found_action == "Deny":
-        raise ParameterError(
-            "no params found for policy binding with `Deny` parameterNotFoundAction"
-        )
+        text = "no params found for policy binding with `Deny` parameterNotFoundAction"
+        raise ParameterError(text)
     return found
 
 
@@ -190,11 +185,11 @@ def unknown_kind(kind: ParamKind | None, store: ObjectStore) -> str:
     """Return that nothing serves the kind of the parameters, "" where it is served."""
     if kind is None:
         return ""
-    api_version, name = kind.api_version, kind.kind
-    group = split_api_version(api_version)[0]
-    if is_builtin(group, name) or (group, name) in store.defined:
+    group = split_api_version(kind.api_version)[0]
+    if is_builtin(group, kind.kind) or (group, kind.kind) in store.defined:
         return ""
-    return f"failed to find resource referenced by paramKind: '{api_version}, Kind={name}'"
+    named = f"{kind.api_version}, Kind={kind.kind}"
+    return f"failed to find resource referenced by paramKind: '{named}'"
 
 
 def matches_request(
@@ -202,12 +197,10 @@ def matches_request(
 ) -> bool:
     """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
     request, store = policy_request.request, policy_request.store
-    place = request.namespace
-    facts = match_facts(request, request.subject, policy_request.external.labels_of(place))
-    if facts is None:
-        return False
+    of_namespace = policy_request.external.labels_of(request.namespace)
+    facts = match_facts(request, request.subject, of_namespace)
     constraints = compile_constraints(node, "", store.defined, everything=everything)
-    if constraints.fault:
+    if facts is None or constraints.fault:
         return False
     versions: Iterable[str] = ()
     if node is None or node.match_policy != "Exact":
@@ -219,17 +212,16 @@ def matches_request(
 def _values(
     invocation: PolicyInvocation,
     policy_request: PolicyRequest,
-    obj: Json,
+    obj: KubernetesObject | None,
     variables: Mapping[str, CompiledExpression],
 ) -> list[Any]:
     """Return what expressions see, with an object in place of the request's."""
     request, external = policy_request.request, policy_request.external
-    details: Mapping[str, Json] = request.details or {}
     return native_values(
         obj,
         request.old_object,
         namespace_object(request, external),
-        {**request_value(request), **details},
+        {**request_value(request), **(request.details or {})},
         variables,
         *([invocation.params] if invocation.policy.param_kind else []),
         *authorizer_of(request, external),
@@ -237,7 +229,6 @@ def _values(
 
 
 # ValidatingAdmissionPolicy: what it says of a request.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating (validator.go,
 # dispatcher.go).
 
@@ -264,28 +255,26 @@ def decisions(
 
     None where its match conditions do not hold: then it says nothing of the request.
     """
-    closed = invocation.fails_closed
+    closed, spec = invocation.fails_closed, invocation.policy
+    failed = ValidationDenial(invocation.fault, is_fault=True, ignored=not closed)
     if invocation.fault:
-        return (ValidationDenial(invocation.fault, always=True, is_fault=True, ignored=not closed),)
-    spec = invocation.policy
+        return (failed._replace(always=True),)
     policy, annotations, _ = _compiled_validations(spec)
-    obj = policy_request.request.object
-    values = _values(invocation, policy_request, obj, policy.variables)
+    values = _values(invocation, policy_request, policy_request.request.object, policy.variables)
     try:
         if not all_hold(policy.conditions, for_conditions(values)):
             return None
     except EvaluationError as error:
-        return (ValidationDenial(str(error), is_fault=True, ignored=not closed),)
+        return (failed._replace(message=str(error)),)
     found = []
-    for index, (node, validation) in enumerate(
-        zip(spec.validations, policy.validations, strict=True)
-    ):
+    pairs = zip(spec.validations, policy.validations, strict=True)
+    for index, (node, validation) in enumerate(pairs):
         try:
             if validation.test.value(values) is not True:
                 message = validation.denial(index, values)
                 found.append(ValidationDenial(message, node.reason or INVALID))
         except EvaluationError as error:
-            found.append(ValidationDenial(str(error), is_fault=True, ignored=not closed))
+            found.append(failed._replace(message=str(error)))
     for one in annotations.values() if closed else ():
         try:
             one.value(values)
@@ -309,7 +298,6 @@ def _compiled_validations(
 # MutatingAdmissionPolicy: the object as it leaves it.
 #
 # Merged objects have the types of their kind, as an API server knows them.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (dispatcher.go,
 # patch).
 
@@ -325,7 +313,9 @@ class _NativePolicy(NamedTuple):
     problems: tuple[ExpressionProblem, ...]
 
 
-def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> Json | None:
+def mutated(
+    invocation: PolicyInvocation, policy_request: PolicyRequest, obj: KubernetesObject
+) -> KubernetesObject | None:
     """Return an object as a policy leaves it, None where its conditions do not hold.
 
     Raises Failure.
@@ -355,17 +345,12 @@ def _compiled(spec: CelPolicyNode, kinds: KindTable) -> _NativePolicy:
 
 
 # The API server's part in admission: its own policies, before any webhook is called.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
 
 _VALIDATING, _MUTATING = POLICIES
 _GROUP = split_api_version(API_VERSION)[0]
 _OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
-_Place = tuple[str, str, str, str]
-_DETAILS = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
-_CODES = MappingProxyType(
-    {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
-)
+_CODES = MappingProxyType({"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413})
 
 
 class AdmissionPolicies:
@@ -384,11 +369,13 @@ class AdmissionPolicies:
             return ALLOWED
         return self._mutated(review, None)
 
-    def _mutated(self, review: Review, again: frozenset[_Place] | None) -> WebhookResponse:
+    def _mutated(
+        self, review: Review, again: frozenset[tuple[str, str, str, str]] | None
+    ) -> WebhookResponse:
         """Return what the policies say; in a second round those that wanted one, named `again`."""
         policy_request = self._policy_request(review)
-        obj, refused = review.object, ""
-        wanting: set[_Place] = set()
+        obj, refused = review.object or {}, ""
+        wanting = set()
         for one in invocations(_MUTATING, policy_request):
             if again is not None and one.place not in again:
                 continue
@@ -412,9 +399,7 @@ class AdmissionPolicies:
         changed = obj if obj is not review.object else None
         if again is not None or not wanting:
             return WebhookResponse(changed)
-        return WebhookResponse(
-            changed, again=lambda later: self._mutated(later, frozenset(wanting))
-        )
+        return WebhookResponse(changed, again=partial(self._mutated, again=frozenset(wanting)))
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
@@ -442,24 +427,21 @@ class AdmissionPolicies:
         if not denied:
             return WebhookResponse(warnings=tuple(warnings))
         self._note(review.request, RequestNote(denied_by=tuple(one.name for one, _ in denied)))
-        return WebhookResponse(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
-
-    def _note_error(self, review: Review, one: PolicyInvocation, why: str) -> None:
-        self._note(review.request, RequestNote(unevaluated=(Unevaluated(one.name, why),)))
-
-    def _denial(
-        self, review: Review, policy: PolicyInvocation, decision: ValidationDenial
-    ) -> ApiError:
+        policy, decision = denied[0]
         meta = metadata(review.object or review.old or {})
         name = text_field(meta, "name") or text_field(meta, "generateName")
         key = review.request.key._replace(name=review.request.key.name or name)
         why = f"{_VALIDATING} {policy.named} denied request: {decision.message}"
-        code = _CODES.get(decision.reason, 422)
-        refused = errors.forbidden(key, self._store.defined, why)
-        causes = ({"message": why},)
-        return refused._replace(
-            code=code, reason=decision.reason, causes=causes, why=FailureCause.DENIED
+        refused = errors.forbidden(key, self._store.defined, why)._replace(
+            code=_CODES.get(decision.reason, 422),
+            reason=decision.reason,
+            causes=({"message": why},),
+            why=FailureCause.DENIED,
         )
+        return WebhookResponse(warnings=tuple(warnings), denied=refused)
+
+    def _note_error(self, review: Review, one: PolicyInvocation, why: str) -> None:
+        self._note(review.request, RequestNote(unevaluated=(Unevaluated(one.name, why),)))
 
     def _is_concerned(self, review: Review, kind: str) -> bool:
         key = review.request.key
@@ -507,12 +489,13 @@ def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
         policy = read_cel_policy(spec)
         selectors = selector_problems(policy.match_constraints)
         for path, text, message, *_ in _problems(obj["kind"], policy, store):
-            what = "" if message.startswith(_DETAILS) else "compilation failed: "
-            problems.append(f"{_field(path)}: Invalid value: {quote(text)}: {what}{message}")
+            known = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
+            what = "" if message.startswith(known) else known[0]
+            problems.append(f"{path_text(path)}: Invalid value: {quote(text)}: {what}{message}")
     elif obj["kind"] in _OWN:
         binding = read_binding(spec)
         selectors = selector_problems(binding.match_resources, binding.param_ref)
-    problems += [f"{_field(path)}.{fault}" for path, fault in selectors]
+    problems += [f"{path_text(path)}.{fault}" for path, fault in selectors]
     return errors.invalid(key, *problems) if problems else None
 
 
@@ -525,8 +508,3 @@ def _problems(kind: str, policy: CelPolicyNode, store: ObjectStore) -> Iterable[
         return problem.path[1] != "auditAnnotations", problem.path[-1] == "messageExpression"
 
     return sorted(_compiled_validations(policy)[2], key=order)
-
-
-def _field(path: Path) -> str:
-    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
-    return shown.removeprefix(".")

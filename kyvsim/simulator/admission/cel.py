@@ -1,13 +1,14 @@
 """What policies in CEL answer to a request, by webhooks of their own."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import RuleInput, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ExternalData
@@ -30,23 +31,13 @@ from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache, is_cel_policy
 from kyvsim.simulator.tracer import SimulationTracer
 
-# Settings of CEL policies that are not simulated.
-#
-# Their kinds are evaluated all the same.
 
-
-def not_done(obj: Json) -> Iterator[str]:
-    """Yield the settings of a stored policy that are not simulated."""
+def not_done(obj: KubernetesObject) -> Iterator[str]:
+    """Yield the settings of a stored policy in CEL that are not simulated."""
     if is_cel_policy(object_key(obj)):
         mode = read_cel_policy(obj.get("spec") or {}).evaluation.mode
         if mode != "Kubernetes":
             yield f"mode {mode}"
-
-
-# Whether the API server called the webhook of a policy in CEL, for the tracer.
-
-_UNREGISTERED = "its webhook is not registered for such requests"
-_UNMET = "a match condition of its webhook is false"
 
 
 def trace_webhook(
@@ -69,20 +60,18 @@ def trace_webhook(
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
     trace = TraceContext(place, tracer=tracer)
     texts = [text for _, text in facts.conditions]
-
-    def record() -> None:
-        trace_conditions(texts, given.request, external, trace)
-
+    record = partial(trace_conditions, texts, given.request, external, trace)
     if called:
         tracer.defer(policy, turn.rules, subject, record)
     elif facts.takes(given.facts):
-        tracer.skip(policy, turn.rules, subject, _UNMET, record=record)
+        why = "a match condition of its webhook is false"
+        tracer.skip(policy, turn.rules, subject, why, record=record)
     else:
-        tracer.skip(policy, turn.rules, subject, _UNREGISTERED)
+        why = "its webhook is not registered for such requests"
+        tracer.skip(policy, turn.rules, subject, why)
 
 
 # What policies in CEL say of a request, by webhooks of their own.
-#
 # Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/controllers/webhook.
 
 
@@ -108,7 +97,7 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
         "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
 )
-_SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
+_FAILURES = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
 class _Webhooks:
@@ -131,18 +120,27 @@ class _Webhooks:
         trace_webhook(self._admission.tracer, turn, facts, given, external, called=False)
         return None
 
-    def _denials(
-        self, responses: Iterable[PolicyResponse], *, pinning: bool = False
-    ) -> dict[str, str]:
-        """Return the messages of denials by webhook, in the order of the responses."""
+    def _answer(self, admission: Admission) -> WebhookResponse:
+        """Return the warnings of policies, and the denial of the first webhook that denies."""
+        warnings: list[str] = []
         problems: dict[str, list[str]] = {}
-        for response in responses:
+        for response in admission.responses:
             policy = response.policy
+            # Failures and errors, as clients see them.
+            texts = [
+                f"Policy {policy.name} {_FAILURES[one.status]}: {one.message}"
+                for one in response.results
+                if one.status in _FAILURES
+            ]
+            warnings += texts if policy.facts.emits_warnings else ()
             if denies(policy):
-                base = PINNING_WEBHOOKS[policy.kind].name if pinning else ""
+                base = PINNING_WEBHOOKS[policy.kind].name if admission.mutating else ""
                 name = webhook_of(policy, self._cache.webhook_facts(policy), base)
-                problems.setdefault(name, []).extend(client_messages(response))
-        return {webhook: "; ".join(texts) for webhook, texts in problems.items() if texts}
+                problems.setdefault(name, []).extend(texts)
+        denials = [denial(name, "; ".join(texts)) for name, texts in problems.items() if texts]
+        self._admission.notify(admission._replace(blocked=bool(denials)))
+        denied = denials[0] if denials else None
+        return WebhookResponse(warnings=tuple(warnings), denied=denied)
 
 
 class CelAdmission(_Webhooks):
@@ -162,10 +160,8 @@ class CelAdmission(_Webhooks):
                 emit(review, request)
         if not responses:
             return ALLOWED
-        blocked = bool(problems)
-        self._admission.notify(
-            Admission(review, after, tuple(responses), mutating=True, blocked=blocked)
-        )
+        admission = Admission(review, after, tuple(responses), mutating=True)
+        self._admission.notify(admission._replace(blocked=bool(problems)))
         for name, errors in problems.items():
             key = object_key(request.subject)
             place = f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}"
@@ -217,19 +213,11 @@ class CelAdmission(_Webhooks):
         if not call:
             return ALLOWED
         responses = tuple(one for one in call if one.results)
-        denials = self._denials(responses)
-        self._admission.notify(
-            Admission(
-                review,
-                request,
-                responses,
-                mutating=False,
-                blocked=bool(denials),
-                # A policy that may deny keeps its webhook from reporting, whatever it says.
-                unreported=any(denies(one.policy) for one in call),
-            )
+        # A policy that may deny keeps its webhook from reporting, whatever it says.
+        silent = any(denies(one.policy) for one in call)
+        return self._answer(
+            Admission(review, request, responses, mutating=False, unreported=silent)
         )
-        return _answer(responses, denials)
 
     def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[PolicyRules]:
         for turn in self._cache.index.stage_rules(stage, kind_of(request)):
@@ -246,14 +234,6 @@ class CelAdmission(_Webhooks):
         """Return a policy's response, None if it is not called; raise `MatchConditionError`."""
         given = self._opened(turn, request)
         return None if given is None else run_policy_rules(turn, stage.phase, given, self._world)
-
-
-def _answer(responses: Iterable[PolicyResponse], denials: Mapping[str, str]) -> WebhookResponse:
-    """Return the warnings of policies, and the denial of the first webhook that denies."""
-    emitting = (one for one in responses if one.policy.facts.emits_warnings)
-    warnings = tuple(text for one in emitting for text in client_messages(one))
-    denied = next((denial(webhook, text) for webhook, text in denials.items()), None)
-    return WebhookResponse(warnings=warnings, denied=denied)
 
 
 def is_called_for(
@@ -280,37 +260,19 @@ def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
 
     `base` begins it where that is not the kind's usual webhook.
     """
-    base = base or WEBHOOKS[policy.kind].name
-    if facts.alone:
-        return own_webhook_name(policy, base)
-    return f"{base}-{'fail' if policy.facts.fails_closed else 'ignore'}"
-
-
-def own_webhook_name(policy: Policy, base: str) -> str:
-    """Return the name of a webhook that is for one policy only."""
     closed = "fail" if policy.facts.fails_closed else "ignore"
-    place = "-".join(filter(None, (policy.namespace, policy.name)))
-    return f"{base}-{closed}-finegrained-{place}"
-
-
-def client_messages(response: PolicyResponse) -> list[str]:
-    """Return the failures and errors of a response, as clients see them."""
-    name = response.policy.name
-    return [
-        f"Policy {name} {_SAID[one.status]}: {one.message}"
-        for one in response.results
-        if one.status in _SAID
-    ]
+    name = f"{base or WEBHOOKS[policy.kind].name}-{closed}"
+    if not facts.alone:
+        return name
+    return "-".join(filter(None, (name, "finegrained", policy.namespace, policy.name)))
 
 
 # What ImageValidatingPolicies say of a request, by webhooks of their own.
 #
 # The first one pins images to their digests, the second one validates them. Both deny by
 # `validationActions`; only the second one reports.
-#
 # Source of the rules: upstream pkg/webhooks/resource/ivpol/handler.go.
 
-_STAGE = Stage.CEL_VERIFY_IMAGES
 PINNING_WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
     {
         f"{prefix}ImageValidatingPolicy": Hook("ivpol.mutate.kyverno.svc", path, mutates=True)
@@ -341,24 +303,15 @@ class ImageAdmission(_Webhooks):
             return self._admission.webhook_failed(request, error)
         if not responses:
             return ALLOWED
-        denials = self._denials(responses, pinning=mutating)
         # A policy that may deny keeps its webhook from reporting, whatever it says.
         silent = mutating or any(denies(one.policy) for one in responses)
-        self._admission.notify(
-            Admission(
-                review,
-                request,
-                responses,
-                mutating=mutating,
-                blocked=bool(denials),
-                unreported=silent,
-            )
-        )
-        return _answer(responses, denials)
+        admission = Admission(review, request, responses, mutating=mutating, unreported=silent)
+        return self._answer(admission)
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
         """Yield what policies have to say; raise `MatchConditionError`."""
-        for turn in self._cache.index.stage_rules(_STAGE, kind_of(request)):
+        stage = Stage.CEL_VERIFY_IMAGES
+        for turn in self._cache.index.stage_rules(stage, kind_of(request)):
             policy = turn.policy.policy
             if not policy.facts.admission or (mutating and not policy.facts.pins_images):
                 continue
@@ -368,6 +321,6 @@ class ImageAdmission(_Webhooks):
             if mutating:
                 pinning = self._cache.pinning(policy)
                 turn = PolicyRules(pinning, pinning.rules)  # noqa: PLW2901 — the same policy
-            response = run_policy_rules(turn, _STAGE.phase, given, self._world)
+            response = run_policy_rules(turn, stage.phase, given, self._world)
             if response.results:
                 yield response

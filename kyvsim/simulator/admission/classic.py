@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.evaluate import passing, shown_passes
 from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.simulation import FailureCause, FailureReason, Unevaluated
 from kyvsim.simulator.admission.review import (
@@ -21,7 +21,6 @@ from kyvsim.simulator.admission.review import (
     enforces,
     is_called,
     mutation_failure,
-    texts_of,
     warnings_of,
 )
 from kyvsim.simulator.api_server import (
@@ -38,11 +37,9 @@ from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.configuration import (
     ADMISSION,
-    Sender,
     is_excluded,
     is_filtered,
     is_selected,
-    passes_over,
 )
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
@@ -51,7 +48,6 @@ from kyvsim.simulator.timeline import Timeline
 # Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mutation),
 # pkg/webhooks/handlers/filter.go.
 
-_MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 UNMET = "the match conditions of its webhook are not all true"
 
@@ -89,7 +85,8 @@ class AdmissionController:
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the mutate rules leave it, or the denial of one that failed."""
-        request = self.seen(review) if review.request.operation in _MUTATED else None
+        deletes = review.request.operation is Operation.DELETE
+        request = None if deletes else self.seen(review)
         if request is None:
             return ALLOWED
         try:
@@ -113,11 +110,11 @@ class AdmissionController:
                 dropped.append(response)
             else:
                 self.notify(Admission(review, request, (response,), mutating=True, blocked=True))
+                message = mutation_failure(response)
                 if response.phase is Phase.VERIFY_IMAGES:
                     message = blocked_message(request.subject, [response])
-                else:
-                    message = mutation_failure(response)
-                return WebhookResponse(denied=denial(_webhook("mutate", response.policy), message))
+                name = webhook_name("mutate", response.policy)
+                return WebhookResponse(denied=denial(name, message))
         self.notify(
             Admission(review, request, tuple(answered), mutating=True, dropped=tuple(dropped))
         )
@@ -145,47 +142,22 @@ class AdmissionController:
         if not review.request.dry_run:
             for emit in self.background:
                 emit(review, request)
-        namespace = None
-        if request.namespace:
-            namespace = self._sim.store.get("v1", "Namespace", "", request.namespace)
-        denied = self._denied(request, responses, namespace)
+        place, store = request.namespace, self._sim.store
+        namespace = store.get("v1", "Namespace", "", place) if place else None
+        enforcing = [_enforced(one, namespace) for one in responses]
+        denied = _denied(request, enforcing)
         blocked = denied is not None
         self.notify(Admission(review, request, responses, mutating=False, blocked=blocked))
         if denied is not None:
             return WebhookResponse(denied=denied)
         # Of enforced rules that let a request pass, and of audits that want to warn.
         warnings: list[str] = []
-        for response in responses:
-            enforced = self._enforced(response, namespace)
+        for response, enforced in zip(responses, enforcing, strict=True):
             warnings += warnings_of([enforced])
             if response.policy.facts.emits_warnings:
                 others = (one for one in response.results if one not in enforced.results)
                 warnings += warnings_of([response._replace(results=tuple(others))])
         return WebhookResponse(warnings=tuple(warnings))
-
-    def _denied(
-        self,
-        request: AdmissionRequest,
-        responses: tuple[PolicyResponse, ...],
-        namespace: Json | None,
-    ) -> ApiError | None:
-        """Return the denial of the first webhook that denies, one for each failure policy."""
-        webhooks: dict[str, list[PolicyResponse]] = {}
-        for closed in (True, False):
-            for response in responses:
-                if response.policy.facts.fails_closed is closed:
-                    webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
-        for webhook, called in webhooks.items():
-            enforced = [self._enforced(one, namespace) for one in called]
-            denying = _FAILED if called[0].policy.facts.fails_closed else {RuleStatus.FAIL}
-            if any(one.status in denying for response in enforced for one in response.results):
-                return denial(webhook, blocked_message(request.subject, enforced))
-        return None
-
-    def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
-        policy = response.policy
-        kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
-        return response if len(kept) == len(response.results) else response._replace(results=kept)
 
     def _stage_rules(
         self, stages: tuple[Stage, ...], request: AdmissionRequest
@@ -206,7 +178,7 @@ class AdmissionController:
                 )
             if not hearing:
                 continue
-            texts = texts_of(policy)
+            texts = [text for _, text in policy.facts.webhook_conditions]
             if texts and not is_called(policy, texts, request, self._world.external):
                 self.skip(policy, hearing, request, UNMET)
             elif hearing == policy_rules.rules:
@@ -268,20 +240,13 @@ class AdmissionController:
         return known[2]
 
     def _request(self, review: Review) -> AdmissionRequest | None:
-        store, tracer = self._sim.store, self.tracer
-        sent, key = review.request, review.request.key
-        if tracer is None:
-            user = sent.user
-            sender = Sender(*key[:2], sent.subresource, key.namespace, user.username, user.groups)
-            if passes_over(sender, store):
-                return None
         # Checked before the request is put together: most requests are Kyverno's own.
         why_skipped = self._why_skipped(review)
-        if tracer is not None:
-            tracer.note_webhooks(sent, why_skipped)
+        if self.tracer is not None:
+            self.tracer.note_webhooks(review.request, why_skipped)
         if why_skipped:
             return None
-        request = admission_request(review, store)
+        request = admission_request(review, self._sim.store)
         return request if request.subject else None
 
     def _why_skipped(self, review: Review) -> str:
@@ -306,29 +271,42 @@ class AdmissionController:
             listener(admission)
 
 
-def kind_of(request: AdmissionRequest) -> str:
-    """Return the kind whose policies look at a request: for a subresource that of the whole."""
-    kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-    return kind
-
-
-def _webhook(verb: str, policy: Policy) -> str:
-    """Return the name of a policy's webhook: with match conditions it has its own."""
-    shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
-    if not policy.facts.webhook_conditions:
-        return shared
-    return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
-
-
 def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
     """Return whether a webhook is registered for an operation on behalf of a rule."""
     named = [one.operations for one in rule.rule.tree.match.filters if one.kinds]
     return not named or not all(named) or any(request.operation in some for some in named)
 
 
-# Which policies changed or denied what a request brought, for the event of the request.
+def _enforced(response: PolicyResponse, namespace: KubernetesObject | None) -> PolicyResponse:
+    policy = response.policy
+    kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
+    return response if len(kept) == len(response.results) else response._replace(results=kept)
 
-_Noted = TypeVar("_Noted")
+
+def _denied(request: AdmissionRequest, enforced: list[PolicyResponse]) -> ApiError | None:
+    """Return the denial of the first webhook that denies, one for each failure policy."""
+    webhooks: dict[str, list[PolicyResponse]] = {}
+    for response in sorted(enforced, key=lambda one: not one.policy.facts.fails_closed):
+        webhooks.setdefault(webhook_name("validate", response.policy), []).append(response)
+    for webhook, called in webhooks.items():
+        denying = _FAILED if called[0].policy.facts.fails_closed else {RuleStatus.FAIL}
+        if any(one.status in denying for response in called for one in response.results):
+            return denial(webhook, blocked_message(request.subject, called))
+    return None
+
+
+def kind_of(request: AdmissionRequest) -> str:
+    """Return the kind whose policies look at a request: for a subresource that of the whole."""
+    kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+    return kind
+
+
+def webhook_name(verb: str, policy: Policy) -> str:
+    """Return the name of a policy's webhook: with match conditions it has its own."""
+    shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
+    if not policy.facts.webhook_conditions:
+        return shared
+    return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
 
 
 class RequestNote(NamedTuple):
@@ -361,10 +339,10 @@ class AdmissionNotes:
         """Add what others than Kyverno's webhooks make of a request."""
         note = self._open.get(request, RequestNote())
         self._open[request] = RequestNote(
-            changed_by=_joined(note.changed_by, more.changed_by),
-            denied_by=_joined(note.denied_by, more.denied_by),
-            failed=_joined(note.failed, more.failed),
-            unevaluated=_joined(note.unevaluated, more.unevaluated),
+            changed_by=tuple(dict.fromkeys(note.changed_by + more.changed_by)),
+            denied_by=tuple(dict.fromkeys(note.denied_by + more.denied_by)),
+            failed=tuple(dict.fromkeys(note.failed + more.failed)),
+            unevaluated=tuple(dict.fromkeys(note.unevaluated + more.unevaluated)),
             results=note.results + more.results,
             skipped=note.skipped + more.skipped,
         )
@@ -391,10 +369,6 @@ class AdmissionNotes:
         else:
             note = note._replace(failed=tuple(_names(responses, RuleStatus.FAIL)))
         self.add(admission.review.request, note)
-
-
-def _joined(before: tuple[_Noted, ...], more: tuple[_Noted, ...]) -> tuple[_Noted, ...]:
-    return tuple(dict.fromkeys((*before, *more)))
 
 
 def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
@@ -430,10 +404,6 @@ def _name(policy: Policy, rule: Rule) -> str:
     return "/".join(filter(None, (policy.key, rule.name)))
 
 
-# Requests to the API server, as events of the timeline.
-
-_DEPRECATED = " is deprecated and will be removed in a future release"
-"""Answers about a whole kind are not about what happened."""
 _ACTORS = MappingProxyType(
     {
         "kubernetes-admin": "user",
@@ -451,13 +421,13 @@ _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 def record_requests(
     timeline: Timeline, noted: Callable[[ApiRequest], RequestNote]
-) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+) -> Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]:
     """Return an observer that adds every request that was answered.
 
     `noted` gives what rules made of a request, once.
     """
 
-    def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
+    def observe(request: ApiRequest, response: ApiResponse, old: KubernetesObject | None) -> None:
         note = noted(request)
         timeline.count_results(request.key, note.results, note.skipped)
         if _is_bookkeeping(request, response):
@@ -469,20 +439,24 @@ def record_requests(
         error = response.error
         reasons: tuple[FailureReason, ...] = ()
         outcome = "done" if response.changed else "unchanged"
-        warnings = [one for one in response.warnings if _DEPRECATED not in one]
-        audited = (
-            f"admitted despite an Audit failure: {', '.join(note.failed)}" if note.failed else ""
-        )
+        # Answers about a whole kind are not about what happened.
+        deprecated = " is deprecated and will be removed in a future release"
+        messages = [purpose.message, *(one for one in response.warnings if deprecated not in one)]
+        if note.failed:
+            messages.append(f"admitted despite an Audit failure: {', '.join(note.failed)}")
         if error is not None:
             reasons = (FailureReason(error.why, error.message, key, rules=note.denied_by),)
             outcome = "denied" if error.why is FailureCause.DENIED else "failed"
-            warnings, audited = [], ""
+            messages = [purpose.message]
+        # What the timeline calls the user.
+        name = request.user.username
+        actor = _ACTORS.get(name) or name.removeprefix(_CONTROLLERS)
         timeline.record(
-            actor_of(request.user),
+            "kubelet" if name.startswith(_NODES) else actor,
             purpose.action or action,
             key,
             outcome=outcome,
-            message="; ".join(filter(None, (purpose.message, *warnings, audited))),
+            message="; ".join(filter(None, messages)),
             before=old,
             after=None if request.operation is Operation.DELETE else response.object,
             policies=purpose.rules or (note.denied_by if reasons else ()) or note.changed_by,
@@ -503,11 +477,3 @@ def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
     actor = _ACTORS.get(request.user.username)
     own = request.key.kind == "UpdateRequest" and actor in {"admission", "background"}
     return own and response.ok and request.operation is not Operation.CREATE
-
-
-def actor_of(user: UserInfo) -> str:
-    """Return what the timeline calls a user."""
-    name = user.username
-    if name.startswith(_NODES):
-        return "kubelet"
-    return _ACTORS.get(name) or name.removeprefix(_CONTROLLERS)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -14,7 +14,14 @@ from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, path_text, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    object_key,
+    path_text,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
@@ -32,7 +39,7 @@ from kyvsim.languages.classic.validation.match_blocks import (
     user_fields,
 )
 from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
-from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleUnderCheck, each_rule
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, each_rule
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.background import GeneratePattern, Generation, MutationTarget
@@ -51,12 +58,8 @@ from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scheduler import START
 
 # The rights that a rule needs, and the ClusterRoles that give those that are lacking.
-#
 # Source of the rules: upstream pkg/policy/{generate,mutate,auth}, and for the labels by which
 # roles of users reach a controller charts/kyverno/templates/*/clusterrole.yaml.
-
-_RBAC = "rbac.authorization.k8s.io/v1"
-_PREFIX = "system:serviceaccount:kyverno:kyverno-"
 
 
 class RequiredAccess(NamedTuple):
@@ -81,26 +84,29 @@ def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
 
 def roles_for(
     policy: Policy, lacking: list[RequiredAccess], store: ObjectStore
-) -> tuple[Json, ...]:
+) -> tuple[KubernetesObject, ...]:
     """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
     roles = []
     for user in dict.fromkeys(one.user.username for one in lacking):
-        controller = user.removeprefix(_PREFIX)
-        rules: dict[tuple[str, str], tuple[str, ...]] = {}
+        controller = user.removeprefix("system:serviceaccount:kyverno:kyverno-")
+        rules: dict[tuple[str, str], dict[str, None]] = {}
         for need in lacking:
             if need.user.username == user:
                 group = split_api_version(need.key.api_version)[0]
-                thing = group, plural(group, need.key.kind, store.defined)
-                rules[thing] = tuple(dict.fromkeys((*rules.get(thing, ()), *need.verbs)))
-        meta = {
-            "name": f"kyverno:{policy.name}:{controller}",
-            "labels": {f"rbac.kyverno.io/aggregate-to-{controller}": "true"},
+                resource = plural(group, need.key.kind, store.defined)
+                rules.setdefault((group, resource), {}).update(dict.fromkeys(need.verbs))
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {
+                "name": f"kyverno:{policy.name}:{controller}",
+                "labels": {f"rbac.kyverno.io/aggregate-to-{controller}": "true"},
+            },
+            "rules": [
+                {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+                for (group, resource), verbs in rules.items()
+            ],
         }
-        written = [
-            {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
-            for (group, resource), verbs in rules.items()
-        ]
-        role = {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": written}
         roles.append(role)
     return tuple(roles)
 
@@ -110,15 +116,22 @@ def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
         for place in _places(target, (), store):
             yield RequiredAccess(BACKGROUND, place, ("get", "update"))
     generation = rule.facts.generation
-    if generation is None:
-        return
-    wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
-    if generation.synchronizes:
-        every = ("get", "create", "update", "delete")
-        wanted = [(ADMISSION, ("get", "list")), (BACKGROUND, every)]
-    for made in generation.patterns:
+    for made in generation.patterns if generation else ():
         for place in _places(made, made.clone_kinds, store):
-            yield from (RequiredAccess(user, place, verbs) for user, verbs in wanted)
+            for user, verbs in _generating_rights(generation):
+                # Upstream's messages have those of the admission controller the other way round.
+                listed = verbs[::-1] if user is ADMISSION else verbs
+                yield RequiredAccess(user, place, listed)
+
+
+def _generating_rights(
+    generation: Generation | None,
+) -> Iterator[tuple[UserInfo, tuple[str, ...]]]:
+    if generation and generation.synchronizes:
+        yield ADMISSION, ("list", "get")
+        yield BACKGROUND, ("get", "create", "update", "delete")
+    else:
+        yield BACKGROUND, ("get", "create")
 
 
 def _places(
@@ -135,25 +148,17 @@ def _places(
 
 
 # Whether Kyverno's controllers may do what a policy wants of them.
-#
 # Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validate}.
-
-_READING = ("get", "list", "watch")
 
 
 def missing_rights(rule: Rule, position: int, store: ObjectStore) -> str:
     """Return what the controllers may not do that a rule needs, "" where they may do it all."""
-    place = f"path: spec.rules[{position}]"
+    what, problem = "mutate", ""
     if rule.facts.targets and not rule.facts.patches_elements:
         problem = _cannot_mutate(rule.facts.targets, store)
-        if problem:
-            return f"{place}.mutate.{problem}"
-    generation = rule.facts.generation
-    if generation:
-        problem = _cannot_generate(generation, store)
-        if problem:
-            return f"{place}.generate.{problem}"
-    return ""
+    if rule.facts.generation and not problem:
+        what, problem = "generate", _cannot_generate(rule.facts.generation, store)
+    return f"path: spec.rules[{position}].{what}.{problem}" if problem else ""
 
 
 def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
@@ -166,7 +171,7 @@ def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
     filters = (match.own, *(match.any or ()), *(match.all or ()))
     kinds = (kind for one in filters for kind in one.kinds)
     named = takewhile(lambda kind: not has_wildcard(kind), kinds)
-    refusals = (_refusal(REPORTS, _READING, kind, store) for kind in named)
+    refusals = (_refusal(REPORTS, ("get", "list", "watch"), kind, store) for kind in named)
     shown = [one for one in refusals if one]
     times = 2 if generation and generation.synchronizes else 1
     yield from (shown[:1] if rule.facts.section == "validate" else shown * times)
@@ -177,36 +182,25 @@ def _cannot_mutate(targets: Iterable[MutationTarget], store: ObjectStore) -> str
     for target in targets:
         if "{{" in target.kind:
             continue
-        kind, subresource = parse_kind_selector(target.kind)[2:]
-        gvk = f"{target.api_version}/{kind}"
-        place = target.namespace, target.name
-        verbs = ("get", "update")
+        kind, part = parse_kind_selector(target.kind)[2:]
+        gvk, place = f"{target.api_version}/{kind}", (target.namespace, target.name)
         problems.append(
-            _refusal(BACKGROUND, verbs, gvk, store, place=place, subresource=subresource)
+            _refusal(BACKGROUND, ("get", "update"), gvk, store, *place, subresource=part)
         )
     shown = "; ".join(filter(None, problems))
-    if not shown:
-        return ""
-    user = BACKGROUND.username
-    why = f"auth check fails, additional privileges are required for the service account '{user}'"
-    return f"targets.: {why}: {shown}"
+    why = "auth check fails, additional privileges are required for the service account"
+    return f"targets.: {why} '{BACKGROUND.username}': {shown}" if shown else ""
 
 
 def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
-    wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
-    if generation.synchronizes:
-        every = ("get", "create", "update", "delete")
-        wanted = [(ADMISSION, ("list", "get")), (BACKGROUND, every)]
     loops = generation.loops
     path = "foreach" if loops is not None else ""
-    for user, verbs in wanted:
+    for user, verbs in _generating_rights(generation):
         for target in loops if loops is not None else (generation.whole,):
             kinds = target.clone_kinds
             # Of a list of kinds, upstream looks at the first.
             gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
-            if "{{" in gvk:
-                continue
-            problem = _refusal(user, verbs, gvk, store, place=(target.namespace, ""))
+            problem = "" if "{{" in gvk else _refusal(user, verbs, gvk, store, target.namespace)
             if problem:
                 return f"{path}.: {problem}"
     return ""
@@ -217,15 +211,15 @@ def _refusal(
     verbs: Iterable[str],
     kind: str,
     store: ObjectStore,
+    namespace: str = "",
+    name: str = "",
     *,
-    place: tuple[str, str] = ("", ""),
     subresource: str = "",
 ) -> str:
     """Return which verbs a user may not use on a kind, "" where all are granted.
 
-    `kind` may be `apiVersion/kind`; `place` has namespace and name.
+    `kind` may be `apiVersion/kind`.
     """
-    namespace, name = place
     key = kind_key(kind.removeprefix("/"), store)
     if key is None:
         return f"failed to get GVR for kind {kind}"
@@ -241,7 +235,6 @@ def _refusal(
 
 
 # Kinds of Kyverno's that are on their way out.
-#
 # Source of the texts: upstream pkg/deprecations.
 
 _REPLACEMENTS = MappingProxyType(
@@ -255,22 +248,18 @@ _REPLACEMENTS = MappingProxyType(
         "PolicyException": "PolicyException",
     }
 )
-_GUIDE = "https://kyverno.io/docs/guides/migration-to-cel/"
 
 
 def deprecation(kind: str) -> str:
-    """Return that a kind is on its way out, "" where it is not."""
-    replacement = _REPLACEMENTS.get(kind)
-    if replacement is None:
-        return ""
+    """Return that a kind is on its way out."""
     return (
         f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
-        f" {replacement} (policies.kyverno.io), see {_GUIDE}"
+        f" {_REPLACEMENTS[kind]} (policies.kyverno.io), see"
+        " https://kyverno.io/docs/guides/migration-to-cel/"
     )
 
 
 # Kinds in match and exclude blocks: whether the cluster serves them.
-#
 # Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). That one
 # unknown kind beside known ones is let pass with a warning, and nothing but unknown kinds is not,
 # is what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
@@ -338,10 +327,11 @@ def policy_problem(
         return problem
     for position, rule in enumerate(policy.rules):
         warnings += admission.clone_variable_warnings(rule, position)
-    problem = _structure(policy, store) or _first(policy, validation.MODE_CHECKS)
-    if problem:
-        return problem
-    return _in_cluster(policy, old, store, warnings)
+    return (
+        _structure(policy, store)
+        or _first(policy, validation.MODE_CHECKS)
+        or _in_cluster(policy, old, store, warnings)
+    )
 
 
 def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]) -> str:
@@ -356,26 +346,23 @@ def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings
         )
         return refused
     problem = _first(policy, (each_rule(check_wildcard_kinds),))
-    warning = ""
-    if not problem:
-        problem, warning = kind_problem(policy, store)
-    if warning:
-        warnings.append(warning)
-        return ""
-    return problem or _rules(policy, store, warnings)
-
-
-def _rules(policy: Policy, store: ObjectStore, warnings: list[str]) -> str:
+    if problem:
+        return problem
+    problem, warning = kind_problem(policy, store)
+    if problem or warning:
+        warnings += [warning] if warning else []
+        return problem
     for position, rule in enumerate(policy.rules):
         subject = RuleUnderCheck(policy, rule, position)
         warnings += admission.warnings_before_permissions(rule)
-        problem = _messages(one for check in validation.BODY_CHECKS for one in check(subject))
-        problem = problem or cel_preconditions_problem(rule, position)
-        problem = problem or missing_rights(rule, position, store)
-        if problem:
-            return problem
-        warnings += unreported(rule, store)
-        problem = _messages(one for check in validation.LAST_CHECKS for one in check(subject))
+        problem = (
+            _first(subject, validation.BODY_CHECKS)
+            or cel_preconditions_problem(rule, position)
+            or missing_rights(rule, position, store)
+        )
+        if not problem:
+            warnings += unreported(rule, store)
+            problem = _first(subject, validation.LAST_CHECKS)
         if problem:
             return problem
         warnings += admission.warnings_after_permissions(policy, rule)
@@ -404,39 +391,30 @@ def combined(problems: Iterable[str]) -> str:
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]" if shown else ""
 
 
-def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
-    return _messages(one for check in some for one in check(policy))
+_Subject = TypeVar("_Subject", Policy, RuleUnderCheck)
 
 
-def _messages(found: Iterator[Diagnostic]) -> str:
-    first = next(found, None)
-    return first.message if first else ""
+def _first(subject: _Subject, checks: Iterable[Callable[[_Subject], Iterable[Diagnostic]]]) -> str:
+    """Return the first thing that is wrong with a policy or rule."""
+    return next((one.message for check in checks for one in check(subject)), "")
 
 
 # Policies in CEL: what is refused.
-#
 # Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
-
-_IDLE = (
-    "spec.evaluation: Forbidden: "
-    "disabling both admission and mutateExisting evaluation modes is not allowed"
-)
-_UNMATCHED = (
-    "spec.matchConstraints: Required value: "
-    "a matchConstraints with at least one resource rule is required"
-)
 
 
 def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield what is wrong with a policy, each as `field: what: why`."""
     for problem in problems_of(policy, options):
-        text = f"Invalid value: {quote(problem.text)}: {problem.message}"
-        steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in problem.path)
-        yield f"{''.join(steps).removeprefix('.')}: {text}"
+        place = path_text(problem.path)
+        yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
     if not resources_of(policy):
-        yield _UNMATCHED
-    if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
-        yield from () if mutating_facts(policy).changes_existing else (_IDLE,)
+        why = "a matchConstraints with at least one resource rule is required"
+        yield f"spec.matchConstraints: Required value: {why}"
+    mutates_alone = not policy.facts.admission and policy.kind.endswith("MutatingPolicy")
+    if mutates_alone and not mutating_facts(policy).changes_existing:
+        why = "disabling both admission and mutateExisting evaluation modes is not allowed"
+        yield f"spec.evaluation: Forbidden: {why}"
     if policy.facts.schedule is not None:
         try:
             next(iter(next_times(policy.facts.schedule, START, 1)), None)
@@ -446,13 +424,10 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
 
 
 # PolicyExceptions of both groups: what is refused.
-#
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception;
 # kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
 _DISABLED = "PolicyException resources would not be processed until it is enabled."
-_NO_NAMESPACE = "The exceptionNamespace flag is not set"
-_OTHER_NAMESPACE = "PolicyException resource namespace must match the defined namespace."
 
 
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
@@ -463,10 +438,8 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
         yield problem.message
     for index, entry in enumerate(exception.exceptions):
         if not entry.policy:
-            yield (
-                f"spec.exceptions[{index}].policyName: Required value: An exception requires a"
-                " policy name"
-            )
+            why = "An exception requires a policy name"
+            yield f"spec.exceptions[{index}].policyName: Required value: {why}"
     for index, control in enumerate(exception.pod_security):
         for text in exclusion_problems(control):
             yield f"spec.podSecurity[{index}].{text}"
@@ -484,11 +457,10 @@ def cel_exception_problems(exception: CelException) -> Iterator[str]:
 
 
 # GlobalContextEntries: what is refused.
-#
 # Source of the rules: upstream api/kyverno/v2beta1/global_context_entry_types.go.
 
 
-def entry_problems(spec: Json, name: str, system: System) -> Iterator[str]:
+def entry_problems(spec: Json) -> Iterator[str]:
     """Yield what is wrong with a global context entry, each as `field: what: why`."""
     if spec.get("kubernetesResource") is not None:
         resource = spec["kubernetesResource"]
@@ -509,20 +481,18 @@ def entry_problems(spec: Json, name: str, system: System) -> Iterator[str]:
         if call.get("data") is not None and call.get("method") != "POST":
             why = "An External API call with data should have method as POST"
             yield f"spec.apiCall.method: Forbidden: {why}"
-    for index, projection in enumerate(spec.get("projections") or ()):
-        for problem in _of_projection(projection, name, system):
-            yield f"spec.projections[{index}].{problem}"
 
 
-def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str]:
+def projection_problems(projection: Json, entry: str, system: System) -> Iterator[str]:
+    """Yield what is wrong with a projection of a global context entry, in the same form."""
+    requires = "Required value: A projection entry requires"
     name, path = text_field(projection, "name"), text_field(projection, "jmesPath")
     if not name:
-        yield "name: Required value: A projection entry requires a name"
+        yield f"name: {requires} a name"
     if name == entry:
-        why = "a name different from the global context entry name"
-        yield f"name: Required value: A projection entry requires {why}"
+        yield f"name: {requires} a name different from the global context entry name"
     if not path:
-        yield "jmesPath: Required value: A projection entry requires a JMESPath"
+        yield f"jmesPath: {requires} a JMESPath"
     try:
         compile_query(path or "@", system)
     except QuerySyntaxError as error:
@@ -530,19 +500,13 @@ def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str
 
 
 # Cleanup policies: what the controller may not do.
-#
 # Source of the rules: upstream pkg/validation/cleanuppolicy.
 
 
 def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
     """Return what the cleanup controller may not do that a policy needs, "" if it may all."""
-    asked = [
-        (kind, name)
-        for rule in policy.rules
-        for one in rule.tree.match.filters
-        for kind in one.kinds
-        for name in one.names or ("",)
-    ]
+    filters = (one for rule in policy.rules for one in rule.tree.match.filters)
+    asked = ((kind, name) for one in filters for kind in one.kinds for name in one.names or ("",))
     for kind, name in asked:
         key = kind_key(kind, store)
         if key is None:
@@ -555,7 +519,6 @@ def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
 
 
 # The webhooks for Kyverno's own kinds.
-#
 # Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
 # cmd/cleanup-controller/handlers/admission/policy.
 
@@ -588,7 +551,7 @@ _Said = tuple[str, list[str]]
 """Why an object is refused ("" if it is not), and warnings."""
 
 
-def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
+def _policy(sim: SimulationContext, obj: KubernetesObject, old: KubernetesObject | None) -> _Said:
     warnings: list[str] = []
     policy, remarks = sim.readers.policy(obj)
     before = sim.readers.policy(old)[0] if old is not None else None
@@ -598,13 +561,13 @@ def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     settings, warnings = sim.settings, []
     if not settings.exceptions_namespace:
         enabled = settings.installation.exceptions_enabled and settings.exceptions is None
-        warnings = [_NO_NAMESPACE if enabled else _DISABLED]
+        warnings = ["The exceptionNamespace flag is not set" if enabled else _DISABLED]
     elif settings.exceptions_namespace not in {"*", object_key(obj).namespace}:
-        warnings = [_OTHER_NAMESPACE]
+        warnings = ["PolicyException resource namespace must match the defined namespace."]
     exception, remarks = sim.readers.exception(obj)
     if exception is None:
         problem = _unreadable(remarks)
@@ -613,7 +576,7 @@ def _exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _cel_policy(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cel_policy(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -623,7 +586,7 @@ def _cel_policy(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return combined(problems), problems
 
 
-def _cel_exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cel_exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     warnings = [] if sim.settings.exceptions_namespace else [_DISABLED]
     exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
@@ -631,7 +594,7 @@ def _cel_exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return combined(cel_exception_problems(exception)), warnings
 
 
-def _cleanup(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _cleanup(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -639,9 +602,13 @@ def _cleanup(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     return problem, [] if problem else [deprecation(obj["kind"])]
 
 
-def _entry(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+def _entry(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     system = System(sim.clock, sim.identities, sim.settings.meter())
-    problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
+    spec, name = obj.get("spec") or {}, object_key(obj).name
+    problems = list(entry_problems(spec))
+    for index, one in enumerate(spec.get("projections") or ()):
+        of_projection = projection_problems(one, name, system)
+        problems += (f"spec.projections[{index}].{problem}" for problem in of_projection)
     return combined(problems), []
 
 
@@ -649,8 +616,10 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_Look = Callable[[SimulationContext, Json, Json], _Said]
-_KINDS: Mapping[tuple[str, str], tuple[str, _Look]] = MappingProxyType(
+_KINDS: Mapping[
+    tuple[str, str],
+    tuple[str, Callable[[SimulationContext, KubernetesObject, KubernetesObject | None], _Said]],
+] = MappingProxyType(
     {
         (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
         (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),

@@ -8,7 +8,13 @@ from typing import Any
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import cel_expressions
 from kyvsim.languages.cel_expressions import (
@@ -32,62 +38,49 @@ from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.yaml.text import folded_yaml
 
 # From the API server's question to the request that rules see.
-#
 # Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
 
 
 def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
     """Return the request as rules see it, with the roles of its user."""
-    request = review.request
-    group, version = split_api_version(request.key.api_version)
-    subresource = request.subresource
+    request, key, part = review.request, review.request.key, review.request.subresource
+    group, version = split_api_version(key.api_version)
     obj = review.object if request.operation is not Operation.DELETE else None
     if request.operation is Operation.CONNECT and obj is not None:
         # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
-        obj = with_metadata(obj, {"namespace": request.key.namespace})
-    return AdmissionRequest(
-        operation=request.operation,
-        object=obj,
-        old_object=review.old,
-        namespace=request.key.namespace,
-        user=with_roles(request.user, request.key.namespace, store),
-        subresource=subresource,
-        parent_kind=(group, version, request.key.kind) if subresource else None,
-        details=details(request.key, review, store),
-    )
-
-
-def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Json]:
-    """Return the fields of a request that only an API server fills in."""
-    group, version = split_api_version(key.api_version)
+        obj = with_metadata(obj, {"namespace": key.namespace})
     subject = review.object if review.object is not None else review.old
     # What is sent to a subresource may be of another kind: a Scale, an Eviction.
     sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
     kind = {"group": sent[0], "version": sent[1], "kind": text_field(subject, "kind") or key.kind}
-    resource = {
-        "group": group,
-        "version": version,
-        "resource": plural(group, key.kind, store.defined),
-    }
-    found: dict[str, Json] = {
-        "uid": review.uid,
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": (key.name or text_field((subject or {}).get("metadata"), "name")),
-        "dryRun": review.request.dry_run,
-    }
-    if review.request.subresource:
-        found["subResource"] = found["requestSubResource"] = review.request.subresource
-    return found
+    resource = {"group": group, "version": version}
+    resource["resource"] = plural(group, key.kind, store.defined)
+    return AdmissionRequest(
+        operation=request.operation,
+        object=obj,
+        old_object=review.old,
+        namespace=key.namespace,
+        user=with_roles(request.user, key.namespace, store),
+        subresource=part,
+        parent_kind=(group, version, key.kind) if part else None,
+        # The fields that only an API server fills in.
+        details={
+            "uid": review.uid,
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "name": key.name or text_field(metadata(subject), "name"),
+            "dryRun": request.dry_run,
+            **({"subResource": part, "requestSubResource": part} if part else {}),
+        },
+    )
 
 
 # Match conditions of webhooks: whether the API server calls Kyverno at all.
 #
 # A policy with such conditions has a webhook of its own. They are evaluated by the API server,
 # before Kyverno gets a request.
-#
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
 # generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 
@@ -144,18 +137,14 @@ def is_called(
         return False
 
 
-def texts_of(policy: Policy) -> list[str]:
-    """Return the conditions that a policy sets for its webhook."""
-    return [text for _, text in policy.facts.webhook_conditions]
-
-
 def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) -> bool:
     """Return whether a policy looks at a request, or an object, by the conditions that it sets.
 
     upstream: pkg/engine/internal/match.go, where every evaluation reads them.
     """
+    texts = [text for _, text in policy.facts.webhook_conditions]
     try:
-        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, external)
+        return not texts or all_hold(texts, request, external)
     except MatchConditionError:
         return False
 
@@ -171,12 +160,11 @@ def _compiled(text: str) -> CompiledExpression:
 
 
 # Whether a failed rule blocks a request in a namespace.
-#
 # Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
 # counts, and one that names no namespace at all fits everywhere.
 
 
-def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
+def enforces(policy: Policy, rule: Rule, namespace: KubernetesObject | None) -> bool:
     """Return whether a rule's failure denies a request.
 
     `namespace` is the Namespace of the request, None for cluster-scoped objects.
@@ -187,7 +175,7 @@ def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
     return next(fitting, own or of_policy.own).lower() == "enforce"
 
 
-def _fits(override: Override, namespace: Json | None) -> bool:
+def _fits(override: Override, namespace: KubernetesObject | None) -> bool:
     names, selector = override.namespaces, override.selector
     if not names and selector is None:
         return True
@@ -196,16 +184,12 @@ def _fits(override: Override, namespace: Json | None) -> bool:
     name = object_key(namespace).name
     if any(matches(pattern, name) for pattern in names or ()):
         return True
-    if selector is None:
-        return False
-    try:
-        return compile_selector(selector)(labels(namespace))
-    except SelectorError:
-        return False
+    with suppress(SelectorError):
+        return selector is not None and compile_selector(selector)(labels(namespace))
+    return False
 
 
 # The words of denials and warnings.
-#
 # Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
 # pkg/webhooks/resource/mutation/mutation.go.
 
@@ -218,7 +202,7 @@ def denial(webhook: str, message: str) -> ApiError:
     return ApiError(400, "BadRequest", text, why=FailureCause.DENIED)
 
 
-def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:
+def blocked_message(subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> str:
     """Return why validation denies a request: policies, their rules, and what each says."""
     failures: dict[str, dict[str, str]] = {}
     for response in responses:
@@ -236,8 +220,7 @@ def mutation_failure(response: PolicyResponse) -> str:
     name = response.policy.name
     failed = (RuleStatus.FAIL, RuleStatus.ERROR)
     rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
-    message = f"failed to apply policy {name} rules [{' '.join(rules)}]"
-    return f"mutation policy {name} error: {message}"
+    return f"mutation policy {name} error: failed to apply policy {name} rules [{' '.join(rules)}]"
 
 
 def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:

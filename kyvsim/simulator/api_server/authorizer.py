@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
 from kyvsim.engine.context.cluster_api import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import errors
@@ -17,7 +17,6 @@ from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, wr
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Who may do what: RBAC as stored.
-#
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
 _VERBS = MappingProxyType(
@@ -77,16 +76,13 @@ def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
 
-def bound_roles(
-    user: UserInfo, namespace: str, store: ObjectStore
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
+def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
+    """Return a user with the Roles (as `namespace:name`) and ClusterRoles bound to it, sorted.
 
     Those count that requests in a `namespace` are made with.
     """
-    roles: tuple[tuple[str, ...], tuple[str, ...]]
-    roles = store.cached(_bound_roles, user.username, user.groups, namespace)
-    return roles
+    bound = store.cached(_bound_roles, user.username, user.groups, namespace)
+    return user._replace(roles=bound[0], cluster_roles=bound[1])
 
 
 def _bound_roles(
@@ -101,34 +97,10 @@ def _bound_roles(
 
 
 # Who may grant permissions: users grant no more than they have, unless roles allow it.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
 # validation/rule.go, the policybased storages of roles and bindings).
 
 _GROUP = "rbac.authorization.k8s.io"
-_ESCALATION_RBAC = f"{_GROUP}/v1"
-_ROLES = frozenset({"Role", "ClusterRole"})
-_BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
-_AGGREGATION = "aggregationRule"
-"""What a role aggregates by it is unknown, so setting it needs all permissions."""
-_MASTERS = "system:masters"
-_EVERYTHING = (
-    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-    {"nonResourceURLs": ["*"], "verbs": ["*"]},
-)
-
-
-def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
-    """Return a user with the roles that are bound to it, for requests in a namespace."""
-    if user.extra is None:
-        known: UserInfo = store.cached(_with_roles, user, namespace)
-        return known
-    return _with_roles(store, user, namespace)
-
-
-def _with_roles(store: ObjectStore, user: UserInfo, namespace: str) -> UserInfo:
-    roles, cluster_roles = bound_roles(user, namespace, store)
-    return user._replace(roles=roles, cluster_roles=cluster_roles)
 
 
 class _Right(NamedTuple):
@@ -147,14 +119,10 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     if obj is None or split_api_version(request.key.api_version)[0] != _GROUP:
         return None
     user = request.user
-    if _MASTERS in user.groups:
+    if "system:masters" in user.groups:
         return None
-    if request.key.kind in _ROLES:
-        granted = _granted_by_role(review, obj, store)
-    elif request.key.kind in _BINDINGS:
-        granted = _granted_by_binding(review, obj, store)
-    else:
-        return None
+    grants = _granted_by_binding if request.key.kind.endswith("Binding") else _granted_by_role
+    granted = grants(review, obj, store)
     if isinstance(granted, ApiError):
         return granted
     rights = (right for rule in granted for right in _rights(rule))
@@ -169,35 +137,37 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     return errors.forbidden(request.key, store.defined, why)
 
 
-def _granted_by_role(review: Review, role: Json, store: ObjectStore) -> tuple[Json, ...]:
+def _granted_by_role(review: Review, role: KubernetesObject, store: ObjectStore) -> list[Json]:
     """Return the rules that a role would grant in addition: its writer needs all their rights."""
-    key, old = review.request.key, review.old
+    key, old, aggregation = review.request.key, review.old, "aggregationRule"
     if may(review.request.user, "escalate", key, store):
-        return ()
-    if old is not None and all(old.get(one) == role.get(one) for one in ("rules", _AGGREGATION)):
-        return ()
-    rules = tuple(entries(role, "rules"))
-    return (*rules, *_EVERYTHING) if role.get(_AGGREGATION) else rules
+        return []
+    if old is not None and all(old.get(one) == role.get(one) for one in ("rules", aggregation)):
+        return []
+    rules = entries(role, "rules")
+    if role.get(aggregation):
+        # What the role aggregates is unknown, so all permissions are needed.
+        rules.append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
+        rules.append({"nonResourceURLs": ["*"], "verbs": ["*"]})
+    return rules
 
 
 def _granted_by_binding(
-    review: Review, binding: Json, store: ObjectStore
-) -> tuple[Json, ...] | ApiError:
+    review: Review, binding: KubernetesObject, store: ObjectStore
+) -> list[Json] | ApiError:
     """Return the rules of the role that would be bound, unless that is allowed as such."""
     key, old = review.request.key, review.old
     reference = binding.get("roleRef") or {}
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
     # Permission to bind is checked in the namespace of the binding, whatever it binds.
-    named = ObjectKey(_ESCALATION_RBAC, kind, key.namespace, name)
+    named = ObjectKey(f"{_GROUP}/v1", kind, key.namespace, name)
     if may(review.request.user, "bind", named, store):
-        return ()
+        return []
     if old is not None and all(old.get(one) == binding.get(one) for one in ("roleRef", "subjects")):
-        return ()
+        return []
     role_key = named._replace(namespace="" if kind == "ClusterRole" else key.namespace)
     role = store.get(*role_key)
-    if role is None:
-        return errors.not_found(role_key, store.defined)
-    return tuple(entries(role, "rules"))
+    return errors.not_found(role_key, store.defined) if role is None else entries(role, "rules")
 
 
 def _rights(rule: Json) -> Iterator[_Right]:
@@ -218,14 +188,9 @@ def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore
         spec["nonResourceAttributes"] = {"verb": right.verb, "path": right.url}
     else:
         resource, _, subresource = right.resource.partition("/")
-        spec["resourceAttributes"] = {
-            "verb": right.verb,
-            "group": right.group,
-            "resource": resource,
-            "subresource": subresource,
-            "namespace": namespace,
-            "name": right.name,
-        }
+        values = right.verb, right.group, "", resource, subresource, namespace
+        attributes = dict(zip(_ATTRIBUTES, values, strict=True))
+        spec["resourceAttributes"] = {**attributes, "name": right.name}
     return bool(review_access({"spec": spec}, store)["status"]["allowed"])
 
 

@@ -5,24 +5,27 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.schema.kinds import has_status_apart
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Uids and generated names: chance that is the same in every run.
-#
 # Source of the rules: k8s.io/apiserver pkg/storage/names.
-
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_LONGEST_BASE = 58
 
 
 def letters(number: int, length: int) -> str:
     """Return some letters and digits that encode a number."""
-    text = ""
+    alphabet, text = "bcdfghjklmnpqrstvwxz2456789", ""
     for _ in range(length):
-        number, index = divmod(number, len(_ALPHABET))
-        text += _ALPHABET[index]
+        number, index = divmod(number, len(alphabet))
+        text += alphabet[index]
     return text
 
 
@@ -46,7 +49,7 @@ class Identities:
 
     def generated_name(self, base: str, *place: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""
-        return base[:_LONGEST_BASE] + letters(self._next("name", base, *place), 5)
+        return base[:58] + letters(self._next("name", base, *place), 5)
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
@@ -59,7 +62,6 @@ class Identities:
 
 
 # The fields that an API server itself writes into objects.
-#
 # Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
 
 FOREGROUND = "foregroundDeletion"
@@ -72,24 +74,19 @@ _KEPT = (
 )
 
 
-def with_metadata(obj: Json, fields: Mapping[str, Json]) -> Json:
+def with_metadata(obj: KubernetesObject, fields: Mapping[str, Json]) -> dict[str, Json]:
     """Return an object with further fields of `metadata`; a None takes the field out."""
     meta = {**metadata(obj), **fields}
     return {**obj, "metadata": {name: value for name, value in meta.items() if value is not None}}
 
 
-def reference_to(obj: Json) -> dict[str, Json]:
+def reference_to(obj: KubernetesObject) -> dict[str, str]:
     """Return the reference to an object by kind, name and uid, as `ownerReferences` have it."""
     key, uid = object_key(obj), text_field(metadata(obj), "uid")
     return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
-def without_status(obj: Json) -> Json:
-    """Return an object without its status."""
-    return {name: value for name, value in obj.items() if name != "status"}
-
-
-def as_successor(obj: Json, old: Json) -> Json:
+def as_successor(obj: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
     """Return an object with the fields that an update cannot change taken from the old one."""
     before = metadata(old)
     kept = {name: before[name] for name in _KEPT if name in before}
@@ -97,7 +94,7 @@ def as_successor(obj: Json, old: Json) -> Json:
     return with_metadata(obj, {**kept, **named})
 
 
-def with_generation(obj: Json, old: Json) -> Json:
+def with_generation(obj: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
     """Return an updated object with its generation, which counts changes of the desired state."""
     kept = ("metadata", "status")
     before, after = ({k: v for k, v in one.items() if k not in kept} for one in (old, obj))
@@ -106,21 +103,19 @@ def with_generation(obj: Json, old: Json) -> Json:
     return with_metadata(obj, {"generation": int(metadata(old).get("generation") or 1) + 1})
 
 
-def is_terminating(obj: Json) -> bool:
+def is_terminating(obj: KubernetesObject) -> bool:
     """Return whether an object waits for its end."""
     return bool(text_field(metadata(obj), "deletionTimestamp"))
 
 
-def is_held(obj: Json) -> bool:
+def is_held(obj: KubernetesObject) -> bool:
     """Return whether a finalizer keeps an object that is to be deleted."""
-    if metadata(obj).get("finalizers"):
-        return True
-    spec = obj.get("spec")
-    is_namespace = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace")
-    return bool(is_namespace and spec.__class__ is dict and spec.get("finalizers"))
+    spec = obj.get("spec") if object_key(obj)[:2] == ("v1", "Namespace") else None
+    held = metadata(obj).get("finalizers")
+    return bool(held or (spec.__class__ is dict and spec.get("finalizers")))
 
 
-def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
+def marked_for_deletion(obj: KubernetesObject, stamp: str, propagation: str) -> KubernetesObject:
     """Return an object as a request to delete it leaves it, if anything holds it."""
     meta = metadata(obj)
     held = [one for one in meta.get("finalizers") or () if one not in {FOREGROUND, ORPHAN}]
@@ -132,13 +127,12 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
         "generation": int(meta.get("generation") or 0) + 1,
     }
     marked = with_metadata(obj, fields)
-    if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace"):
+    if object_key(obj)[:2] == ("v1", "Namespace"):
         return {**marked, "status": {"phase": "Terminating"}}
     return marked
 
 
 # Kinds whose status is written apart from the rest.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
 # subresource); for custom kinds their definition decides.
 

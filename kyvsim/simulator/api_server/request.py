@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import FailureCause
 
@@ -29,7 +29,7 @@ class ApiRequest:
     key: ObjectKey
     """What it is about; the name is "" for a creation by generateName."""
     user: UserInfo
-    object: Json | None = None
+    object: KubernetesObject | None = None
     """The object sent; None for a deletion."""
     subresource: str = ""
     dry_run: bool = False
@@ -55,7 +55,7 @@ class ApiError(NamedTuple):
 class ApiResponse(NamedTuple):
     """How a request ended."""
 
-    object: Json | None = None
+    object: KubernetesObject | None = None
     """The object as stored, or as it was last for a deletion; None where it was refused."""
     warnings: tuple[str, ...] = ()
     error: ApiError | None = None
@@ -73,16 +73,16 @@ class Review(NamedTuple):
     request: ApiRequest
     uid: str
     """The review's own uid, `request.uid` for rules."""
-    object: Json | None
+    object: KubernetesObject | None
     """The object as it would be stored; None on DELETE."""
-    old: Json | None
+    old: KubernetesObject | None
     """The object that is there; None on CREATE."""
 
 
 class WebhookResponse(NamedTuple):
     """What a webhook answers."""
 
-    object: Json | None = None
+    object: KubernetesObject | None = None
     """The object as a mutating webhook leaves it; None where it is left alone."""
     warnings: tuple[str, ...] = ()
     denied: ApiError | None = None
@@ -106,7 +106,7 @@ class Webhook(Protocol):
         """Return whether the request is allowed."""
 
 
-def written(review: Review) -> Json | None:
+def written(review: Review) -> KubernetesObject | None:
     """Return the object that a request would store; None where it writes no whole object."""
     whole = review.request.operation in _WRITES and not review.request.subresource
     return review.object if whole else None

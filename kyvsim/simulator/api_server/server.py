@@ -1,6 +1,6 @@
 """How a request goes through an API server: routed, admitted, stored; and its subresources."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     entries,
     labels,
@@ -31,7 +32,6 @@ from kyvsim.simulator.api_server.metadata import (
     marked_for_deletion,
     with_generation,
     with_metadata,
-    without_status,
 )
 from kyvsim.simulator.api_server.request import (
     ApiError,
@@ -52,14 +52,13 @@ from kyvsim.simulator.api_server.validation import (
 from kyvsim.simulator.scheduler import VirtualClock
 
 # Subresources: parts of an object that are read and written by themselves.
-#
 # Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/storage, apps/*/storage,
 # core/namespace/storage).
 
 _SIZES = ("resources", "resizePolicy")
 
 
-def scale_of(obj: Json) -> Json:
+def scale_of(obj: KubernetesObject) -> KubernetesObject:
     """Return an object's Scale: how many replicas it should have, and has."""
     meta = metadata(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -75,7 +74,7 @@ def scale_of(obj: Json) -> Json:
     }
 
 
-def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
+def _as_sent(subresource: str, sent: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
     """Return an update of a subresource without the fields that it cannot change."""
     if subresource == "scale":
         shown = scale_of(old)
@@ -86,7 +85,16 @@ def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
         finalizers = (sent.get("spec") or {}).get("finalizers")
         return {**old, "spec": {**(old.get("spec") or {}), "finalizers": finalizers or []}}
     if subresource == "resize":
-        return with_defaults(_resized(sent, old))
+        # A Pod whose containers have the resources that are sent; nothing else is taken over.
+        spec = dict(old.get("spec") or {})
+        for field in CONTAINERS[:2]:
+            sizes = {
+                one.get("name"): {name: one[name] for name in _SIZES if name in one}
+                for one in (sent.get("spec") or {}).get(field) or ()
+            }
+            if field in spec:
+                spec[field] = [{**one, **sizes.get(one.get("name"), {})} for one in spec[field]]
+        return with_defaults({**old, "spec": spec})
     if subresource == "ephemeralcontainers":
         added = (sent.get("spec") or {}).get("ephemeralContainers") or []
         spec = {**(old.get("spec") or {}), "ephemeralContainers": added}
@@ -94,20 +102,9 @@ def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
     return old
 
 
-def _resized(sent: Json, old: Json) -> Json:
-    """Return a Pod whose containers have the resources of another; nothing else is taken over."""
-    spec = dict(old.get("spec") or {})
-    for field in ("containers", "initContainers"):
-        sizes = {
-            one.get("name"): {name: one[name] for name in _SIZES if name in one}
-            for one in (sent.get("spec") or {}).get(field) or ()
-        }
-        if field in spec:
-            spec[field] = [{**one, **sizes.get(one.get("name"), {})} for one in spec[field]]
-    return {**old, "spec": spec}
-
-
-def _as_stored(subresource: str, shown: Json, now: Json) -> Json:
+def _as_stored(
+    subresource: str, shown: KubernetesObject, now: KubernetesObject
+) -> KubernetesObject:
     """Return the whole object that a write of a subresource leaves."""
     if subresource == "scale":
         replicas = (shown.get("spec") or {}).get("replicas", 0)
@@ -128,7 +125,7 @@ def eviction_request(key: ObjectKey, user: UserInfo) -> ApiRequest:
     return ApiRequest(Operation.CREATE, key, user, sent, "eviction")
 
 
-def scale_request(obj: Json, replicas: int, user: UserInfo) -> ApiRequest:
+def scale_request(obj: KubernetesObject, replicas: int, user: UserInfo) -> ApiRequest:
     """Return the request to give an object another number of replicas."""
     sent = {**scale_of(obj), "spec": {"replicas": replicas}}
     return ApiRequest(Operation.UPDATE, object_key(obj), user, sent, "scale", patch="merge")
@@ -139,14 +136,9 @@ def exec_request(
 ) -> ApiRequest:
     """Return the request to run a command in a Pod's container."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), True)
-    sent: dict[str, Json] = {"apiVersion": "v1", "kind": "PodExecOptions", **streams}
-    sent["command"] = list(command)
-    if container:
-        sent["container"] = container
+    sent = {"apiVersion": "v1", "kind": "PodExecOptions", **streams, "command": list(command)}
+    sent |= {"container": container} if container else {}
     return ApiRequest(Operation.CONNECT, key, user, sent, "exec")
-
-
-# Whether a request names a kind that is served, and a namespace that is there.
 
 
 def _placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
@@ -192,12 +184,8 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
 # It happens after mutating webhooks and before validating ones. Source of the rules:
 # k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/core/service.
 
-_REACHABLE = frozenset({"NodePort", "LoadBalancer"})
-_FIRST_PORT = 30000
-_FIRST_HOST = 10
 
-
-def _new(obj: Json, store: ObjectStore) -> Json:
+def _new(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
     """Return a new object with what its kind gets from the server."""
     spec, key = obj.get("spec"), object_key(obj)[:2]
     if spec.__class__ is not dict:
@@ -220,16 +208,14 @@ def _new(obj: Json, store: ObjectStore) -> Json:
 
 def qos_class(spec: Json) -> str:
     """Return how well a Pod is treated when its node runs short."""
-    limited = True
-    sized = False
-    for group in CONTAINERS[:2]:
-        for container in entries(spec, group):
-            resources = container.get("resources") or {}
-            limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-            sized = sized or bool({"cpu", "memory"} & {*limits, *requests})
-            for name in ("cpu", "memory"):
-                limit = limits.get(name)
-                limited = limited and limit is not None and requests.get(name, limit) == limit
+    limited, sized = True, False
+    for container in (one for group in CONTAINERS[:2] for one in entries(spec, group)):
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        for name in ("cpu", "memory"):
+            limit = limits.get(name)
+            sized = sized or name in limits or name in requests
+            limited = limited and limit is not None and requests.get(name, limit) == limit
     if not sized:
         return "BestEffort"
     return "Guaranteed" if limited else "Burstable"
@@ -240,16 +226,15 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
     services = [one.get("spec") or {} for one in store.list("v1", "Service", "")]
     if not spec.get("clusterIP"):
         taken = {one.get("clusterIP") for one in services}
-        numbers = range(_FIRST_HOST, 1 << 16)
-        addresses = (f"10.96.{number >> 8}.{number & 255}" for number in numbers)
+        addresses = (f"10.96.{number >> 8}.{number & 255}" for number in range(10, 1 << 16))
         spec = {**spec, "clusterIP": next((one for one in addresses if one not in taken), "")}
     spec = {**spec, "clusterIPs": [spec["clusterIP"]]}
-    if spec.get("type") not in _REACHABLE:
+    if spec.get("type") not in {"NodePort", "LoadBalancer"}:
         return spec
     used = {port.get("nodePort") for one in services for port in entries(one, "ports")}
     ports = []
     for port in entries(spec, "ports"):
-        free = (number for number in count(_FIRST_PORT) if number not in used)
+        free = (number for number in count(30000) if number not in used)
         number = port.get("nodePort") or next(free)
         used.add(number)
         ports.append({**port, "nodePort": number})
@@ -262,15 +247,13 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
 # already exists is only noticed at the end. Source of the rules: k8s.io/apiserver
 # pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
 
-_CHANGES = frozenset({Operation.UPDATE, Operation.DELETE})
-
 
 class Admitted(NamedTuple):
     """A request that every webhook let pass, and the object that it would store."""
 
     request: ApiRequest
-    object: Json | None
-    old: Json | None
+    object: KubernetesObject | None
+    old: KubernetesObject | None
     warnings: tuple[str, ...]
 
 
@@ -284,12 +267,14 @@ class ApiServer:
         self.webhooks: list[Webhook] = []
         self.policies: list[Webhook] = []
         """Called before webhooks, which do not get what it refuses."""
-        self.plugins: list[Callable[[Review], Json | ApiError]] = []
+        self.plugins: list[Callable[[Review], KubernetesObject | ApiError | None]] = []
         """What changes or refuses an object before any webhook sees it."""
         self.validators: list[Callable[[Review], ApiError | None]] = []
         """Return what is wrong with an object as it would be stored."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
-        self.observers: list[Callable[[ApiRequest, ApiResponse, Json], None]] = []
+        self.observers: list[
+            Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]
+        ] = []
 
     def perform(self, request: ApiRequest) -> ApiResponse:
         """Admit and store a request in one step."""
@@ -313,12 +298,14 @@ class ApiServer:
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 
-    def _through_webhooks(self, request: ApiRequest, old: Json | None) -> Admitted | ApiResponse:
+    def _through_webhooks(
+        self, request: ApiRequest, old: KubernetesObject | None
+    ) -> Admitted | ApiResponse:
         obj = self._prepared(request, old)
         if isinstance(obj, ApiError):
             return self._refuse(request, obj, (), old)
         warnings: list[str] = []
-        before = old if request.operation in _CHANGES else None
+        before = old if request.operation in {Operation.UPDATE, Operation.DELETE} else None
         if request.subresource == "scale" and before is not None:
             before = scale_of(before)
         uid = self.identities.uid("review", request.operation, *request.key)
@@ -329,12 +316,14 @@ class ApiServer:
                 return self._refuse(request, changed, (), old)
             review = review._replace(object=changed)
         refused, review = self._mutated(review, warnings)
+        if refused is None:
+            completed = self._completed(review)
+            if completed is not review.object:
+                review = review._replace(object=completed)
+            refused = self._validated(review, warnings)
         if refused is not None:
             return self._refuse(request, refused, tuple(warnings), old)
-        completed = self._completed(review)
-        if completed is not review.object:
-            review = review._replace(object=completed)
-        return self._validated(review, warnings, old)
+        return Admitted(request, review.object, old, tuple(warnings))
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
         """Return why a request is refused, or its review after all mutations.
@@ -376,63 +365,54 @@ class ApiServer:
             again += [answer.again] if answer.again else []
         return None, review, again
 
-    def _validated(
-        self, review: Review, warnings: list[str], old: Json | None
-    ) -> Admitted | ApiResponse:
-        request = review.request
+    def _validated(self, review: Review, warnings: list[str]) -> ApiError | None:
+        """Return why a request is refused, or None."""
         problems = (validator(review) for validator in self.validators)
         problem = next((one for one in problems if one is not None), None)
         problem = problem or refuse_schema_errors(review, self.store)
-        if problem is not None:
-            return self._refuse(request, problem, tuple(warnings), old)
-        denied: list[ApiError] = []
         for webhooks in (self.policies, self.webhooks):
-            for webhook in () if denied else webhooks:
+            # Those of one kind are all called, also if one denies.
+            for webhook in () if problem else webhooks:
                 answer = webhook.validate(review)
                 warnings += answer.warnings
-                denied += [answer.denied] if answer.denied else []
-        if denied:
-            return self._refuse(request, denied[0], tuple(warnings), old)
-        return Admitted(request, review.object, old, tuple(warnings))
+                problem = problem or answer.denied
+        return problem
 
-    def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
+    def _prepared(
+        self, request: ApiRequest, old: KubernetesObject | None
+    ) -> KubernetesObject | ApiError | None:
         """Return the object sent with defaults, and without what this request cannot set."""
-        obj = with_whole_numbers(request.object)
+        obj: KubernetesObject | None = with_whole_numbers(request.object)
         if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
         unread = None if request.subresource else refuse_unreadable(obj)
         if unread is not None:
             return unread
+        if not request.subresource and has_status(request.key, self.store):
+            obj = {name: value for name, value in obj.items() if name != "status"}
+            if old is not None and "status" in old and request.operation is not Operation.CREATE:
+                obj["status"] = old["status"]
         if old is None or request.operation is Operation.CREATE:
-            if has_status(request.key, self.store):
-                obj = without_status(obj)
-            return self._defaulted(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+            obj = with_metadata(obj, {"uid": None, "resourceVersion": None})
+            return as_defined(with_defaults(obj), self.store)
         version = text_field(metadata(obj), "resourceVersion")
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
         if request.subresource:
             return as_defined(_as_sent(request.subresource, obj, old), self.store)
-        if has_status(request.key, self.store):
-            kept = {"status": old["status"]} if "status" in old else {}
-            obj = {**without_status(obj), **kept}
         return self._complete(as_successor(obj, old))
 
-    def _complete(self, obj: Json) -> Json:
-        return self._defaulted(with_whole_numbers(obj))
+    def _complete(self, obj: KubernetesObject) -> KubernetesObject:
+        return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
 
-    def _defaulted(self, obj: Json) -> Json:
-        return as_defined(with_defaults(obj), self.store)
-
-    def _completed(self, review: Review) -> Json | None:
+    def _completed(self, review: Review) -> KubernetesObject | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""
         obj, request = review.object, review.request
         if obj is None or request.subresource:
             return obj
         if request.operation is not Operation.CREATE:
-            return with_generation(obj, review.old)
-        meta = metadata(obj)
-        base = text_field(meta, "generateName")
-        name = text_field(meta, "name")
+            return with_generation(obj, review.old or {})
+        base, name = (text_field(metadata(obj), field) for field in ("generateName", "name"))
         if base and not name:
             _, kind, namespace, _ = request.key
             name = self.identities.generated_name(base, kind, namespace)
@@ -452,51 +432,54 @@ class ApiServer:
         key = object_key(obj) if obj is not None and not request.subresource else request.key
         now = self.store.get(*key)
         creates = request.operation is Operation.CREATE and not request.subresource
-        if creates and now is not None:
-            return self._refuse(request, errors.already_exists(key, self.store.defined), warnings)
-        if not creates and now is None:
-            return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
+        if creates is (now is not None):
+            refuse = errors.already_exists if creates else errors.not_found
+            return self._refuse(request, refuse(key, self.store.defined), warnings)
         if request.operation is Operation.DELETE or request.subresource == "eviction":
-            return self._delete(request, now, warnings)
+            return self._delete(request, now or {}, warnings)
+        obj = obj or {}
         version = metadata(now).get("resourceVersion")
         if now is not None and old is not None and version != metadata(old).get("resourceVersion"):
             return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
         if request.subresource:
-            obj = _as_stored(request.subresource, obj, now)
+            obj = _as_stored(request.subresource, obj, now or {})
         if request.dry_run or obj == now:
             return self._answer(request, ApiResponse(obj, warnings), now)
         if now is not None and is_terminating(now) and not is_held(obj):
             self.store.remove(obj)
-            return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
-        stored = self.store.put(obj)
-        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+        else:
+            obj = self.store.put(obj)
+        return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
 
-    def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
+    def _delete(
+        self, request: ApiRequest, now: KubernetesObject, warnings: tuple[str, ...]
+    ) -> ApiResponse:
         if request.dry_run or is_terminating(now):
             return self._answer(request, ApiResponse(now, warnings), now)
-        marked = marked_for_deletion(now, self.clock.stamp(), request.propagation)
-        if not is_held(marked):
+        left = marked_for_deletion(now, self.clock.stamp(), request.propagation)
+        if is_held(left):
+            left = self.store.put(left)
+        else:
             self.store.remove(now)
-            return self._answer(request, ApiResponse(now, warnings, changed=True), now)
-        stored = self.store.put(marked)
-        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+            left = now
+        return self._answer(request, ApiResponse(left, warnings, changed=True), now)
 
     def _refuse(
         self,
         request: ApiRequest,
         problem: ApiError,
         warnings: tuple[str, ...],
-        old: Json | None = None,
+        old: KubernetesObject | None = None,
     ) -> ApiResponse:
         return self._answer(request, ApiResponse(None, warnings, problem), old)
 
-    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json | None) -> ApiResponse:
+    def _answer(
+        self, request: ApiRequest, response: ApiResponse, old: KubernetesObject | None
+    ) -> ApiResponse:
         for observer in self.observers:
             observer(request, response, old)
         return response
 
-
-# The API as one user sees it.
 
 ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:authenticated"))
 """The user of requests unless another one is given."""
@@ -510,26 +493,33 @@ class Client:
         self._purpose = purpose
         self.user = user
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         return self._server.store.get(api_version, kind, namespace, name)
 
-    def list(self, api_version: str, kind: str, namespace: str = "") -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str = "") -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all)."""
         return self._server.store.list(api_version, kind, namespace)
 
-    def create(self, obj: Json, *, dry_run: bool = False) -> ApiResponse:
+    def create(self, obj: KubernetesObject, *, dry_run: bool = False) -> ApiResponse:
         """Create an object."""
         key = object_key(obj)
         return self.send(ApiRequest(Operation.CREATE, key, self.user, obj, dry_run=dry_run))
 
-    def update(self, obj: Json, subresource: str = "") -> ApiResponse:
+    def update(self, obj: KubernetesObject, subresource: str = "") -> ApiResponse:
         """Put an object in the place of the one that is there."""
         key = object_key(obj)
         return self.send(ApiRequest(Operation.UPDATE, key, self.user, obj, subresource))
 
     def merge(
-        self, key: ObjectKey, patch: Json, subresource: str = "", *, dry_run: bool = False
+        self,
+        key: ObjectKey,
+        patch: Mapping[str, Json],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
     ) -> ApiResponse:
         """Change the object that is there by a merge patch (RFC 7386)."""
         now = self.get(*key)

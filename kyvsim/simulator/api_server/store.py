@@ -20,6 +20,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     in_version,
     labels,
@@ -29,24 +30,20 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 
-# What is stored: objects by identity, their versions, and everyone who watches them.
-
-_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
-
 
 class StoreChange(NamedTuple):
     """One write: what was there, and what is there now; None for nothing."""
 
     revision: int
-    old: Json | None
-    new: Json | None
+    old: KubernetesObject | None
+    new: KubernetesObject | None
     key: ObjectKey
     """The key of the object, which every watcher needs first."""
 
     @property
-    def subject(self) -> Json:
+    def subject(self) -> KubernetesObject:
         """The object as it is, or as it was last."""
-        return self.new if self.new is not None else self.old
+        return self.new or self.old or {}
 
 
 Watcher = Callable[[StoreChange], None]
@@ -74,7 +71,7 @@ class ObjectStore:
     has_ints = True
 
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
-        self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], KubernetesObject]] = {}
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
         """By group and kind, the sorted namespaces and names of objects, once they were listed."""
         self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
@@ -93,7 +90,9 @@ class ObjectStore:
         self.read_keys: set[ObjectKey] | None = None
         """Where reads are recorded, None if they are not."""
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         group = split_api_version(api_version)[0]
         if self.read_keys is not None and name:
@@ -101,7 +100,7 @@ class ObjectStore:
         obj = self._objects.get((group, kind), {}).get((namespace, name))
         return None if obj is None else in_version(obj, api_version)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
         group = split_api_version(api_version)[0]
         if self.read_keys is not None:
@@ -191,18 +190,18 @@ class ObjectStore:
             self._served = every_kind(self.defined)
         return self._served
 
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))
 
-    def by_uid(self, api_version: str, kind: str, uid: str) -> Json | None:
+    def by_uid(self, api_version: str, kind: str, uid: str) -> KubernetesObject | None:
         """Return the object of a kind with a uid, or None."""
         for obj in self.list(api_version, kind, ""):
             if uid and text_field(metadata(obj), "uid") == uid:
                 return obj
         return None
 
-    def every(self) -> Sequence[Json]:
+    def every(self) -> Sequence[KubernetesObject]:
         """Return everything that is there, by group, kind, namespace and name."""
         return [
             obj
@@ -218,7 +217,7 @@ class ObjectStore:
         self._watchers.append((watcher, kinds))
         self._watchers_by_kind.clear()
 
-    def put(self, obj: Json) -> Json:
+    def put(self, obj: KubernetesObject) -> KubernetesObject:
         """Store an object with a new resourceVersion, and return it."""
         self.revision += 1
         meta = {**metadata(obj), "resourceVersion": str(self.revision)}
@@ -236,7 +235,7 @@ class ObjectStore:
         self._notify(StoreChange(self.revision, old, stored, key))
         return stored
 
-    def remove(self, obj: Json) -> None:
+    def remove(self, obj: KubernetesObject) -> None:
         """Take an object out; nothing happens where it is not there."""
         key = object_key(obj)
         group = split_api_version(key.api_version)[0]
@@ -251,7 +250,8 @@ class ObjectStore:
 
     def _notify(self, change: StoreChange) -> None:
         key = change.key
-        if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
+        definition = key.kind == "CustomResourceDefinition"
+        if definition and key.api_version.startswith("apiextensions.k8s.io/"):
             defined = crd_kinds(self.list(key.api_version, key.kind, ""))
             self.defined = {**self._installed, **defined}
             self._served = None
@@ -267,25 +267,22 @@ class ObjectStore:
 
 
 # The kinds that a cluster serves, as policies name them.
-#
 # Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
 """Those that a kind may have of which no versions are known."""
+_SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 _PARTS = MappingProxyType(
     {
-        "Deployment": ("scale",),
+        **dict.fromkeys(_SCALED, ("scale",)),
         "Namespace": ("finalize",),
         "Node": ("proxy",),
         "Pod": (
             *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
             *("log", "portforward", "proxy", "resize"),
         ),
-        "ReplicaSet": ("scale",),
-        "ReplicationController": ("scale",),
         "Service": ("proxy",),
         "ServiceAccount": ("token",),
-        "StatefulSet": ("scale",),
     }
 )
 """Subresources of built-in kinds besides `status`."""
@@ -326,14 +323,12 @@ class ServedResource(NamedTuple):
 
 def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
     """Yield the resources that a `kinds` entry selects, in each version that is served."""
-    _, version, _, _ = parse_kind_selector(text)
+    version = parse_kind_selector(text).version
     for group, kind, part in find_kinds(text, store):
-        resource, namespaced = (
-            plural(group, kind, store.defined),
-            store.served[group, kind].namespaced,
-        )
+        resource = plural(group, kind, store.defined)
         for served in served_versions(group, kind, store.defined) or (version,):
             if matches(version, served):
+                namespaced = store.served[group, kind].namespaced
                 yield ServedResource(group, served, resource, part, namespaced)
 
 

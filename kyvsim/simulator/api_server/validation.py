@@ -5,7 +5,14 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint, to_json
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    object_key,
+    path_text,
+    text_field,
+)
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
@@ -17,19 +24,20 @@ from kyvsim.simulator.api_server.request import ApiError, Review
 from kyvsim.simulator.api_server.store import ObjectStore
 
 # Where an object of a custom kind does not fit its schema, in the words of an API server.
-#
 # Source of the texts: k8s.io/kube-openapi pkg/validation/errors, and
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
 
-def schema_errors(obj: Json, old: Json, schema: SchemaNode) -> list[str]:
+def schema_errors(
+    obj: KubernetesObject, old: KubernetesObject | None, schema: SchemaNode
+) -> list[str]:
     """Return what is wrong with an object, each as `field: what: why`.
 
     Rules in CEL are evaluated if nothing else is wrong; `old` is None for a new object.
     """
     root = {name: value for name, value in obj.items() if name != "metadata"}
     return schema_findings(root, schema) or [
-        f'{_shown_path(one.path) or "<nil>"}: Invalid value: "{one.type_name}": {one.message}'
+        f'{path_text(one.path) or "<nil>"}: Invalid value: "{one.type_name}": {one.message}'
         for one in broken_rules(obj, old, schema)
     ]
 
@@ -41,7 +49,7 @@ def schema_findings(data: Json, schema: SchemaNode) -> list[str]:
 
 
 def _worded(finding: SchemaFinding) -> Iterator[str]:
-    place = _shown_path(finding.path)
+    place = path_text(finding.path)
     combined = _COMBINATIONS.get(finding.word)
     if combined is None:
         yield _WORDS[finding.word](finding, place)
@@ -115,17 +123,10 @@ _WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = MappingProxyType(
         "minProperties": lambda one, place: _invalid(
             place, len(one.value), f"should have at least {one.limit} properties"
         ),
-        "required": lambda one, _: f"{_shown_path((*one.path, one.limit))}: Required value",
+        "required": lambda one, _: f"{path_text((*one.path, one.limit))}: Required value",
         "duplicate": lambda one, place: f"{place}: Duplicate value: {_shown(one.value)}",
     }
 )
-
-
-def _shown_path(path: Path) -> str:
-    text = ""
-    for step in path:
-        text += f"[{step}]" if step.__class__ is int else f".{step}"
-    return text.removeprefix(".")
 
 
 def _invalid(place: str, value: Json, why: str) -> str:
@@ -138,13 +139,7 @@ def _shown(value: Json) -> str:
     return to_json(value) if value.__class__ in {dict, list} else sprint(value)
 
 
-# The schemas of custom kinds: of Kyverno's own, and of those that a definition in store adds.
-
-_WHOLE = frozenset({"", "status"})
-"""Subresources whose requests carry the whole object."""
-
-
-def as_defined(obj: Json, store: ObjectStore) -> Json:
+def as_defined(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
     """Return an object of a custom kind as its schema has it stored, any other as it is."""
     schema = schema_of(object_key(obj), store) if obj is not None else None
     return stored(obj, schema) if schema else obj
@@ -153,10 +148,11 @@ def as_defined(obj: Json, store: ObjectStore) -> Json:
 def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
     """Return why an object does not fit its schema, or None."""
     request, obj = review.request, review.object
-    schema = schema_of(object_key(obj), store) if obj is not None else None
-    if schema is None or request.subresource not in _WHOLE:
+    # Only these requests have the whole object.
+    if obj is None or request.subresource not in {"", "status"}:
         return None
-    problems = schema_errors(obj, review.old, schema)
+    schema = schema_of(object_key(obj), store)
+    problems = schema_errors(obj, review.old, schema) if schema else []
     return errors.invalid(object_key(obj), *problems) if problems else None
 
 
@@ -173,43 +169,37 @@ def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
 # An object that cannot be decoded is refused before anything else. Source of the texts:
 # k8s.io/apiserver pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
-_REGISTRATION = "admissionregistration.k8s.io"
-_DEFINITIONS = "apiextensions"
-"""The package of definitions of custom resources has names of its own in the table of types."""
 
-
-def refuse_unreadable(obj: Json) -> ApiError | None:
+def refuse_unreadable(obj: KubernetesObject) -> ApiError | None:
     """Return why an object of a built-in kind cannot be read as its type, or None."""
     problem = unreadable(obj)
     if not problem:
         return None
-    kind = text_field(obj, "kind")
-    version = split_api_version(text_field(obj, "apiVersion"))[1]
-    text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem}'
-    return ApiError(400, "BadRequest", text)
+    key = object_key(obj)
+    named = f'{key.kind} in version "{split_api_version(key.api_version)[1]}"'
+    return ApiError(400, "BadRequest", f"{named} cannot be handled as a {key.kind}: {problem}")
 
 
-def refuse_change(obj: Json) -> ApiError | None:
+def refuse_change(obj: KubernetesObject) -> ApiError | None:
     """Return why what a webhook has made of an object cannot be read, or None."""
     problem = unreadable(obj)
     return errors.internal(problem) if problem else None
 
 
-def unreadable(obj: Json) -> str:
+def unreadable(obj: KubernetesObject) -> str:
     """Return what is wrong with the types of an object's fields, in Go's words; "" for nothing."""
     kind = text_field(obj, "kind")
     group, version = split_api_version(text_field(obj, "apiVersion"))
-    if not is_builtin(group, kind):
-        return ""
-    package = _DEFINITIONS if kind == "CustomResourceDefinition" else version
-    if group == _REGISTRATION:
+    # The package of definitions of custom resources has a name of its own in the table of types.
+    definitions = "apiextensions"
+    package = definitions if kind == "CustomResourceDefinition" else version
+    if group == "admissionregistration.k8s.io":
         package = "v1"  # earlier versions have the same fields
-    if not has_type(f"{package}.{kind}"):
-        return ""
-    try:
-        read_object(obj, f"{package}.{kind}")
-    except MisfitError as error:
-        return str(error).replace(f"{_DEFINITIONS}.", f"{version}.")
+    if is_builtin(group, kind) and has_type(f"{package}.{kind}"):
+        try:
+            read_object(obj, f"{package}.{kind}")
+        except MisfitError as error:
+            return str(error).replace(f"{definitions}.", f"{version}.")
     return ""
 
 

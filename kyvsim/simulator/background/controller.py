@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
@@ -9,8 +10,17 @@ from kyvsim.engine.compile import CompiledPolicy, Model
 from kyvsim.engine.evaluate import lists_deletion
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages import needs_request
+from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
@@ -23,13 +33,13 @@ from kyvsim.simulator.background.generate import (
     generating_work,
     kinds_of,
     release_stale_targets,
-    sync_generating_policies,
+    sync_generating_policy,
 )
 from kyvsim.simulator.background.mutate_existing import (
     attempt_mutation,
     attempt_mutation_in_cel,
     mutating_work,
-    sync_mutating_policies,
+    sync_mutating_policy,
 )
 from kyvsim.simulator.background.update_requests import (
     CEL_GENERATE,
@@ -61,7 +71,6 @@ from kyvsim.simulator.context import NOTICE, PICK_UP, UPDATE_REQUEST
 from kyvsim.simulator.kyverno import Kyverno, restart
 
 # Requests about objects that rules generated, or copied from: others changed them.
-#
 # Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
 
 
@@ -74,14 +83,9 @@ def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedW
     if MANAGED.items() <= marks.items():
         return [*_restoring(kyverno, request, marks, deletes=False)]
     api_version, kind, namespace, _ = object_key(old)
-    group, version = split_api_version(api_version)
-    required = {
-        f"{LABEL}source-group": group,
-        f"{LABEL}source-version": version,
-        f"{LABEL}source-kind": kind,
-        f"{LABEL}source-namespace": namespace,
-        f"{LABEL}source-uid": text_field(metadata(old), "uid"),
-    }
+    names = ("group", "version", "kind", "namespace", "uid")
+    values = (*split_api_version(api_version), kind, namespace, text_field(metadata(old), "uid"))
+    required = {f"{LABEL}source-{name}": one for name, one in zip(names, values, strict=True)}
     return [
         work
         for copy in selected(kyverno.sim.store, api_version, kind, required)
@@ -112,7 +116,6 @@ def _restoring(
 
 
 # Work that policies create: when they are created, changed and deleted, and once an hour.
-#
 # Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
 
 _POLICY_ACTOR = "policy-controller"
@@ -122,15 +125,6 @@ _INTERVAL = 3600.0
 
 def start_policy_controller(kyverno: Kyverno) -> None:
     """Reconcile the objects of policies that are created, changed or deleted."""
-    scheduler = kyverno.sim.scheduler
-
-    def requeue() -> None:
-        for policy in kyverno.lister.every():
-            if _works_in_background(policy.policy, kyverno):
-                _sync(policy, kyverno)
-        sync_generating_policies(kyverno)
-        sync_mutating_policies(kyverno)
-        scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if not _works_in_background(policy, kyverno) or (before and before.has_same_spec(policy)):
@@ -148,7 +142,21 @@ def start_policy_controller(kyverno: Kyverno) -> None:
 
     kyverno.lister.changed.append(reconcile)
     kyverno.lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
-    scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+    requeue = partial(_requeue, kyverno)
+    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+
+
+def _requeue(kyverno: Kyverno) -> None:
+    for policy in kyverno.lister.every():
+        if _works_in_background(policy.policy, kyverno):
+            _sync(policy, kyverno)
+    for one in kyverno.generating.every():
+        sync_generating_policy(one.policy, kyverno)
+    for one in kyverno.mutating.every():
+        if not mutating_facts(one.policy).by_expression:
+            sync_mutating_policy(one.policy, kyverno)
+    requeue = partial(_requeue, kyverno)
+    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
 
 
 def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
@@ -188,7 +196,7 @@ def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
 
 def _generated(
     policy: Policy, rule: Rule, kinds: Iterable[tuple[str, str]], kyverno: Kyverno
-) -> Iterator[Json]:
+) -> Iterator[KubernetesObject]:
     required = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
     for api_version, kind in kinds:
         yield from selected(kyverno.sim.store, api_version, kind, required)
@@ -216,11 +224,8 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
 
 
 # Requests that create work for the background: triggers that are created, changed, deleted.
-#
 # Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go),
 # pkg/webhooks/resource/generation/handler.go.
-
-_ADMISSION_ACTOR = "admission-controller"
 
 
 def start_admission_triggers(kyverno: Kyverno) -> None:
@@ -245,7 +250,7 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
                 submit(work, sim, ADMISSION)
 
         for work in works:
-            sim.scheduler.after(UPDATE_REQUEST, _ADMISSION_ACTOR, lambda work=work: write(work))  # type: ignore[misc]
+            sim.scheduler.after(UPDATE_REQUEST, "admission-controller", partial(write, work))
 
     kyverno.admission.background.append(emit)
     kyverno.admission.mutated.append(
@@ -279,7 +284,10 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
 
 
 def _statuses(
-    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
+    kyverno: Kyverno,
+    policy: CompiledPolicy,
+    request: AdmissionRequest,
+    trigger: KubernetesObject | None,
 ) -> Iterator[tuple[Rule, RuleStatus]]:
     """Yield the background rules that apply to a trigger, with their statuses."""
     world = World(kyverno.sim.store, account=ADMISSION)
@@ -289,10 +297,8 @@ def _statuses(
         if not rule.rule.generates and not rule.rule.mutates_existing:
             continue
         if from_background(request) and not rule.rule.facts.sees_background:
-            why = (
-                "the background controller sent the request, and `skipBackgroundRequests` is not "
-                "false"
-            )
+            sent = "the background controller sent the request"
+            why = f"{sent}, and `skipBackgroundRequests` is not false"
             kyverno.admission.skip(policy.policy, [rule], request, why)
             continue
         outcome = check_rule(rule, new, old)
@@ -307,20 +313,17 @@ def _matched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
     """Return the contexts of rules that a trigger matches."""
     if request.operation is Operation.DELETE:
         return []
-    statuses = _statuses(kyverno, policy, request, request.object)
     trigger = reference(request.object)
     contexts = [
         rule_context(rule.name, trigger)
-        for rule, status in statuses
+        for rule, status in _statuses(kyverno, policy, request, request.object)
         if status is RuleStatus.PASS and rule.generates
     ]
     model = kyverno.sim.settings.model
     gates = model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
     if contexts and gates:
-        message = (
-            "generate rules do not run for new objects: the policy has background: false "
-            f"(model {model.value})"
-        )
+        why = "generate rules do not run for new objects: the policy has background: false"
+        message = f"{why} (model {model.value})"
         gated = [rule for rule in policy.rules if rule.rule.generates]
         kyverno.admission.skip(policy.policy, gated, request, message)
         kyverno.sim.timeline.record(
@@ -339,13 +342,12 @@ def _unmatched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionReque
     """Return the contexts of rules that a trigger matched before, and no longer does."""
     if not request.old_object:
         return []
-    obj = None if request.operation is Operation.DELETE else request.object
-    statuses = _statuses(kyverno, policy, request, obj)
-    left = [rule for rule, status in statuses if status is RuleStatus.FAIL]
+    deleted = request.operation is Operation.DELETE
     trigger = reference(request.old_object)
     contexts: list[Json] = []
-    for rule in left:
-        if request.operation is Operation.DELETE and lists_deletion(rule):
+    statuses = _statuses(kyverno, policy, request, None if deleted else request.object)
+    for rule in [rule for rule, status in statuses if status is RuleStatus.FAIL]:
+        if deleted and lists_deletion(rule):
             contexts.append(rule_context(rule.name, trigger))
         elif rule.facts.generation is not None and rule.facts.generation.synchronizes:
             contexts.append(rule_context(rule.name, trigger, deletes=True))
@@ -353,7 +355,6 @@ def _unmatched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionReque
 
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.
-#
 # Source of the rules: upstream pkg/background/update_request_controller.go,
 # pkg/background/common/util.go.
 
@@ -379,34 +380,32 @@ def start_background_controller(kyverno: Kyverno) -> None:
     kyverno.sim.store.watch(observe, {KIND})
 
 
-def _defer(obj: Json, kyverno: Kyverno) -> None:
+def _defer(obj: KubernetesObject, kyverno: Kyverno) -> None:
     """Schedule what is to be done about an UpdateRequest, if it waits for anything."""
     key, sim = object_key(obj), kyverno.sim
 
     def retry() -> None:
         current = sim.store.get(*key)
-        if current is not None and _status(current).get("state") == FAILED:
-            pending = {**_status(current), "state": PENDING}
-            sim.client(BACKGROUND).update({**current, "status": pending}, "status")
+        status = (current or {}).get("status") or {}
+        if current is not None and status.get("state") == FAILED:
+            pending = {**current, "status": {**status, "state": PENDING}}
+            sim.client(BACKGROUND).update(pending, "status")
 
-    state = _status(obj).get("state") if key.namespace == NAMESPACE else None
+    state = (obj.get("status") or {}).get("state") if key.namespace == NAMESPACE else None
     if state == PENDING:
         sim.scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
     elif state == FAILED:
         sim.scheduler.after(NOTICE, _ACTOR, retry)
 
 
-def _status(obj: Json) -> Json:
-    return obj.get("status") or {}
-
-
 def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     """Work on an UpdateRequest once, and write down how it went."""
     sim, client = kyverno.sim, kyverno.sim.client(BACKGROUND)
     obj = sim.store.get(*key)
-    if obj is None or _status(obj).get("state") != PENDING:
+    status = (obj or {}).get("status") or {}
+    if obj is None or status.get("state") != PENDING:
         return
-    spec, status = obj.get("spec") or {}, _status(obj)
+    spec = obj.get("spec") or {}
     work = _ATTEMPTS.get(text_field(spec, "requestType"))
     if work is None:
         return
@@ -437,9 +436,6 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
             client.update({**obj, "status": status}, "status")
             return
         client.delete(key)
-
-
-# The restart of the background controller: policies and UpdateRequests are listed again.
 
 
 def restart_background_controller(kyverno: Kyverno) -> None:

@@ -1,6 +1,7 @@
 """Generation by generate rules and by GeneratingPolicies: triggers, attempts, objects."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
@@ -10,11 +11,18 @@ from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.policy import RuleInput, evaluate_rule, open_request
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.cel.listed_objects import listed_triggers
 from kyvsim.languages.classic.rules.generate import GeneratedSet, GeneratedSets, with_owner_labels
-from kyvsim.model.background import GeneratePattern
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -22,12 +30,13 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.admission.cel import is_called_for, trace_webhook
-from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
     CEL_GENERATE,
     LABEL,
+    REFERENCE,
     Attempt,
     RequestedWork,
     TriggerError,
@@ -63,11 +72,9 @@ from kyvsim.simulator.events import (
 from kyvsim.simulator.kyverno import Kyverno
 
 # Generated objects: how they are written, selected and deleted.
-#
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
 # cleanup.go, source.go).
 
-_SOURCE = f"{LABEL}clone-source"
 _UNWRITTEN = dict.fromkeys(
     ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
 )
@@ -79,21 +86,16 @@ class Owner(NamedTuple):
 
     policy: Policy
     rule: Rule
-    trigger: Json
-
-    @property
-    def name(self) -> str:
-        """The rule, as the timeline calls it."""
-        return f"{self.policy.key}/{self.rule.name}"
+    trigger: KubernetesObject
 
     def client(self, action: str, sim: SimulationContext) -> Client:
         """Return the API for requests that do something on account of the rule."""
-        return sim.client(BACKGROUND, Purpose(action, (self.name,)))
+        return sim.client(BACKGROUND, Purpose(action, (f"{self.policy.key}/{self.rule.name}",)))
 
 
 def write_generated(
-    desired: Json, owner: Owner, sim: SimulationContext
-) -> tuple[Json, FailureReason | None]:
+    desired: KubernetesObject, owner: Owner, sim: SimulationContext
+) -> tuple[KubernetesObject | None, FailureReason | None]:
     """Write an object as a rule generates it; return it if it is new, or why that failed."""
     key, marks = object_key(desired), labels(desired)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
@@ -103,8 +105,9 @@ def write_generated(
         if refused is not None:
             return None, failure_reason_of(refused, read)
     # The object that was copied is labelled, so that its changes are noticed.
-    if source is not None and _SOURCE not in labels(source):
-        marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+    mark = f"{LABEL}clone-source"
+    if source is not None and mark not in labels(source):
+        marked = with_metadata(source, {"labels": {**labels(source), mark: ""}})
         owner.client("label source", sim).update(marked)
     owned = with_owner_labels(desired, owner.policy, owner.rule, owner.trigger)
     live = sim.store.get(*key)
@@ -124,7 +127,9 @@ def write_generated(
     return (response.object if live is None else None), failure
 
 
-def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> ApiResponse:
+def _update(
+    client: Client, desired: KubernetesObject, live: KubernetesObject, *, server_side: bool
+) -> ApiResponse:
     """Update an existing object, by a server-side apply or as a whole."""
     key, meta = object_key(live), metadata(live)
     if server_side:
@@ -135,20 +140,17 @@ def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> 
 
 
 def downstreams_of(
-    policy: Policy, rule: Rule, trigger: Json, sim: SimulationContext
-) -> Iterator[Json]:
+    policy: Policy, rule: Rule, trigger: KubernetesObject, sim: SimulationContext
+) -> Iterator[KubernetesObject]:
     """Give what a policy generated for a trigger, of the kinds that a rule generates.
 
     The name of the rule is not compared, as in upstream.
     """
     group, version = split_api_version(text_field(trigger, "apiVersion"))
-    required = {
-        **policy_labels(policy),
-        f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
-        f"{LABEL}trigger-kind": text_field(trigger, "kind"),
-        f"{LABEL}trigger-group": group,
-        f"{LABEL}trigger-version": version,
-    }
+    fields = {field: text_field(trigger, field) for field in ("namespace", "kind")}
+    fields |= {"group": group, "version": version}
+    required = {f"{LABEL}trigger-{field}": value for field, value in fields.items()}
+    required |= policy_labels(policy)
     by_uid = {**required, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
     by_name = {**required, f"{LABEL}trigger-name": text_field(trigger, "name")}
     for api_version, kind in kinds_of(rule):
@@ -169,23 +171,20 @@ def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 # Objects that a changed rule does not generate any more: they lose the labels of their policy.
-#
 # Source of the rules: upstream pkg/policy/generate.go (ruleChange, unlabelDownstream).
-
-_OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
 
 
 def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext) -> None:
     """Take the owner's labels from what rules generated whose target or source has changed."""
+    owner = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
     for rule, kind in _stale_kinds(before, policy):
-        purpose = Purpose(
-            "release", (f"{policy.key}/{rule}",), "the rule generates a different object now"
-        )
-        required = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
+        why = "the rule generates a different object now"
+        purpose = Purpose("release", (f"{policy.key}/{rule}",), why)
+        required = dict(zip(owner, (policy.name, policy.namespace, rule), strict=True))
         named = parse_kind_selector(kind).kind
         places = [place for place in sim.store.kinds() if place[1] == named]
         for obj in (one for place in places for one in selected(sim.store, *place, required)):
-            kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
+            kept = {name: value for name, value in labels(obj).items() if name not in owner}
             sim.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
 
 
@@ -196,28 +195,21 @@ def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
         old, new = rule.facts.generation, now.get(rule.name)
         if old is None or new is None:
             continue
-        pairs = [(old.whole, new.whole)]
-        pairs += [
-            (one, other)
-            for one in old.loops or ()
-            for other in new.loops or ()
-            if one.list == other.list
-        ]
-        for one, other in pairs:
+        loops = product(old.loops or (), new.loops or ())
+        pairs = [(one, other) for one, other in loops if one.list == other.list]
+        for one, other in [(old.whole, new.whole), *pairs]:
+            was, is_now = (
+                (made.api_version, made.kind, made.namespace, made.name, made.clone)
+                for made in (one, other)
+            )
             # upstream uses the kind of the rule, also where that of a loop has changed.
-            if _target(one) != _target(other) and old.whole.kind:
+            if was != is_now and old.whole.kind:
                 yield rule.name, old.whole.kind
             if one.clone_list != other.clone_list:
                 yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
 
 
-def _target(made: GeneratePattern) -> tuple[Json, ...]:
-    """Return what is made, and of which source."""
-    return made.api_version, made.kind, made.namespace, made.name, made.clone
-
-
 # Writing and reporting what a generate rule generates.
-#
 # Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 
 _NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})
@@ -230,7 +222,7 @@ def apply_generated(
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
     problems: list[FailureReason] = []
-    created: list[Json] = []
+    created: list[KubernetesObject] = []
     for generated_set in generated_sets:
         if generated_set.problem:
             messages = ": ".join(filter(None, (generated_set.place, generated_set.problem)))
@@ -247,13 +239,14 @@ def apply_generated(
             return Attempt(notes=tuple(within("nothing generated: ", [failure_reason])))
         problems += [failure_reason] if failure_reason is not None else []
     if not problems:
-        report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
+        outcome = Outcome(RuleStatus.PASS, "", generated=tuple(created))
+        report(owner, outcome, kyverno)
         policy, source = owner.policy, EventSource.GENERATE
         kyverno.events.record(
             *(generated(source, policy, owner.rule.name, obj) for obj in created),
             *background_succeeded(kyverno.sim, source, policy, created),
         )
-        report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
+        report(owner, outcome, kyverno)
     return Attempt(tuple(problems))
 
 
@@ -267,11 +260,10 @@ def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
 
 
 # One attempt at an UpdateRequest for generate rules.
-#
 # Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 
-def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_generate(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     store = kyverno.sim.store
@@ -300,7 +292,7 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
 
 
 def _delete(
-    update_request: Json, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
+    update_request: KubernetesObject, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
 ) -> Attempt:
     """Delete what the UpdateRequest lists, else what was generated for the trigger."""
     references = (update_request.get("status") or {}).get("generatedResources")
@@ -316,11 +308,10 @@ def _delete(
             for obj in downstreams_of(policy.policy, rule, context["trigger"], kyverno.sim)
         ]
     problems = []
-    rules = rules_of(update_request["spec"])
-    client = kyverno.sim.client(BACKGROUND, Purpose("delete downstream", rules))
+    purpose = Purpose("delete downstream", rules_of(update_request["spec"]))
+    client = kyverno.sim.client(BACKGROUND, purpose)
     for one in references:
-        fields = ("apiVersion", "kind", "namespace", "name")
-        key = ObjectKey(*(text_field(one, field) for field in fields))
+        key = ObjectKey(*(text_field(one, field) for field in REFERENCE))
         error = client.delete(key).error
         if error is not None and error.reason != "NotFound":
             problems.append(failure_reason_of(error, key))
@@ -330,7 +321,7 @@ def _delete(
 
 def _apply(
     name: str,
-    trigger: Json,
+    trigger: KubernetesObject,
     request: AdmissionRequest | None,
     policy: CompiledPolicy,
     kyverno: Kyverno,
@@ -394,7 +385,6 @@ def _generation(
 
 
 # The objects that a policy in CEL generates: written one after the other, as it goes.
-#
 # Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).
 
 
@@ -422,16 +412,16 @@ class GeneratedObjects:
             f"{LABEL}trigger-group": group,
             f"{LABEL}trigger-version": version,
         }
-        self.written: list[Json] = []
+        self.written: list[KubernetesObject] = []
         self.failure_reason: FailureReason | None = None
 
-    def write(self, namespace: str, obj: Json) -> None:
+    def write(self, namespace: str, obj: KubernetesObject) -> None:
         """Write a generated object to a namespace; raises ValueError."""
         desired = self._placed(namespace, obj)
         key, store = object_key(desired), self._sim.store
         refused = denial(BACKGROUND, "get", key, store)
         if refused is not None:
-            self._fail(refused, key)
+            self._fail(failure_reason_of(refused, key))
         live = store.get(*key)
         names = (*MANAGED, f"{LABEL}policy-name", f"{LABEL}trigger-uid")
         if live is None:
@@ -446,25 +436,22 @@ class GeneratedObjects:
             client = self._client("synchronize")
             self._keep(_update(client, desired, live, server_side=server_side), key)
 
-    def _placed(self, namespace: str, obj: Json) -> Json:
+    def _placed(self, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Return an object in its namespace, with the labels of its owner."""
         key = object_key(obj)
         if key.api_version.count("/") > 1:
             text = f"unexpected GroupVersion string: {key.api_version}"
-            self.failure_reason = FailureReason(FailureCause.NO_KIND, text, key)
-            raise ValueError(text)
-        target = namespace
-        if not self._sim.store.is_namespaced(key.api_version, key.kind):
-            if namespace and self._policy.namespace:
-                raise ValueError(
-                    f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
-                    f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
-                )
-            target = ""
-        meta = metadata(obj)
+            self._fail(FailureReason(FailureCause.NO_KIND, text, key))
+        is_namespaced = self._sim.store.is_namespaced(key.api_version, key.kind)
+        if namespace and self._policy.namespace and not is_namespaced:
+            raise ValueError(
+                f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
+            )
+        target = namespace if is_namespaced else ""
         marks = {**labels(obj), **self._marks}
-        if text_field(meta, "resourceVersion"):
-            marks[f"{LABEL}source-uid"] = text_field(meta, "uid")
+        if text_field(metadata(obj), "resourceVersion"):
+            marks[f"{LABEL}source-uid"] = text_field(metadata(obj), "uid")
         fields = {**OF_SERVER, "labels": marks, "namespace": target or None}
         if key.namespace and key.namespace != target:
             fields["ownerReferences"] = None
@@ -475,22 +462,21 @@ class GeneratedObjects:
 
     def _keep(self, response: ApiResponse, key: ObjectKey) -> None:
         if response.error is not None:
-            self._fail(response.error, key)
-        self.written.append(response.object)
+            self._fail(failure_reason_of(response.error, key))
+        self.written += [response.object] if response.object is not None else []
 
-    def _fail(self, error: ApiError, key: ObjectKey) -> None:
-        self.failure_reason = failure_reason_of(error, key)
-        raise ValueError(error.message)
+    def _fail(self, failure_reason: FailureReason) -> None:
+        self.failure_reason = failure_reason
+        raise ValueError(failure_reason.message)
 
 
 # One attempt at an UpdateRequest for a policy in CEL that generates.
-#
 # Source of the rules and texts: upstream pkg/background/gpol/generate_controller.go.
 
 _FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
 
 
-def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_generate_in_cel(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     policy = spec["policy"]
@@ -525,7 +511,7 @@ def _attempt(
 def _generate(
     compiled: CompiledPolicy,
     context: Json,
-    trigger: Json,
+    trigger: KubernetesObject,
     request: AdmissionRequest,
     kyverno: Kyverno,
 ) -> Attempt:
@@ -543,8 +529,7 @@ def _generate(
     outcome = outcome._replace(generated=tuple(objects.written))
     _record_outcome(compiled, trigger, outcome, kyverno)
     if outcome.status in _FAILED:
-        names = ("apiVersion", "kind", "namespace", "name")
-        shown = "/".join(text_field(context["trigger"], name) for name in names)
+        shown = "/".join(text_field(context["trigger"], name) for name in REFERENCE)
         text = (
             f"gpol {policy.key} rule {outcome.rule_name or policy.name} {outcome.status} "
             f"for trigger {shown}: {outcome.message}"
@@ -560,14 +545,20 @@ def _generate(
 
 
 def _record_outcome(
-    compiled: CompiledPolicy, trigger: Json, outcome: Outcome, kyverno: Kyverno
+    compiled: CompiledPolicy, trigger: KubernetesObject, outcome: Outcome, kyverno: Kyverno
 ) -> None:
     """Write the outcome of a policy to events and to the trigger's report."""
     policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE
-    phase, name = Phase.GENERATE, outcome.rule_name or policy.name
-    rule = compiled.rules[0].rule._replace(name=name)
-    result = RuleResult(rule, phase, outcome.status, outcome.message, outcome.generated)
-    result = result._replace(exceptions=outcome.exceptions, properties=outcome.properties)
+    rule = compiled.rules[0].rule._replace(name=outcome.rule_name or policy.name)
+    result = RuleResult(
+        rule,
+        Phase.GENERATE,
+        outcome.status,
+        outcome.message,
+        outcome.generated,
+        exceptions=outcome.exceptions,
+        properties=outcome.properties,
+    )
     response = PolicyResponse(policy, Phase.GENERATE, trigger, (result,))
     if outcome.status is RuleStatus.SKIP:
         kyverno.events.record(*excepted(sim, source, response, result))
@@ -583,7 +574,6 @@ def _record_outcome(
 
 
 # Requests that policies in CEL generate for: creations, updates and deletions.
-#
 # Source of the rules: upstream pkg/webhooks/resource/gpol/handler.go.
 
 
@@ -615,7 +605,6 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
 
 
 # Work that generating policies in CEL create: when they are created, changed and deleted.
-#
 # Source of the rules: upstream pkg/policy (policy_controller.go, gpol.go).
 
 
@@ -628,42 +617,33 @@ def start_generating_policies(kyverno: Kyverno) -> None:
         stops = before is not None and generating_facts(before).synchronizes
         if stops and not generating_facts(policy).synchronizes:
             kyverno.downstreams.leave(policy.key, deletes=False)
-        _sync(policy, kyverno)
-
-    def drop(policy: Policy) -> None:
-        kyverno.downstreams.leave(policy.key, deletes=not generating_facts(policy).orphans)
+        sync_generating_policy(policy, kyverno)
 
     kyverno.generating.changed.append(reconcile)
-    kyverno.generating.dropped.append(drop)
+    kyverno.generating.dropped.append(
+        lambda policy: kyverno.downstreams.leave(
+            policy.key, deletes=not generating_facts(policy).orphans
+        )
+    )
 
 
-def sync_generating_policies(kyverno: Kyverno) -> None:
-    """Reconcile all of them with the cluster."""
-    for one in kyverno.generating.every():
-        _sync(one.policy, kyverno)
-
-
-def _sync(policy: Policy, kyverno: Kyverno) -> None:
+def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
     """Make the work for what a policy finds in the cluster."""
-    facts, contexts = generating_facts(policy), []
-    known = kyverno.downstreams.of(policy.key) if facts.synchronizes else []
-    kinds = kyverno.downstreams.kinds
+    sim, facts, watch = kyverno.sim, generating_facts(policy), kyverno.downstreams
+
+    def of_triggers(*, restores: bool) -> Iterator[Json]:
+        for one in listed_triggers(policy, sim.store, watch.kinds):
+            yield cel_context(policy.key, reference(one), restores=restores)
+
+    known = watch.of(policy.key) if facts.synchronizes else []
+    contexts: Iterable[Json] = ()
     if known:
         # Objects that are known to be generated are deleted and generated again.
         contexts = [cel_context(policy.key, trigger_from_labels(labels(obj))) for obj in known]
-        kyverno.downstreams.delete(policy.key)
+        watch.delete(policy.key)
     elif facts.synchronizes:
         # If none is known, existing objects are collected.
-        contexts = [
-            cel_context(policy.key, reference(one), restores=True)
-            for one in listed_triggers(policy, kyverno.sim.store, kinds)
-        ]
-    _submit(policy, contexts, kyverno)
-    if facts.looks_back:
-        triggers = listed_triggers(policy, kyverno.sim.store, kinds)
-        _submit(policy, [cel_context(policy.key, reference(one)) for one in triggers], kyverno)
-
-
-def _submit(policy: Policy, contexts: list[Json], kyverno: Kyverno) -> None:
-    for work in in_batches(RequestedWork(CEL_GENERATE, policy.key, tuple(contexts))):
-        submit(work, kyverno.sim, BACKGROUND)
+        contexts = of_triggers(restores=True)
+    for some in (contexts, of_triggers(restores=False) if facts.looks_back else ()):
+        for work in in_batches(RequestedWork(CEL_GENERATE, policy.key, tuple(some))):
+            submit(work, sim, BACKGROUND)

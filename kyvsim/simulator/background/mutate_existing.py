@@ -9,7 +9,7 @@ from kyvsim.engine.policy import RuleInput, open_request, result_of, run_policy_
 from kyvsim.engine.world import OverlayView, World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.labels import SelectorError
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.listed_objects import (
@@ -25,7 +25,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, S
 from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.nodes import same
 from kyvsim.simulator.admission.cel import is_called_for, webhook_of
-from kyvsim.simulator.api_server import ObjectStore, Purpose, errors
+from kyvsim.simulator.api_server import Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
@@ -55,13 +55,12 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import CEL_KINDS
 
 # One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
-#
 # Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
 
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
 
-def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_mutation(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Patch the targets of the rule that an UpdateRequest names, and those of its sisters.
 
     That the trigger is not there ends the work, without another attempt, as upstream has it.
@@ -79,7 +78,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
         elif request.operation is Operation.CREATE:
             trigger = created_trigger(named, request, store)
         else:
-            trigger = request.object or request.old_object
+            trigger = request.object or request.old_object or {}
     except TriggerError as error:
         why = "failed to get trigger resource: "
         return Attempt(notes=tuple(within(why, [error.failure_reason])))
@@ -87,7 +86,10 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
 
 
 def _mutate(
-    policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
+    policy: CompiledPolicy,
+    trigger: KubernetesObject,
+    request: AdmissionRequest | None,
+    kyverno: Kyverno,
 ) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
     # Upstream resolves targets by kind, also kinds without an object yet.
@@ -140,12 +142,11 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
 #
 # A target that cannot be evaluated is left unchanged, and silently: no report, no event, and
 # the UpdateRequest counts as done.
-#
 # Source of the rules and texts: upstream pkg/background/mpol/processor.go,
 # pkg/cel/policies/mpol/engine.
 
 
-def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
+def attempt_mutation_in_cel(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: change existing objects."""
     spec = update_request["spec"]
     compiled = kyverno.mutating.get(spec["policy"])
@@ -158,7 +159,10 @@ def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     if not changes or kyverno.cache.is_left_to_the_server(compiled.policy):
         return noted(FailureCause.NOT_MET, "nothing to do: the policy changes no existing objects")
     attempt = _Attempt(compiled, changes, request, kyverno)
-    attempt.run()
+    by_expression = mutating_facts(compiled.policy).by_expression
+    for target, part in [*(attempt.named() if by_expression else attempt.listed())]:
+        if not is_filtered(object_key(target), kyverno.sim.store, part):
+            attempt.change(target, part)
     result = Attempt(tuple(attempt.problems), tuple(attempt.notes))
     return result.on_behalf_of(compiled.policy.key)
 
@@ -174,23 +178,17 @@ class _Attempt:
         kyverno: Kyverno,
     ) -> None:
         self._compiled = compiled
-        self._policy: Policy = compiled.policy
+        self._policy = compiled.policy
         self._request = request
         self._kyverno = kyverno
-        self._store: ObjectStore = kyverno.sim.store
+        self._store = kyverno.sim.store
         self._world = World(self._store, account=BACKGROUND)
         self._changes = changes
         self.problems: list[FailureReason] = []
         self.notes: list[FailureReason] = []
 
-    def run(self) -> None:
-        """Change the targets, one after the other."""
-        by_expression = mutating_facts(self._policy).by_expression
-        for target, part in [*(self._named() if by_expression else self._listed())]:
-            if not is_filtered(object_key(target), self._store, part):
-                self._change(target, part)
-
-    def _listed(self) -> Iterator[tuple[Json, str]]:
+    def listed(self) -> Iterator[tuple[KubernetesObject, str]]:
+        """Yield what the policy's constraints select, with the subresource to write."""
         for listing in target_listings(self._policy, self._store, self._store.defined):
             key, problem = listing.key, None
             if key.namespace and not self._store.is_namespaced(key.api_version, key.kind):
@@ -210,7 +208,7 @@ class _Attempt:
             except SelectorError as error:
                 self.problems.append(FailureReason(FailureCause.OTHER, str(error)))
 
-    def _named(self) -> Iterator[tuple[Json, str]]:
+    def named(self) -> Iterator[tuple[KubernetesObject, str]]:
         """Yield what the policy's expression names for the trigger, as that is now."""
         trigger = self._trigger()
         if trigger is None or self._request is None:
@@ -223,7 +221,7 @@ class _Attempt:
         for obj in targets:
             yield (obj, written_part(self._policy, obj, self._store.defined))
 
-    def _trigger(self) -> Json | None:
+    def _trigger(self) -> KubernetesObject | None:
         """Return the trigger, its last state if it is deleted; None with a problem recorded."""
         request = self._request
         if request is None or not request.subject:
@@ -234,26 +232,24 @@ class _Attempt:
         if request.object is None:
             return request.old_object
         key = object_key(request.object)
-        if not key.name:
-            missing = FailureReason(FailureCause.TRIGGER_MISSING, "name is required", key)
-            self.problems.append(missing)
-            return None
-        live = self._store.get(*key)
-        if live is None:
-            uid = text_field(metadata(request.object), "uid")
+        live, text, uid = None, "name is required", ""
+        if key.name:
+            live = self._store.get(*key)
             text = errors.not_found(key, self._store.defined).message
+            uid = text_field(metadata(request.object), "uid")
+        if live is None:
             self.problems.append(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
         return live
 
-    def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:
+    def _evaluation(self, obj: KubernetesObject, request: AdmissionRequest) -> Evaluation:
         opened = open_request(request, self._world, self._policy.name)
         if opened is None:
             raise ValueError("the request has no object")
         return Evaluation(opened.scope, opened.request, obj)
 
-    def _change(self, target: Json, part: str) -> None:
+    def change(self, target: KubernetesObject, part: str) -> None:
         """Mutate a target, write it if it changed, and report that."""
-        obj: Json = None
+        obj: KubernetesObject | None = None
         responses: list[PolicyResponse] = []
         again, key = [], object_key(target)
         named = f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
@@ -283,31 +279,24 @@ class _Attempt:
                 self._kyverno.events.record(*events)
             self._kyverno.reports.add_results(target, responses)
 
-    def _write(self, target: Json, part: str, obj: Json) -> bool:
+    def _write(self, target: KubernetesObject, part: str, obj: KubernetesObject) -> bool:
         """Write a target; return whether that succeeded."""
-        key, sim = object_key(target), self._kyverno.sim
-        name = self._policy.key
-        refused = denial(BACKGROUND, "get", key, self._store)
+        key, name, what = object_key(target), self._policy.key, "refresh"
+        error = denial(BACKGROUND, "get", key, self._store)
         now = self._store.get(*key)
-        if refused is not None:
-            text = f"failed to refresh target resource for mpol {name}: {refused.message}"
-            self.problems.append(failure_reason_of(refused, key)._replace(message=text))
+        if error is None and now is None:
             return False
-        if now is None:
-            return False
-        fresh = with_metadata(obj, {"resourceVersion": metadata(now).get("resourceVersion")})
-        client = sim.client(BACKGROUND, Purpose("mutate existing", (name,)))
-        error = client.update(fresh, part).error
         if error is None:
-            return True
-        if error.why is not FailureCause.NOT_FOUND:
-            text = f"failed to update target resource for mpol {name}: {error.message}"
+            fresh = with_metadata(obj, {"resourceVersion": metadata(now).get("resourceVersion")})
+            client = self._kyverno.sim.client(BACKGROUND, Purpose("mutate existing", (name,)))
+            error, what = client.update(fresh, part).error, "update"
+        if error is not None and (what == "refresh" or error.why is not FailureCause.NOT_FOUND):
+            text = f"failed to {what} target resource for mpol {name}: {error.message}"
             self.problems.append(failure_reason_of(error, key)._replace(message=text))
-        return False
+        return error is None
 
 
 # Requests that are triggers of MutatingPolicies for objects that are there.
-#
 # Source of the rules: upstream pkg/webhooks/resource/mpol/handler.go,
 # pkg/cel/policies/mpol/engine.
 
@@ -360,7 +349,6 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
 
 
 # Work that MutatingPolicies create: when they are created and changed, and once an hour.
-#
 # Source of the rules: upstream pkg/policy (policy_controller.go, mpol.go).
 
 
@@ -369,19 +357,12 @@ def start_mutating_policies(kyverno: Kyverno) -> None:
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if before is None or not before.has_same_spec(policy):
-            _sync(policy, kyverno)
+            sync_mutating_policy(policy, kyverno)
 
     kyverno.mutating.changed.append(reconcile)
 
 
-def sync_mutating_policies(kyverno: Kyverno) -> None:
-    """Apply the policies again that do not name their targets by an expression."""
-    for one in kyverno.mutating.every():
-        if not mutating_facts(one.policy).by_expression:
-            _sync(one.policy, kyverno)
-
-
-def _sync(policy: Policy, kyverno: Kyverno) -> None:
+def sync_mutating_policy(policy: Policy, kyverno: Kyverno) -> None:
     """Make the work for what is there: for each trigger where that names the targets."""
     facts, sim = mutating_facts(policy), kyverno.sim
     if not facts.changes_existing:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.background import check_rule, open_background
@@ -11,7 +10,15 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.labels import compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -26,7 +33,6 @@ from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
 # The labels that name the owner of a generated object, and the selection by them.
-#
 # Source of the rules: upstream pkg/background/common (labels.go, util.go),
 # pkg/background/generate/utils.go.
 
@@ -39,7 +45,7 @@ def selected(
     kind: str,
     required: Mapping[str, str],
     namespace: str = "",
-) -> list[Json]:
+) -> list[KubernetesObject]:
     """Return the objects of a kind that carry labels."""
     objects = store.list(api_version, kind, namespace)
     return [obj for obj in objects if required.items() <= labels(obj).items()]
@@ -57,9 +63,6 @@ def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
     names = ("kind", "namespace", "name", "uid")
     fields = {name: marks.get(f"{LABEL}trigger-{name}", "") for name in names}
     return {"apiVersion": f"{group}/{version}" if group else version, **fields}
-
-
-# How one attempt at an UpdateRequest ended.
 
 
 class Attempt(NamedTuple):
@@ -105,33 +108,29 @@ def within(start: str, failures: Iterable[FailureReason]) -> Iterator[FailureRea
     return (one._replace(message=f"{start}{one.message}") for one in failures)
 
 
-# Work without a request, of rules that read the requesting user.
-
-_SOMEONE = MappingProxyType(
-    {
-        "userInfo": {"username": "someone", "uid": "someone", "groups": ["someone"]},
-        "roles": ["someone"],
-        "clusterRoles": ["someone"],
-    }
-)
-_ACCOUNT = MappingProxyType({"serviceAccountName": "someone", "serviceAccountNamespace": "someone"})
-
-
 def as_by_someone(given: RuleInput) -> RuleInput:
     """Return what a rule is evaluated on as if someone had made a request.
 
     What cannot be evaluated without that, and can with it, is wanting for its user alone.
     """
-    request = {**given.scope.root(frozenset({"request"}))["request"], **_SOMEONE}
-    return given._replace(scope=given.scope.layer({"request": request, **_ACCOUNT}))
+    name = "someone"
+    request = {
+        **given.scope.root(frozenset({"request"}))["request"],
+        "userInfo": {"username": name, "uid": name, "groups": [name]},
+        "roles": [name],
+        "clusterRoles": [name],
+    }
+    account = {"serviceAccountName": name, "serviceAccountNamespace": name}
+    return given._replace(scope=given.scope.layer({"request": request, **account}))
 
 
 # Admission requests as data of an UpdateRequest, and back.
-#
 # Source of the form: k8s.io/api admission/v1, upstream api/kyverno/v2/update_request_types.go.
 
-_DETAILS = ("uid", "kind", "resource", "requestKind", "requestResource", "name", "dryRun")
-_SUBRESOURCES = ("subResource", "requestSubResource")
+_DETAILS = (
+    *("uid", "kind", "resource", "requestKind", "requestResource", "name", "dryRun"),
+    *("subResource", "requestSubResource"),
+)
 
 
 def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
@@ -139,15 +138,15 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    user_info: dict[str, Json] = {"username": user.username, "groups": list(user.groups)}
-    user_info["uid"] = user.uid
-    if user.extra:
-        user_info["extra"] = dict(user.extra)
-    info: dict[str, Json] = {"userInfo": user_info}
-    for field, roles in (("roles", user.roles), ("clusterRoles", user.cluster_roles)):
-        if roles:
-            info[field] = list(roles)
-    fields: dict[str, Json] = {
+    user_info = {
+        "username": user.username,
+        "groups": list(user.groups),
+        "uid": user.uid,
+        **({"extra": dict(user.extra)} if user.extra else {}),
+    }
+    pairs = (("roles", user.roles), ("clusterRoles", user.cluster_roles))
+    info = {"userInfo": user_info, **{field: list(roles) for field, roles in pairs if roles}}
+    fields = {
         **(request.details or {}),
         "operation": request.operation.value,
         "namespace": request.namespace,
@@ -159,25 +158,19 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     return {"admissionRequestInfo": admission, "userInfo": info}
 
 
-def update_of(obj: Json, subresource: str, store: ObjectStore) -> AdmissionRequest:
+def update_of(obj: KubernetesObject, subresource: str, store: ObjectStore) -> AdmissionRequest:
     """Return an existing object as an update without user information, as Kyverno sees it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
-    place, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
-    details: dict[str, Json] = {
-        "kind": {**place, "kind": key.kind},
-        "resource": {**place, "resource": resource},
+    gv, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
+    details = {
+        "kind": {**gv, "kind": key.kind},
+        "resource": {**gv, "resource": resource},
         "name": key.name,
+        **({"subResource": subresource} if subresource else {}),
     }
-    if subresource:
-        details["subResource"] = subresource
-    return AdmissionRequest(
-        operation=Operation.UPDATE,
-        object=obj,
-        namespace=key.namespace,
-        user=UserInfo(),
-        details=details,
-    )
+    user, place = UserInfo(), key.namespace
+    return AdmissionRequest(Operation.UPDATE, obj, namespace=place, user=user, details=details)
 
 
 def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
@@ -189,10 +182,11 @@ def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
     subresource, parent = text_field(fields, "subResource"), None
     if subresource:
         resource = fields.get("resource") or {}
-        group, version = text_field(resource, "group"), text_field(resource, "version")
-        api_version = f"{group}/{version}" if group else version
-        parent = group, version, store.kind_of(api_version, text_field(resource, "resource"))
-    details = {name: fields[name] for name in (*_DETAILS, *_SUBRESOURCES) if name in fields}
+        group, version, name = (
+            text_field(resource, field) for field in ("group", "version", "resource")
+        )
+        parent = group, version, store.kind_of(f"{group}/{version}" if group else version, name)
+    details = {name: fields[name] for name in _DETAILS if name in fields}
     info = context.get("userInfo") or {}
     user_info = info.get("userInfo") or {}
     return AdmissionRequest(
@@ -215,7 +209,6 @@ def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
 
 
 # UpdateRequests: what is to be done later, written down for the background controller.
-#
 # Source of the rules: upstream api/kyverno/v2/update_request_types.go, pkg/webhooks/updaterequest,
 # pkg/policy/updaterequest.go, pkg/utils/generator, pkg/background/common/labels.go.
 
@@ -225,9 +218,10 @@ CEL_GENERATE, CEL_MUTATE = "cel-generate", "cel-mutate"
 PENDING, FAILED, COMPLETED = "Pending", "Failed", "Completed"
 _MOST_CONTEXTS = 100
 """How many rules and triggers one UpdateRequest of a policy event holds."""
-_THRESHOLD = 1000
-_LONGEST_LABEL = 63
 _MUTATE = "mutate.updaterequest.kyverno.io/"
+
+REFERENCE = ("apiVersion", "kind", "namespace", "name")
+"""The fields of a reference besides `uid`, as keys have them."""
 
 
 class RequestedWork(NamedTuple):
@@ -246,11 +240,10 @@ class RequestedWork(NamedTuple):
     """References to objects that are to be deleted."""
 
 
-def reference(obj: Json) -> dict[str, Json]:
+def reference(obj: KubernetesObject | None) -> dict[str, str]:
     """Return the reference to an object in an UpdateRequest."""
-    fields = ("apiVersion", "kind", "namespace", "name")
     uid = text_field(metadata(obj), "uid")
-    return {**dict(zip(fields, object_key(obj), strict=True)), "uid": uid}
+    return {**dict(zip(REFERENCE, object_key(obj), strict=True)), "uid": uid}
 
 
 def applies_to(policy: Policy, request: AdmissionRequest) -> bool:
@@ -294,7 +287,7 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
     # Listed only if it can matter: this reads every UpdateRequest.
     text = str(settings_of(sim.store).get("updateRequestThreshold") or "")
-    most = int(text) if text.isdecimal() else _THRESHOLD
+    most = int(text) if text.isdecimal() else 1000
     if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
         key = ObjectKey(*KIND, NAMESPACE, "")
         message = "UpdateRequest creation skipped: there are too many UpdateRequests"
@@ -310,37 +303,36 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     }
     if work.contexts:
         spec["ruleContext"] = list(work.contexts)
-    marks: dict[str, str] = {}
     name = work.policy.rpartition("/")[2]
+    marks = {} if work.type == CEL_MUTATE else {f"{LABEL}policy-name": name}
     if work.type == MUTATE:
         marks = mutate_labels(name, work.trigger)
-    elif work.type != CEL_MUTATE:
-        marks = {f"{LABEL}policy-name": name}
     meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": marks}
     obj = {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
     deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
     what = "delete generated objects" if deletes else work.type
     purpose = Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
-    created = sim.client(user, purpose).create(obj)
-    if created.object is not None:
-        status: dict[str, Json] = {"state": PENDING}
-        if work.generated:
-            status["generatedResources"] = list(work.generated)
-        sim.client(user).update({**created.object, "status": status}, "status")
+    created = sim.client(user, purpose).create(obj).object
+    if created is not None:
+        listed = {"generatedResources": list(work.generated)} if work.generated else {}
+        status = {"state": PENDING, **listed}
+        sim.client(user).update({**created, "status": status}, "status")
 
 
 def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
     """Return the labels of an UpdateRequest for a mutate rule."""
     return {
         f"{_MUTATE}policy-name": policy_name,
-        f"{_MUTATE}trigger-name": trigger["name"][:_LONGEST_LABEL],
+        f"{_MUTATE}trigger-name": trigger["name"][:63],
         f"{_MUTATE}trigger-namespace": trigger["namespace"],
         f"{_MUTATE}trigger-kind": trigger["kind"],
         f"{_MUTATE}trigger-apiversion": trigger["apiVersion"].replace("/", "-"),
     }
 
 
-def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
+def of_mutation(
+    sim: SimulationContext, policy_name: str, trigger: Json = None
+) -> list[KubernetesObject]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
     required = {f"{_MUTATE}policy-name": policy_name}
     required = mutate_labels(policy_name, trigger) if trigger else required
@@ -372,7 +364,6 @@ def triggers_of(spec: Json) -> str:
 
 
 # The trigger of an UpdateRequest, as it is now in the cluster.
-#
 # Source of the rules and texts: upstream pkg/background/common/resource.go.
 
 
@@ -384,7 +375,9 @@ class TriggerError(Exception):
         self.failure_reason = failure_reason
 
 
-def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
+def live_trigger(
+    trigger: Json, request: AdmissionRequest | None, store: ObjectStore
+) -> KubernetesObject:
     """Return the trigger that a generate rule runs for.
 
     Raises `TriggerError` where the request that brought it was not stored, or not yet.
@@ -393,10 +386,10 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectS
     if request is None or operation is Operation.UPDATE:
         return find(trigger, request, store)
     if operation is Operation.CONNECT:
-        return request.object or request.old_object
+        return request.object or request.old_object or {}
     if operation is Operation.CREATE:
         return created_trigger(trigger, request, store)
-    old = request.old_object
+    old = request.old_object or {}
     if labels(old).get(f"{LABEL}policy-name"):
         return find(trigger, request, store)
     key, uid = object_key(old), text_field(metadata(old), "uid")
@@ -411,7 +404,9 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectS
     return old
 
 
-def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
+def created_trigger(
+    trigger: Json, request: AdmissionRequest, store: ObjectStore
+) -> KubernetesObject:
     """Return the trigger of a creation; for a subresource, what was sent to it.
 
     Raises `TriggerError` where it is not there.
@@ -421,16 +416,15 @@ def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore
     except TriggerError:
         if not request.subresource:
             raise
-    return request.object
+    return request.object or {}
 
 
-def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
+def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> KubernetesObject:
     """Return the object that a reference names, by its uid if it has one.
 
     Raises `TriggerError` where there is none.
     """
-    api_version, kind = text_field(trigger, "apiVersion"), text_field(trigger, "kind")
-    namespace, name = text_field(trigger, "namespace"), text_field(trigger, "name")
+    api_version, kind, namespace, name = (text_field(trigger, field) for field in REFERENCE)
     uid, place = text_field(trigger, "uid"), "" if kind == "Namespace" else namespace
     named = store.get(api_version, kind, place, name) if name else None
     if uid:
@@ -442,7 +436,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         # One with a name can only be that one.
         candidates = [named] if name else store.list(api_version, kind, namespace)
         for obj in candidates:
-            if metadata(obj).get("uid") == uid:
+            if obj is not None and metadata(obj).get("uid") == uid:
                 return obj
         text = (
             f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} not found "
@@ -458,11 +452,10 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key))
     if named is None and request is None:
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, "resource not found"))
-    return named if named is not None or request is None else request.subject
+    return named or (request.subject if request else {})
 
 
 # Triggers that were there before their policy.
-#
 # Source of the rules: upstream pkg/policy (generate.go, mutate.go, policy_controller.go,
 # utils.go).
 
@@ -521,27 +514,23 @@ def _status_for(
     return outcome.status if outcome else None
 
 
-def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
+def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[KubernetesObject]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
     place = policy.namespace if policy.kind == "Policy" else ""
     for one in rule.tree.match.filters:
         selects = compile_selector(one.selector or {})
-        kinds = [pair for text in one.kinds for pair in _kinds(text, store)]
+        kinds = [
+            pair
+            for text in one.kinds
+            for pair in store.kinds()
+            if all(map(matches, parse_kind_selector(text), (*split_api_version(pair[0]), pair[1])))
+        ]
         for obj in (obj for pair in kinds for obj in store.list(*pair, place)):
             if selects(labels(obj)) and _is_named(obj, one, confined=bool(place)):
                 yield obj
 
 
-def _kinds(text: str, store: ObjectStore) -> Iterator[tuple[str, str]]:
-    selector = parse_kind_selector(text)
-    for api_version, kind in store.kinds():
-        group, version = split_api_version(api_version)
-        pairs = ((selector.group, group), (selector.version, version), (selector.kind, kind))
-        if all(matches(pattern, value) for pattern, value in pairs):
-            yield api_version, kind
-
-
-def _is_named(obj: Json, named: ResourceFilter, *, confined: bool) -> bool:
+def _is_named(obj: KubernetesObject, named: ResourceFilter, *, confined: bool) -> bool:
     key = object_key(obj)
     if named.name and not matches(named.name, key.name):
         return False

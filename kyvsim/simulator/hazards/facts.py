@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import (
     Cut,
@@ -88,12 +88,9 @@ class Facts(NamedTuple):
         last = {one.object: one for one in self.events if one.action == "attempt"}
         for event in last.values():
             for failure in event.failure_reasons:
+                rules = (failure.on_behalf_of,) if failure.on_behalf_of else event.policies
                 if failure.reason in causes:
-                    yield (
-                        event,
-                        failure,
-                        (failure.on_behalf_of,) if failure.on_behalf_of else event.policies,
-                    )
+                    yield event, failure, rules
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
@@ -107,14 +104,21 @@ class Facts(NamedTuple):
             yield at
             at = None if at.cause is None else self.events[at.cause]
 
-    def objects_by_uid(self) -> dict[str, Json]:
+    def objects_by_uid(self) -> dict[str, KubernetesObject]:
         """Return everything that ever was there, as it was last, by uid."""
         changes = self.sim.store.changes
         return {text_field(metadata(one.subject), "uid"): one.subject for one in changes}
 
 
-def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:
-    """Return the policies that act, or did, each as it was last."""
+def facts_of(
+    kyverno: Kyverno,
+    events: tuple[TimelineEvent, ...],
+    documents: Mapping[str, Document],
+    admissions: tuple[Admission, ...],
+    cut: Cut | None,
+) -> Facts:
+    """Return the data of a run."""
+    sim = kyverno.sim
     policies: dict[str, Policy] = {}
     for change in sim.store.changes:
         key = change.key
@@ -122,14 +126,10 @@ def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:
             policy, _ = sim.readers.policy(change.subject)
             if policy is not None:
                 policies[policy.key] = policy
-    return tuple(policies.values())
-
-
-def first_stored(events: Iterable[TimelineEvent]) -> Mapping[str, TimelineEvent]:
-    """Return the events with which objects were first there, by uid."""
     stored: dict[str, TimelineEvent] = {}
     for event in events:
-        uid = text_field(metadata(event.after), "uid") if event.after is not None else ""
+        uid = text_field(metadata(event.after), "uid")
         if uid and event.outcome == "done":
             stored.setdefault(uid, event)
-    return stored
+    every = tuple(policies.values())
+    return Facts(sim, kyverno, events, documents, admissions, every, stored, cut)

@@ -5,13 +5,20 @@ from itertools import product
 
 from kyvsim.engine.background import check_rule, open_background
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS, references
 from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.background.update_requests import LABEL
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.downstream_watch import SOURCE, TRIGGER
@@ -111,9 +118,7 @@ def _denied_trigger_hazard(
     )
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:
-        message = (
-            f"{message}. To exclude such objects, add {' and '.join(hints)} to the generate rule"
-        )
+        message += f". To exclude such objects, add {' and '.join(hints)} to the generate rule"
     return facts.hazard(
         "KH002",
         message,
@@ -134,7 +139,7 @@ def _hints(rule: Rule) -> Iterator[str]:
         yield f"preconditions that repeat the check of `{rule.name}`"
 
 
-def _plain(key: Json) -> str:
+def _plain(key: object) -> str:
     """Return a key of a pattern without its anchor."""
     text = str(key)
     return text[text.index("(") + 1 : -1] if text.endswith(")") and "(" in text else text
@@ -149,12 +154,12 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
     Yield a rule for which generated objects lead back to it, with the longest chain seen.
     """
     known = facts.objects_by_uid()
-    longest: dict[str, list[Json]] = {}
+    longest: dict[str, list[KubernetesObject]] = {}
     for obj in known.values():
         rule = _rule_of(obj)
         # Its triggers and owners, one after the other.
-        chain: list[Json] = []
-        at: Json | None = obj if rule else None
+        chain: list[KubernetesObject] = []
+        at: KubernetesObject | None = obj if rule else None
         while at is not None and at not in chain:
             chain.append(at)
             owners = metadata(at).get("ownerReferences") or ()
@@ -183,7 +188,7 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _rule_of(obj: Json) -> str:
+def _rule_of(obj: KubernetesObject) -> str:
     """Return the rule that generated an object, as `policy/rule`, "" for none."""
     marks = labels(obj)
     parts = ("policy-namespace", "policy-name", "rule-name")
@@ -194,14 +199,11 @@ def _rule_of(obj: Json) -> str:
 def missing_source(facts: Facts) -> Iterator[Hazard]:
     """KH005: the source of a clone rule does not exist when the rule is triggered."""
     for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
-        text = (
-            f"nothing was cloned: {failure.message}; creating the source later has no "
-            "effect until the trigger changes"
-        )
+        hint = "creating the source later has no effect until the trigger changes"
+        text = f"nothing was cloned: {failure.message}; {hint}"
         yield facts.hazard("KH005", text, policies=rules, events=[event.number])
 
 
-_WRITES = frozenset({"generate", "synchronize"})
 _OWNER = tuple(
     f"{LABEL}{part}" for part in ("policy-namespace", "policy-name", "rule-name", "trigger-uid")
 )
@@ -209,49 +211,39 @@ _OWNER = tuple(
 
 def downstream_name(facts: Facts) -> Iterator[Hazard]:
     """KH006: the name of a generated object is invalid or already in use."""
-    rejected: list[tuple[TimelineEvent, str]] = []
+    found: dict[tuple[object, ...], tuple[TimelineEvent, str]] = {}
     for attempt, failure, _ in facts.failures(FailureCause.INVALID):
         tried = (
             one
             for one in facts.events
             if one.cause == attempt.number and failure.object == one.object and one.failure_reasons
         )
-        rejected.append(
-            (next(tried, attempt), f"the API server rejects the object: {failure.message}")
-        )
-    reported: set[tuple[object, ...]] = set()
-    for event, text in rejected:
-        if (event.object, text) not in reported:
-            reported.add((event.object, text))
-            yield _downstream_name_hazard(facts, event, text)
+        event, text = next(tried, attempt), f"the API server rejects the object: {failure.message}"
+        found.setdefault((event.object, text), (event, text))
     for event in facts.events:
         taken = _taken(event)
-        if taken and (event.object, event.policies) not in reported:
-            reported.add((event.object, event.policies))
-            yield _downstream_name_hazard(facts, event, taken)
+        if taken:
+            found.setdefault((event.object, event.policies), (event, taken))
+    for event, text in found.values():
+        objects, events = [event.object], [event.number]
+        yield facts.hazard("KH006", text, objects=objects, policies=event.policies, events=events)
 
 
 def _taken(event: TimelineEvent) -> str:
     """Return the owner of an object that a rule overwrote, "" if it was its own or had none."""
-    if event.action not in _WRITES or event.outcome != "done" or event.before is None:
+    writes = event.action in {"generate", "synchronize"} and event.outcome == "done"
+    if not writes or event.before is None:
         return ""
     before, after = (
         tuple(labels(one).get(name, "") for name in _OWNER) for one in (event.before, event.after)
     )
     if not any(before):
         return "it overwrites an existing object that no rule generated"
-    if before == after:
-        return ""
     if before[:3] != after[:3]:
-        return (
-            f"it overwrites the object that `{before[1]}/{before[2]}` generated: the last one wins"
-        )
-    return "two triggers generate the same object: each overwrites the other's"
-
-
-def _downstream_name_hazard(facts: Facts, event: TimelineEvent, text: str) -> Hazard:
-    objects, events = [event.object], [event.number]
-    return facts.hazard("KH006", text, objects=objects, policies=event.policies, events=events)
+        by = f"{before[1]}/{before[2]}"
+        return f"it overwrites the object that `{by}` generated: the last one wins"
+    text = "two triggers generate the same object: each overwrites the other's"
+    return "" if before == after else text
 
 
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
@@ -312,7 +304,7 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
+def _created(facts: Facts) -> Iterator[tuple[KubernetesObject, TimelineEvent]]:
     """Yield the objects that exist at the end, with the events of their creation."""
     events = {one.object: one for one in facts.events if one.action == "create"}
     for obj in facts.sim.store.every():
@@ -322,10 +314,6 @@ def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
             yield obj, events[key]
 
 
-_TRIES = "the UpdateRequest used up its five attempts before the object was stored"
-_ONE_TRY = "its only attempt came before the object was stored"
-
-
 def lost_trigger(facts: Facts) -> Iterator[Hazard]:
     """KH013: an UpdateRequest was dropped before its trigger was stored."""
     known = facts.objects_by_uid()
@@ -333,11 +321,14 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
         stored = facts.stored.get(failure.uid)
         if stored is None or stored.number < event.number:
             continue
-        done, how = ("generated", _TRIES) if event.given_up else ("mutated", _ONE_TRY)
+        done, how = "mutated", "its only attempt came"
+        if event.given_up:
+            done, how = "generated", "the UpdateRequest used up its five attempts"
         yield facts.hazard(
             "KH013",
-            f"nothing is {done} for an admitted object: {how}, as happens if other webhooks or "
-            "the API server are slow; a later change of the object creates a new UpdateRequest",
+            f"nothing is {done} for an admitted object: {how} before the object was stored, as "
+            "happens if other webhooks or the API server are slow; a later change of the object "
+            "creates a new UpdateRequest",
             objects=[object_key(known[failure.uid])],
             policies=rules,
             events=[event.number],
@@ -368,11 +359,8 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
             continue
         reported.add((failure.object, (*rules, *deniers)))
         by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
-        end = (
-            "the UpdateRequest is dropped after five attempts"
-            if event.given_up
-            else "it is retried"
-        )
+        dropped = "the UpdateRequest is dropped after five attempts"
+        end = dropped if event.given_up else "it is retried"
         yield facts.hazard(
             "KH020",
             f"the object that the rule writes is denied by {by}: {end}, and changing only that "
@@ -388,11 +376,10 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
 
     Yield background work that failed because it has no request.
     """
-    reported: set[tuple[str, ...]] = set()
+    first: dict[tuple[str, ...], tuple[TimelineEvent, FailureReason]] = {}
     for event, failure, rules in facts.failures(FailureCause.USER_UNKNOWN):
-        if rules in reported:
-            continue
-        reported.add(rules)
+        first.setdefault(rules, (event, failure))
+    for rules, (event, failure) in first.items():
         request = facts.request_of(event)
         yield facts.hazard(
             "KH021",

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.listed_objects import named_kinds
 from kyvsim.languages.classic.field_references import reads_own_name
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.admission_policies import changing_policies
 from kyvsim.simulator.admission.cel import WEBHOOKS
 from kyvsim.simulator.admission.classic import Admission, mutating_rules
@@ -30,8 +30,8 @@ class _MutationChange(NamedTuple):
     """Each as `policy/rule`, or `policy`."""
     caller: str
     """What calls the policy: the order of policies with the same caller is random."""
-    after: Json
-    changes: Callable[[Json], bool]
+    after: KubernetesObject
+    changes: Callable[[KubernetesObject], bool]
     """Whether the policy would change an object."""
 
 
@@ -95,7 +95,9 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
             yield (*change.rules, *other.rules), text
 
 
-def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_MutationChange]:
+def _of_server(
+    facts: Facts, admission: Admission, last: KubernetesObject
+) -> Iterator[_MutationChange]:
     """Yield the MutatingAdmissionPolicies that would change what became of their object.
 
     One that would have changed what webhooks were given came later, or is not idempotent: nothing
@@ -103,14 +105,15 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Muta
     """
     review, store = admission.review, facts.sim.store
 
-    def changing(obj: Json) -> frozenset[str]:
+    def changing(obj: KubernetesObject) -> frozenset[str]:
         return changing_policies(review._replace(object=obj), store)
 
-    def changes(name: str, obj: Json) -> bool:
+    def changes(name: str, obj: KubernetesObject) -> bool:
         return name in changing(obj)
 
-    for name in sorted(changing(last) - changing(review.object)):
-        yield _MutationChange((name,), "the API server", review.object, partial(changes, name))
+    before = review.object or {}
+    for name in sorted(changing(last) - changing(before)):
+        yield _MutationChange((name,), "the API server", before, partial(changes, name))
 
 
 def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_MutationChange]:
@@ -127,7 +130,9 @@ def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Mutatio
                 )
 
 
-def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: Json) -> bool:
+def _changes(
+    facts: Facts, admission: Admission, response: PolicyResponse, obj: KubernetesObject
+) -> bool:
     """Return whether the rules of a policy change an object."""
     policy = response.policy
     compiled = facts.kyverno.cache.get(place_of(policy.kind, policy.key))
@@ -175,10 +180,7 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
             )
 
 
-_ACTION = "mutate existing"
 _ROUNDS = 5
-_LAST = 1.0
-"""Seconds before the end: a round takes some hundredths, so a later one is still going on."""
 
 
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
@@ -192,7 +194,8 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
             continue
         count = rounds[event.number] = rounds.get(chain[0].number, 0) + 1
         rules = tuple(dict.fromkeys(rule for each in chain for rule in each.policies))
-        goes_on = facts.cut is not None or event.time > facts.sim.clock.elapsed - _LAST
+        # A round takes some hundredths of a second: one in the last second still goes on.
+        goes_on = facts.cut is not None or event.time > facts.sim.clock.elapsed - 1
         if count < _ROUNDS or not goes_on or frozenset(rules) in reported:
             continue
         reported.add(frozenset(rules))
@@ -210,7 +213,7 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
 
 
 def _writes(event: TimelineEvent) -> bool:
-    return event.action == _ACTION and event.outcome == "done"
+    return event.action == "mutate existing" and event.outcome == "done"
 
 
 def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]:
@@ -256,11 +259,10 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
 
     Yield the policies whose variants changed targets, each with the first of them.
     """
-    reported: set[tuple[str, ...]] = set()
+    first: dict[tuple[str, ...], tuple[TimelineEvent, FailureReason]] = {}
     for event, failure, policies in facts.failures(FailureCause.CHANGED_AGAIN):
-        if policies in reported:
-            continue
-        reported.add(policies)
+        first.setdefault(policies, (event, failure))
+    for policies, (event, failure) in first.items():
         text = (
             f"the policy changes existing objects more than once: {failure.message}; the "
             "variants for Pod controllers run on every target, whatever its kind; disable them "

@@ -23,20 +23,17 @@ from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
-_HINT = (
-    "grant it with a ClusterRole that has the label "
-    '`rbac.kyverno.io/aggregate-to-background-controller: "true"`'
-)
+_ROLE = 'grant it with a ClusterRole that has the label `rbac.kyverno.io/aggregate-to-{}: "true"`'
 
 
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
     """KH007: the background controller lacks a permission that a rule needs."""
+    hint = _ROLE.format("background-controller")
     for event, failure, rules in facts.failures(FailureCause.NO_RIGHT):
-        text = f"the background controller lacks a permission: {failure.message}; {_HINT}"
+        text = f"the background controller lacks a permission: {failure.message}; {hint}"
         yield facts.hazard("KH007", text, policies=rules, events=[event.number])
 
 
-_RIGHT = "`background: true` works in both cases"
 _REFUSED = (
     "`background: true` would be rejected, because the policy depends on the requesting user: "
     "put such rules and rules that run in the background into separate policies"
@@ -61,11 +58,12 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
             else "this run follows Kyverno 1.19 (model kyverno-1.19): they still run"
         )
         reads_user = any(True for _ in user_dependencies(policy))
+        hint = _REFUSED if reads_user else "`background: true` works in both cases"
         yield facts.hazard(
             "KH008",
             f"`background: false` is set on a policy with {names}: the code of Kyverno 1.19 "
             "ignores it for generate and mutate existing rules, but users have reported that it "
-            f"stops them; {model}; {_REFUSED if reads_user else _RIGHT}",
+            f"stops them; {model}; {hint}",
             level=HazardLevel.ERROR if gates else HazardLevel.INFO,
             policies=tuple(f"{policy.key}/{one.name}" for one in rules),
         )
@@ -152,7 +150,6 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-_REASONS = (FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED)
 _WITH_RULES = (
     "use a precondition to exclude other triggers, or `|| 'value'` for a field that may be missing"
 )
@@ -167,29 +164,31 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
 
     Yield rules that end in an error in the background, each error once.
     """
-    reported: set[tuple[object, ...]] = set()
     in_cel = {one.key for one in facts.policies if not one.facts.has_rules}
-    for event, failure, rules in facts.failures(*_REASONS):
-        if (rules, failure.message) in reported:
-            continue
-        reported.add((rules, failure.message))
-        end = (
-            "the UpdateRequest is dropped after five attempts"
-            if event.given_up
-            else "Kyverno counts this as done and does not retry"
-        )
+    first: dict[tuple[tuple[str, ...], str], TimelineEvent] = {}
+    for event, failure, rules in facts.failures(
+        FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED
+    ):
+        first.setdefault((rules, failure.message), event)
+    for (rules, message), event in first.items():
+        end = "Kyverno counts this as done and does not retry"
+        end = "the UpdateRequest is dropped after five attempts" if event.given_up else end
         hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
-        text = f"the rule has no effect: {failure.message}; {end}; {hint}"
+        text = f"the rule has no effect: {message}; {end}; {hint}"
         yield facts.hazard("KH025", text, policies=rules, events=[event.number])
 
 
 _DENIED = "the request is denied because of it"
 _LET_IN = "the request is admitted, and the rule had no effect on it"
-_SCANNED = "reports show an error instead of a result for the object"
-_GIVEN_UP = "the scan is aborted for all policies: the report of the object is outdated"
 _KEPT = "the object is not deleted"
-_GRAVE = frozenset({_LET_IN, _KEPT})
-_BY_ACTION = MappingProxyType({"scan": _SCANNED, "give up scan": _GIVEN_UP, "evaluate": _KEPT})
+_BY_ACTION = MappingProxyType(
+    {
+        "scan": "reports show an error instead of a result for the object",
+        "give up scan": "the scan is aborted for all policies: the report of the object is "
+        "outdated",
+        "evaluate": _KEPT,
+    }
+)
 
 
 def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
@@ -213,7 +212,7 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
         yield facts.hazard(
             "KH027",
             f"the rule ends in an error instead of a failure: {one.message}; {'; '.join(ends)}",
-            level=HazardLevel.ERROR if _GRAVE & set(ends) else HazardLevel.WARNING,
+            level=HazardLevel.ERROR if {_LET_IN, _KEPT} & {*ends} else HazardLevel.WARNING,
             objects=dict.fromkeys(event.object for event in events),
             policies=(one.rule,),
             events=dict.fromkeys(event.number for event in events),
@@ -235,10 +234,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
             yield facts.hazard("KH030", message, level=HazardLevel.WARNING, policies=(policy.key,))
 
 
-_ROLE = (
-    "grant it with a ClusterRole that has the label "
-    '`rbac.kyverno.io/aggregate-to-cleanup-controller: "true"`'
-)
+_CLEANUP_ROLE = _ROLE.format("cleanup-controller")
 
 
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
@@ -261,7 +257,8 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
                     "in that policy"
                 )
             elif failure.reason is FailureCause.NO_RIGHT:
-                why = f"the cleanup controller lacks a permission: {failure.message}; {_ROLE}"
+                lacks = "the cleanup controller lacks a permission"
+                why = f"{lacks}: {failure.message}; {_CLEANUP_ROLE}"
             else:
                 continue
             if about in reported:
@@ -294,6 +291,7 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
         if verbs:
             text = (
                 f"the label `{TTL_LABEL}` has no effect: the cleanup controller lacks the "
-                f"permission to {verbs} {kind} of {api_version}, and only logs that; {_ROLE}"
+                f"permission to {verbs} {kind} of {api_version}, and only logs that; "
+                f"{_CLEANUP_ROLE}"
             )
             yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])

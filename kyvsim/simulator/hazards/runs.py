@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    ObjectKey,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.hazards.facts import Facts
+from kyvsim.simulator.kubernetes.controller import controller_of
 
-_DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")
 
 
@@ -19,7 +23,7 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
     objects = facts.objects_by_uid()
     last: dict[str, Admission] = {}
     for admission in facts.admissions:
-        uid = _controller(admission.review.object)
+        uid = text_field(controller_of(admission.review.object), "uid")
         creates = admission.review.request.operation is Operation.CREATE
         before = last.get(uid)
         if before is not None and before.review.request is admission.review.request:
@@ -30,7 +34,7 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
     for uid, admission in last.items():
         # The topmost controller, such as the Deployment of a ReplicaSet.
         top = objects.get(uid)
-        while top is not None and (above := objects.get(_controller(top))) is not None:
+        while above := objects.get(text_field(controller_of(top), "uid")):
             top = above
         owner = object_key(top) if top is not None else None
         if not admission.blocked or owner is None or facts.sim.store.get(*owner) is None:
@@ -41,18 +45,12 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             for response in admission.responses
             for result in response.results
             # A mutation that fails denies whatever the policy does with violations.
-            if result.status in _DENYING
+            if result.status in {RuleStatus.FAIL, RuleStatus.ERROR}
             and (admission.mutating or enforces(response.policy, result.rule, namespace))
         }
         if (owner, tuple(messages)) not in reported:
             reported.add((owner, tuple(messages)))
             yield _denied_pods_hazard(facts, owner, messages, mutating=admission.mutating)
-
-
-def _controller(obj: Json) -> str:
-    """Return the uid of the controller that an object belongs to, "" where it has none."""
-    references = entries(metadata(obj), "ownerReferences") if obj is not None else ()
-    return next((text_field(one, "uid") for one in references if one.get("controller") is True), "")
 
 
 def _denied_pods_hazard(

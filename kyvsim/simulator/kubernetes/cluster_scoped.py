@@ -6,7 +6,15 @@ from enum import StrEnum
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import FOREGROUND, ORPHAN, is_terminating
@@ -19,15 +27,10 @@ from kyvsim.simulator.kubernetes.controller import (
     SERVICE_ACCOUNT,
     WorkQueue,
     owner_references,
-    watch_kinds,
 )
 
-# What every Namespace gets: the ServiceAccount `default` and the cluster's root certificate.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/serviceaccount and
 # pkg/controller/certificates/rootcacertpublisher.
-
-_CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
 
 
 def add_service_accounts(sim: SimulationContext) -> None:
@@ -39,11 +42,12 @@ def add_service_accounts(sim: SimulationContext) -> None:
 def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}}
-    published = {**named, "data": {"ca.crt": _CERTIFICATE}}
+    certificate = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
+    published = {**named, "data": {"ca.crt": certificate}}
     _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
-def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: Json) -> None:
+def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: KubernetesObject) -> None:
     client = sim.client(user)
     kind, name = desired["kind"], desired["metadata"]["name"]
 
@@ -61,31 +65,23 @@ def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: Json) -> 
 
     queue = WorkQueue(sim, actor, work)
 
-    def on_namespace(change: StoreChange) -> None:
-        if change.old is None:
-            queue.add(change.key)
-
-    def on_object(change: StoreChange) -> None:
+    def observe(change: StoreChange) -> None:
         key = change.key
-        if key.name == name and change.old is not None:
+        if key.kind == "Namespace":
+            if change.old is None:
+                queue.add(key)
+        elif key.name == name and change.old is not None:
             queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
 
-    watch_kinds(sim.store, {("v1", "Namespace"): on_namespace, ("v1", kind): on_object})
+    sim.store.watch(observe, {("v1", "Namespace"), ("v1", kind)})
 
 
-# The namespace controller: a Namespace that is to be deleted takes all that is in it along.
-#
-# Source of the rules: k8s.io/kubernetes pkg/controller/namespace/deletion.
+class NamespaceController:
+    """Deletes what is in Namespaces that are to be deleted, then lets these go.
 
-_FINALIZER = "kubernetes"
+    Source of the rules: k8s.io/kubernetes pkg/controller/namespace/deletion.
+    """
 
-
-def empty_namespaces(sim: SimulationContext) -> None:
-    """Delete what is in Namespaces that are to be deleted, then let these go."""
-    _NamespaceController(sim)
-
-
-class _NamespaceController:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._client = sim.client(NAMESPACE)
@@ -111,43 +107,37 @@ class _NamespaceController:
             return True
         well = True
         for content in [object_key(one) for one in self._sim.store.every()]:
-            if content.namespace == key.name:
-                now = self._client.get(*content)
-                if now is not None and not is_terminating(now):
-                    well = self._client.delete(content).ok and well
+            now = self._client.get(*content) if content.namespace == key.name else None
+            if now is not None and not is_terminating(now):
+                well = self._client.delete(content).ok and well
         if any(object_key(one).namespace == key.name for one in self._sim.store.every()):
             return well
         spec = namespace.get("spec") or {}
-        kept = [one for one in spec.get("finalizers") or () if one != _FINALIZER]
+        kept = [one for one in spec.get("finalizers") or () if one != "kubernetes"]
         emptied = {**namespace, "spec": {**spec, "finalizers": kept}}
         return self._client.update(emptied, "finalize").ok
 
 
-# Aggregation of ClusterRoles: one that selects others has their rules.
-#
-# Source of the rules: k8s.io/kubernetes pkg/controller/clusterroleaggregation.
-
 _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
-_CLUSTER_ROLES_ACTOR = "clusterrole-aggregation-controller"
 
 
 def aggregate_cluster_roles(sim: SimulationContext) -> None:
-    """Fill the roles that select others, now and whenever a role changes."""
+    """Give roles that select others the rules of those, now and whenever a role changes.
+
+    Source of the rules: k8s.io/kubernetes pkg/controller/clusterroleaggregation.
+    """
     for role, rules in _outdated(sim.store):
         sim.store.put({**role, "rules": rules})
-
-    def observe(change: StoreChange) -> None:
-        if change.key[:2] == _ROLE:
-            sim.scheduler.after(NOTICE, _CLUSTER_ROLES_ACTOR, reconcile)
+    actor = "clusterrole-aggregation-controller"
 
     def reconcile() -> None:
         for role, rules in _outdated(sim.store):
             sim.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
 
-    sim.store.watch(observe, {_ROLE})
+    sim.store.watch(lambda _: sim.scheduler.after(NOTICE, actor, reconcile), {_ROLE})
 
 
-def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
+def _outdated(store: ObjectStore) -> Iterator[tuple[KubernetesObject, list[Json]]]:
     """Yield the roles whose rules are not those of the roles they select, with what they are."""
     roles = store.list(*_ROLE, "")
     for role in roles:
@@ -165,58 +155,43 @@ def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
             yield role, rules
 
 
-# Custom resource definitions: served and reported as served as soon as they are stored.
-#
-# Source of the rules: k8s.io/apiextensions-apiserver pkg/controller/status,
-# pkg/controller/establish.
-
-_DEFINITIONS_ACTOR = "apiextensions"
-_API_SERVER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
-_KIND = "CustomResourceDefinition"
-
-
 def establish_definitions(sim: SimulationContext) -> None:
-    """Set the conditions of definitions when they are stored."""
+    """Set the conditions of custom resource definitions as soon as they are stored.
+
+    Source of the rules: k8s.io/apiextensions-apiserver pkg/controller/status,
+    pkg/controller/establish.
+    """
+    watched = "CustomResourceDefinition"
 
     def observe(change: StoreChange) -> None:
         key = change.key
-        if key.kind == _KIND and change.new is not None and not change.new.get("status"):
-            sim.scheduler.after(NOTICE, _DEFINITIONS_ACTOR, lambda: establish(key.name))
+        if key.kind == watched and change.new is not None and not change.new.get("status"):
+            sim.scheduler.after(NOTICE, "apiextensions", lambda: establish(key.name))
 
     def establish(name: str) -> None:
-        definition = sim.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
-        if definition is not None and not definition.get("status"):
-            names = definition["spec"].get("names") or {}
-            kind = text_field(names, "kind")
-            versions = definition["spec"].get("versions") or ()
-            held = [
-                ("NamesAccepted", "NoConflicts", "no conflicts found"),
-                ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-            ]
-            status = {
-                "acceptedNames": {"singular": kind.lower(), "listKind": f"{kind}List", **names},
-                "conditions": [
-                    {
-                        "lastTransitionTime": sim.clock.stamp(),
-                        "message": message,
-                        "reason": reason,
-                        "status": "True",
-                        "type": type_,
-                    }
-                    for type_, reason, message in held
-                ],
-                "storedVersions": [one["name"] for one in versions if one.get("storage") is True],
-            }
-            sim.client(_API_SERVER).update({**definition, "status": status}, "status")
+        definition = sim.store.get("apiextensions.k8s.io/v1", watched, "", name)
+        if definition is None or definition.get("status"):
+            return
+        names = definition["spec"].get("names") or {}
+        kind = text_field(names, "kind")
+        versions = definition["spec"].get("versions") or ()
+        held = (
+            ("no conflicts found", "NoConflicts", "NamesAccepted"),
+            ("the initial names have been accepted", "InitialNamesAccepted", "Established"),
+        )
+        since, true = {"lastTransitionTime": sim.clock.stamp()}, {"status": "True"}
+        status = {
+            "acceptedNames": {"singular": kind.lower(), "listKind": f"{kind}List", **names},
+            "conditions": [
+                {**since, "message": message, "reason": reason, **true, "type": type_}
+                for message, reason, type_ in held
+            ],
+            "storedVersions": [one["name"] for one in versions if one.get("storage") is True],
+        }
+        server = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+        sim.client(server).update({**definition, "status": status}, "status")
 
     sim.store.watch(observe)
-
-
-# The garbage collector: it deletes objects whose owners are deleted.
-#
-# Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
-
-_WAITS = frozenset({FOREGROUND, ORPHAN})
 
 
 class _Owner(StrEnum):
@@ -228,12 +203,12 @@ class _Owner(StrEnum):
     """It waits for what belongs to it to go first."""
 
 
-def collect_garbage(sim: SimulationContext) -> None:
-    """Delete objects whose owners are all deleted, and release owners that wait for theirs."""
-    _GarbageCollector(sim)
+class GarbageCollector:
+    """Deletes objects whose owners are all deleted, and releases owners that wait for theirs.
 
+    Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
+    """
 
-class _GarbageCollector:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._client = sim.client(GARBAGE_COLLECTOR)
@@ -256,7 +231,9 @@ class _GarbageCollector:
         if change.new is None:
             for dependent in self._dependents.get(text_field(old, "uid"), ()):
                 self._queue.add(dependent)
-        elif new.get("deletionTimestamp") and _WAITS & set(new.get("finalizers") or ()):
+        elif new.get("deletionTimestamp") and {FOREGROUND, ORPHAN} & {
+            *(new.get("finalizers") or ())
+        }:
             self._queue.add(key)
 
     def _sync(self, key: ObjectKey) -> bool:
@@ -277,7 +254,7 @@ class _GarbageCollector:
         foreground = _Owner.WAITING in states and has_own
         return self._client.delete(key, "Foreground" if foreground else "Background").ok
 
-    def _release(self, owner: Json) -> bool:
+    def _release(self, owner: KubernetesObject) -> bool:
         """Do what a terminating object waits for, and let it go when that is done."""
         finalizers = metadata(owner).get("finalizers") or []
         uid = text_field(metadata(owner), "uid")
@@ -303,7 +280,7 @@ class _GarbageCollector:
             self._queue.add(key)
         return bool(blocking) or self._without(owner, FOREGROUND)
 
-    def _without(self, owner: Json, finalizer: str) -> bool:
+    def _without(self, owner: KubernetesObject, finalizer: str) -> bool:
         kept = [one for one in metadata(owner)["finalizers"] if one != finalizer]
         patch = {"metadata": {"finalizers": kept or None}}
         return self._client.merge(object_key(owner), patch).ok

@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    entries,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import Client, ObjectStore, StoreChange
 from kyvsim.simulator.api_server.authorizer import service_account
@@ -12,7 +20,6 @@ from kyvsim.simulator.api_server.metadata import is_terminating, reference_to
 from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
 # The identities under which Kubernetes' own controllers work.
-#
 # Source of the names: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
 
 
@@ -35,9 +42,6 @@ SCHEDULER = UserInfo("system:kube-scheduler", groups=("system:authenticated",))
 def node(name: str) -> UserInfo:
     """Return the identity of the kubelet on a node."""
     return UserInfo(f"system:node:{name}", groups=("system:nodes", "system:authenticated"))
-
-
-# Statuses and the conditions in them.
 
 
 class StatusCondition(NamedTuple):
@@ -64,7 +68,7 @@ def conditions(old: Json, current: Iterable[StatusCondition], stamp: str) -> lis
     return written
 
 
-def has_condition(obj: Json, kind: str) -> bool:
+def has_condition(obj: KubernetesObject, kind: str) -> bool:
     """Return whether a condition holds of an object."""
     return any(
         text_field(one, "type") == kind and text_field(one, "status") == "True"
@@ -72,7 +76,7 @@ def has_condition(obj: Json, kind: str) -> bool:
     )
 
 
-def write_status(client: Client, obj: Json, status: Mapping[str, Json]) -> bool:
+def write_status(client: Client, obj: KubernetesObject, status: Mapping[str, Json]) -> bool:
     """Give an object another status; return whether that went well, or was not necessary."""
     if obj.get("status") == status:
         return True
@@ -82,12 +86,6 @@ def write_status(client: Client, obj: Json, status: Mapping[str, Json]) -> bool:
 def counts(**numbers: int) -> dict[str, int]:
     """Return the numbers of a status; those that are 0 are left out, as the API does."""
     return {name: number for name, number in numbers.items() if number}
-
-
-# The objects that a controller has to process, as client-go's work queues hold them.
-
-_MOST_DOUBLINGS = 16
-"""After so many failures in a row the time between two attempts is the longest in any case."""
 
 
 class WorkQueue:
@@ -104,40 +102,27 @@ class WorkQueue:
 
     def add(self, key: ObjectKey, delay: float = NOTICE) -> None:
         """Process an object soon; `work` returns whether that succeeded."""
+
+        def run() -> None:
+            self._waiting.discard(key)
+            self._process(key)
+
         if key not in self._waiting:
             self._waiting.add(key)
-            self._sim.scheduler.after(delay, self._actor, lambda: self._run(key))
+            self._sim.scheduler.after(delay, self._actor, run)
 
     def add_at(self, key: ObjectKey, delay: float) -> None:
         """Process an object after some time, and also earlier if it is added."""
         self._sim.scheduler.after(delay, self._actor, lambda: self._process(key), timer=True)
-
-    def _run(self, key: ObjectKey) -> None:
-        self._waiting.discard(key)
-        self._process(key)
 
     def _process(self, key: ObjectKey) -> None:
         if self._work(key):
             self._failures.pop(key, None)
             return
         count = self._failures.get(key, 0)
-        self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
+        # After 16 failures in a row the time between two attempts is the longest in any case.
+        self._failures[key] = min(count + 1, 16)
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
-
-
-def watch_kinds(
-    store: ObjectStore, reactions: Mapping[tuple[str, str], Callable[[StoreChange], None]]
-) -> None:
-    """Call the reaction to its kind, by apiVersion and kind, on every write of an object."""
-
-    def observe(change: StoreChange) -> None:
-        subject = change.subject
-        reactions[subject["apiVersion"], subject["kind"]](change)
-
-    store.watch(observe, reactions)
-
-
-# Who waits for objects that are not there, or not as they should be.
 
 
 class MissingObjects:
@@ -170,26 +155,25 @@ class MissingObjects:
                 self._queue.add(waiter)
 
 
-# References from objects to those that own them.
-
-
-def owner_reference(owner: Json) -> dict[str, Json]:
+def owner_reference(owner: KubernetesObject) -> dict[str, Json]:
     """Return the reference from an object to the one that controls it."""
     return {**reference_to(owner), "controller": True, "blockOwnerDeletion": True}
 
 
-def owner_references(obj: Json) -> list[Json]:
+def owner_references(obj: KubernetesObject | None) -> list[Json]:
     """Return the references of an object to its owners."""
     return entries(metadata(obj), "ownerReferences")
 
 
-def controller_of(obj: Json) -> Json | None:
+def controller_of(obj: KubernetesObject | None) -> Json | None:
     """Return the reference to the object that controls another, or None."""
     references = (one for one in owner_references(obj) if one.get("controller") is True)
     return next(references, None)
 
 
-def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:
+def controlled(
+    store: ObjectStore, owner: KubernetesObject, api_version: str, kind: str
+) -> list[KubernetesObject]:
     """Return the objects of a kind that an object controls and that are to stay."""
     uid = text_field(metadata(owner), "uid")
     return [
@@ -224,7 +208,7 @@ def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
     return react
 
 
-def _desired_state(obj: Json | None) -> Json:
+def _desired_state(obj: KubernetesObject | None) -> KubernetesObject | None:
     """Return an object without its status, and without what changes with every write."""
     if obj is None:
         return None

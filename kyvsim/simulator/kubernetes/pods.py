@@ -4,9 +4,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    entries,
+    object_key,
+    text_field,
+)
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
+from kyvsim.simulator.api_server.defaults import CONTAINERS
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.context import POD_RUN, POD_START, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
@@ -18,7 +26,6 @@ from kyvsim.simulator.kubernetes.controller import (
     controller_of,
     enqueue,
     node,
-    watch_kinds,
     write_status,
 )
 from kyvsim.simulator.kubernetes.workloads import is_active
@@ -31,13 +38,9 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 # those behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume.
 # What is `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all.
 # A missing imagePullSecret is a warning: images are pulled without it.
-#
 # Source of the rules and texts: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go,
 # volumemanager/populator), pkg/volume (configmap, secret, projected),
 # pkg/scheduler/framework/plugins/volumebinding.
-
-_CLAIM = "PersistentVolumeClaim"
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class MissingReference(NamedTuple):
@@ -51,121 +54,99 @@ class MissingReference(NamedTuple):
     """The volume that needs it; "" for a variable."""
 
 
-class _PodReferences(NamedTuple):
-    namespace: str
-    store: ObjectStore
+class _References:
+    """What a Pod refers to, looked up in its namespace."""
 
+    def __init__(self, pod: KubernetesObject, store: ObjectStore) -> None:
+        self._spec = pod["spec"]
+        self._namespace = object_key(pod).namespace
+        self._store = store
 
-def missing_volumes(pod: Json, store: ObjectStore) -> list[MissingReference]:
-    """Return what is missing for the volumes that a Pod's containers mount."""
-    spec, place = pod["spec"], _PodReferences(object_key(pod).namespace, store)
-    used = {
-        text_field(mount, "name")
-        for group in _CONTAINERS
-        for container in entries(spec, group)
-        for mount in entries(container, "volumeMounts")
-    }
-    missing = []
-    for volume in entries(spec, "volumes"):
-        name = text_field(volume, "name")
-        if name in used:
-            missing += [one._replace(volume=name) for one in _volume(volume, pod, place)]
-    return missing
+    def missing_volumes(self) -> Iterator[MissingReference]:
+        """Yield what is missing for the volumes that the containers mount."""
+        used = {
+            text_field(mount, "name")
+            for group in CONTAINERS
+            for container in entries(self._spec, group)
+            for mount in entries(container, "volumeMounts")
+        }
+        for volume in entries(self._spec, "volumes"):
+            name = text_field(volume, "name")
+            if name in used:
+                yield from (one._replace(volume=name) for one in self._volume(volume))
 
+    def missing_variables(self, container: Json) -> Iterator[MissingReference]:
+        """Yield what is missing for the environment of a container."""
+        kinds = (("configMap", "ConfigMap"), ("secret", "Secret"))
+        for source in entries(container, "envFrom"):
+            for field, kind in kinds:
+                yield from self._missing(source.get(f"{field}Ref"), kind)
+        for variable in entries(container, "env"):
+            for field, kind in kinds:
+                one = (variable.get("valueFrom") or {}).get(f"{field}KeyRef")
+                where = f" in {kind} {self._namespace}/{text_field(one, 'name')}"
+                text = ("couldn't find key ", where)
+                yield from self._missing(one, kind, [text_field(one, "key")], text)
 
-def missing_variables(
-    container: Json, namespace: str, store: ObjectStore
-) -> list[MissingReference]:
-    """Return what is missing for the environment of a container."""
-    place = _PodReferences(namespace, store)
-    missing: list[MissingReference] = []
-    for source in entries(container, "envFrom"):
-        missing += _missing(source.get("configMapRef"), "ConfigMap", place)
-        missing += _missing(source.get("secretRef"), "Secret", place)
-    for variable in entries(container, "env"):
-        source = variable.get("valueFrom") or {}
-        missing += _one(source.get("configMapKeyRef"), "ConfigMap", place)
-        missing += _one(source.get("secretKeyRef"), "Secret", place)
-    return missing
+    def missing_claims(self) -> list[MissingReference]:
+        """Return the PersistentVolumeClaims that are not there."""
+        claims = (one.get("persistentVolumeClaim") for one in entries(self._spec, "volumes"))
+        names = [{"name": text_field(one, "claimName")} for one in claims if one]
+        return [lacks for one in names for lacks in self._missing(one, "PersistentVolumeClaim")]
 
+    def missing_pull_secrets(self) -> list[MissingReference]:
+        """Return the imagePullSecrets that are not there."""
+        secrets = entries(self._spec, "imagePullSecrets")
+        return [lacks for one in secrets for lacks in self._missing(one, "Secret")]
 
-def missing_claims(pod: Json, store: ObjectStore) -> list[MissingReference]:
-    """Return the PersistentVolumeClaims of a Pod that are not there."""
-    place = _PodReferences(object_key(pod).namespace, store)
-    claims = (one.get("persistentVolumeClaim") for one in entries(pod["spec"], "volumes"))
-    names = [text_field(one, "claimName") for one in claims if one]
-    return [problem for name in names for problem in _missing({"name": name}, _CLAIM, place)]
+    def _volume(self, volume: Json) -> Iterator[MissingReference]:
+        yield from self._files(volume.get("configMap"), "ConfigMap")
+        secret = volume.get("secret")
+        if secret:
+            yield from self._files({**secret, "name": secret.get("secretName")}, "Secret")
+        for source in entries(volume.get("projected"), "sources"):
+            yield from self._files(source.get("configMap"), "ConfigMap")
+            yield from self._files(source.get("secret"), "Secret")
+            if source.get("serviceAccountToken"):
+                name = text_field(self._spec, "serviceAccountName") or "default"
+                key = ObjectKey("v1", "ServiceAccount", self._namespace, name)
+                if self._store.get(*key) is None:
+                    text = f'failed to fetch token: serviceaccounts "{name}" not found'
+                    yield MissingReference(key, text)
 
+    def _files(self, source: Json, kind: str) -> Iterator[MissingReference]:
+        """Yield what a volume lacks that shows an object's keys as files."""
+        word = "config" if kind == "ConfigMap" else "secret"
+        names = [text_field(item, "key") for item in entries(source, "items")]
+        yield from self._missing(source, kind, names, (f"references non-existent {word} key: ", ""))
 
-def missing_pull_secrets(pod: Json, store: ObjectStore) -> list[MissingReference]:
-    """Return the imagePullSecrets of a Pod that are not there."""
-    place = _PodReferences(object_key(pod).namespace, store)
-    secrets = entries(pod["spec"], "imagePullSecrets")
-    return [problem for one in secrets for problem in _missing(one, "Secret", place)]
+    def _missing(
+        self,
+        source: Json,
+        kind: str,
+        names: Iterable[str] = (),
+        text: tuple[str, str] = ("", ""),
+    ) -> Iterator[MissingReference]:
+        """Yield that an object is missing, or which of its keys are; nothing if it is optional.
 
-
-def _volume(volume: Json, pod: Json, place: _PodReferences) -> Iterator[MissingReference]:
-    yield from _files(volume.get("configMap"), "ConfigMap", place)
-    secret = volume.get("secret")
-    if secret:
-        yield from _files({**secret, "name": secret.get("secretName")}, "Secret", place)
-    for source in entries(volume.get("projected"), "sources"):
-        yield from _files(source.get("configMap"), "ConfigMap", place)
-        yield from _files(source.get("secret"), "Secret", place)
-        if source.get("serviceAccountToken"):
-            name = text_field(pod["spec"], "serviceAccountName") or "default"
-            key = ObjectKey("v1", "ServiceAccount", place.namespace, name)
-            if place.store.get(*key) is None:
-                yield MissingReference(
-                    key, f'failed to fetch token: serviceaccounts "{name}" not found'
-                )
-
-
-def _files(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
-    """Yield what a volume lacks that shows an object's keys as files."""
-    word = "config" if kind == "ConfigMap" else "secret"
-    names = [text_field(item, "key") for item in entries(source, "items")]
-    yield from _missing(source, kind, place, names, (f"references non-existent {word} key: ", ""))
-
-
-def _one(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
-    """Yield that a variable's object is not there, or lacks its key."""
-    where = f" in {kind} {place.namespace}/{text_field(source, 'name')}"
-    names = [text_field(source, "key")]
-    yield from _missing(source, kind, place, names, ("couldn't find key ", where))
-
-
-def _missing(
-    source: Json,
-    kind: str,
-    place: _PodReferences,
-    names: Iterable[str] = (),
-    text: tuple[str, str] = ("", ""),
-) -> Iterator[MissingReference]:
-    """Yield that an object is missing, or which of its keys are; nothing if it is optional.
-
-    `text` is what the message has before and after the name of a key.
-    """
-    if not source or source.get("optional") is True:
-        return
-    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
-    obj = place.store.get(*key)
-    if obj is None:
-        yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
-        return
-    for name in names:
-        if not any(name in (obj.get(part) or {}) for part in ("data", "binaryData")):
-            yield MissingReference(key, f"{text[0]}{name}{text[1]}")
+        `text` is what the message has before and after the name of a key.
+        """
+        if not source or source.get("optional") is True:
+            return
+        key = ObjectKey("v1", kind, self._namespace, text_field(source, "name"))
+        obj = self._store.get(*key)
+        if obj is None:
+            yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
+            return
+        for name in names:
+            if not any(name in (obj.get(part) or {}) for part in ("data", "binaryData")):
+                yield MissingReference(key, f"{text[0]}{name}{text[1]}")
 
 
 # The status of a Pod, as the kubelet reports it.
-#
 # Source of the rules: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go, status).
 
 _ADDRESS = "10.244.0.5"
-_CREATING = "ContainerCreating"
-_INITIALIZING = "PodInitializing"
-_BAD_CONFIG = "CreateContainerConfigError"
 
 
 class Readiness(NamedTuple):
@@ -184,28 +165,17 @@ class Readiness(NamedTuple):
         """Everything that is missing."""
         return (*self.volumes, *(one for some in self.variables.values() for one in some))
 
-    @property
-    def summary(self) -> str:
-        """How many containers are ready, and why not all."""
-        reasons = [
-            f'MountVolume.SetUp failed for volume "{one.volume}" : {one.reason}'
-            for one in self.volumes
-        ]
-        pairs = ((name, one) for name, some in self.variables.items() for one in some)
-        reasons += [f"container {name}: {one.reason}" for name, one in pairs]
-        return ": ".join(filter(None, (f"{self.ready}/{self.total} ready", "; ".join(reasons))))
 
-
-def readiness(pod: Json, store: ObjectStore) -> Readiness:
+def readiness(pod: KubernetesObject, store: ObjectStore) -> Readiness:
     """Return which containers of a Pod can run."""
-    spec, namespace = pod["spec"], object_key(pod).namespace
-    volumes = tuple(missing_volumes(pod, store))
+    spec, references = pod["spec"], _References(pod, store)
+    volumes = tuple(references.missing_volumes())
     variables = {}
     for group in ("initContainers", "containers"):
         for container in entries(spec, group):
-            missing = missing_variables(container, namespace, store)
+            missing = tuple(references.missing_variables(container))
             if missing:
-                variables[text_field(container, "name")] = tuple(missing)
+                variables[text_field(container, "name")] = missing
     initialized = not any(
         text_field(one, "name") in variables for one in entries(spec, "initContainers")
     )
@@ -221,7 +191,7 @@ def _is_sidecar(container: Json) -> bool:
     return text_field(container, "restartPolicy") == "Always"
 
 
-def pod_status(pod: Json, state: Readiness, stamp: str) -> Json:
+def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
     """Return the status of a Pod whose containers run as far as they can."""
     old, spec = pod.get("status") or {}, pod["spec"]
     started = state.initialized and not state.volumes
@@ -239,15 +209,22 @@ def pod_status(pod: Json, state: Readiness, stamp: str) -> Json:
     ]
     address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not state.volumes else {}
     init = {"initContainerStatuses": _init_statuses(spec, state, stamp)}
+    containers = []
+    for one in entries(spec, "containers"):
+        problems = state.variables.get(text_field(one, "name"))
+        if not started:
+            waits = "ContainerCreating" if state.initialized else "PodInitializing"
+            own: dict[str, Json] = {"waiting": {"reason": waits}}
+        else:
+            own = _bad_config(problems) if problems else {"running": {"startedAt": stamp}}
+        containers.append(_status_of(one, own, ready="running" in own))
     status = {
         "phase": "Running" if len(unready) < len(names) else "Pending",
         "conditions": conditions(old, held, stamp),
         "startTime": old.get("startTime", stamp),
         **address,
         **(init if entries(spec, "initContainers") else {}),
-        "containerStatuses": [
-            _container_status(one, state, started, stamp) for one in entries(spec, "containers")
-        ],
+        "containerStatuses": containers,
         "qosClass": old.get("qosClass", "BestEffort"),
     }
     # Containers that go on as before have the times that they had.
@@ -266,7 +243,7 @@ def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
     for container in entries(spec, "initContainers"):
         problems = readiness.variables.get(text_field(container, "name"))
         if held:
-            state = {"waiting": {"reason": _INITIALIZING}}
+            state = {"waiting": {"reason": "PodInitializing"}}
         elif problems:
             state, held = _bad_config(problems), True
         elif _is_sidecar(container):
@@ -277,18 +254,9 @@ def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
     return statuses
 
 
-def _container_status(container: Json, readiness: Readiness, started: bool, stamp: str) -> Json:
-    problems = readiness.variables.get(text_field(container, "name"))
-    if not started:
-        waits = _INITIALIZING if not readiness.initialized else _CREATING
-        return _status_of(container, {"waiting": {"reason": waits}}, ready=False)
-    if problems:
-        return _status_of(container, _bad_config(problems), ready=False)
-    return _status_of(container, {"running": {"startedAt": stamp}}, ready=True)
-
-
 def _bad_config(problems: tuple[MissingReference, ...]) -> dict[str, Json]:
-    return {"waiting": {"reason": _BAD_CONFIG, "message": problems[0].reason}}
+    message = problems[0].reason
+    return {"waiting": {"reason": "CreateContainerConfigError", "message": message}}
 
 
 def _terminated(stamp: str) -> dict[str, Json]:
@@ -309,17 +277,14 @@ def _status_of(container: Json, state: Json, *, ready: bool) -> Json:
 
 
 # The scheduler: a Pod gets a node. The first one suits every Pod.
-#
 # Source of the rules: k8s.io/kubernetes pkg/scheduler.
-
-_SCHEDULING_ACTOR = "kube-scheduler"
 
 
 def bind_pods(sim: SimulationContext) -> None:
     """Bind Pods to a node once their claims are there."""
     if not sim.settings.kubelet:
         return
-    client = sim.client(SCHEDULER)
+    client, actor = sim.client(SCHEDULER), "kube-scheduler"
 
     def work(key: ObjectKey) -> bool:
         pod = client.get(*key)
@@ -327,7 +292,7 @@ def bind_pods(sim: SimulationContext) -> None:
             missing.forget(key)
             return True
         nodes = client.list("v1", "Node")
-        problems = missing_claims(pod, sim.store)
+        problems = _References(pod, sim.store).missing_claims()
         missing.note(key, [one.key for one in problems])
         if nodes and not problems:
             node = object_key(nodes[0]).name
@@ -340,14 +305,14 @@ def bind_pods(sim: SimulationContext) -> None:
         old = pod.get("status") or {}
         if why in [one.get("message") for one in old.get("conditions") or ()]:
             return True
-        sim.timeline.record(_SCHEDULING_ACTOR, "wait", key, outcome="waiting", message=why)
+        sim.timeline.record(actor, "wait", key, outcome="waiting", message=why)
         held = [StatusCondition("PodScheduled", False, "Unschedulable", why)]
         written = conditions(old, held, sim.clock.stamp())
         return write_status(client, pod, {**old, "conditions": written})
 
-    queue = WorkQueue(sim, _SCHEDULING_ACTOR, work)
+    queue = WorkQueue(sim, actor, work)
     missing = MissingObjects(queue)
-    watch_kinds(sim.store, {("v1", "Pod"): enqueue(queue)})
+    sim.store.watch(enqueue(queue), {("v1", "Pod")})
     sim.store.watch(missing.observe)
 
 
@@ -362,21 +327,18 @@ _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
 _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
 
-def run_kubelet(sim: SimulationContext) -> None:
-    """Start Pods, and end those of Jobs."""
-    if sim.settings.kubelet:
-        _Kubelet(sim)
+class Kubelet:
+    """Starts Pods, and ends those of Jobs."""
 
-
-class _Kubelet:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._starts = WorkQueue(sim, _KUBELET_ACTOR, self._start)
         self._changes = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
         self._ends = WorkQueue(sim, _KUBELET_ACTOR, self._finish)
         self._missing = MissingObjects(self._changes)
-        watch_kinds(sim.store, {("v1", "Pod"): self._observe})
-        sim.store.watch(self._missing.observe)
+        if sim.settings.kubelet:
+            sim.store.watch(self._observe, {("v1", "Pod")})
+            sim.store.watch(self._missing.observe)
 
     def _observe(self, change: StoreChange) -> None:
         if change.new is None:
@@ -384,7 +346,7 @@ class _Kubelet:
         elif _node_of(change.new) and not _node_of(change.old):
             self._changes.add(change.key)
 
-    def _pod(self, key: ObjectKey) -> Json | None:
+    def _pod(self, key: ObjectKey) -> KubernetesObject | None:
         """Return a Pod that a kubelet has to do with, or None."""
         pod = self._sim.store.get(*key)
         if pod is None or is_terminating(pod) or not is_active(pod):
@@ -411,11 +373,11 @@ class _Kubelet:
             return True
         state = readiness(pod, self._sim.store)
         self._missing.note(key, [one.key for one in state.missing])
-        for one in missing_pull_secrets(pod, self._sim.store):
+        for one in _References(pod, self._sim.store).missing_pull_secrets():
             self._sim.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
         return self._report(pod, state)
 
-    def _report(self, pod: Json, state: Readiness) -> bool:
+    def _report(self, pod: KubernetesObject, state: Readiness) -> bool:
         """Write and report a Pod's status if it has changed."""
         sim, key = self._sim, object_key(pod)
         status = pod_status(pod, state, sim.clock.stamp())
@@ -423,8 +385,15 @@ class _Kubelet:
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
         action, outcome = ("wait", "waiting") if state.missing else ("start", "done")
+        # How many containers are ready, and why not all.
+        reasons = [
+            f'MountVolume.SetUp failed for volume "{one.volume}" : {one.reason}'
+            for one in state.volumes
+        ]
+        pairs = ((name, one) for name, some in state.variables.items() for one in some)
+        reasons += [f"container {name}: {one.reason}" for name, one in pairs]
+        text = ": ".join(filter(None, (f"{state.ready}/{state.total} ready", "; ".join(reasons))))
         states = {"before": pod, "after": sim.store.get(*key)}
-        text = state.summary
         sim.timeline.record(_KUBELET_ACTOR, action, key, outcome=outcome, message=text, **states)
         if not state.missing and _ends(pod):
             self._ends.add_at(key, _seconds(pod))
@@ -453,16 +422,16 @@ class _Kubelet:
         return well
 
 
-def _node_of(pod: Json) -> str:
+def _node_of(pod: KubernetesObject | None) -> str:
     return str((pod or {}).get("spec", {}).get("nodeName") or "")
 
 
-def _ends(pod: Json) -> bool:
+def _ends(pod: KubernetesObject) -> bool:
     reference = controller_of(pod)
     return reference is not None and reference.get("kind") == "Job"
 
 
-def _seconds(pod: Json) -> float:
+def _seconds(pod: KubernetesObject) -> float:
     """Return for how long the containers of a Pod work."""
     longest = 0.0
     for container in entries(pod["spec"], "containers"):

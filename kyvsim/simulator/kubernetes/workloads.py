@@ -3,11 +3,14 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     annotations,
     entries,
@@ -37,17 +40,12 @@ from kyvsim.simulator.kubernetes.controller import (
     enqueue_controller,
     has_condition,
     owner_reference,
-    watch_kinds,
     write_status,
 )
 
-# From a template to Pods.
-
-_DONE = frozenset({"Succeeded", "Failed"})
-
 
 def pod_of(
-    owner: Json, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
+    owner: KubernetesObject, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
 ) -> dict[str, Json]:
     """Return the Pod of a template: `name` has `name` or `generateName`, `marks` further labels."""
     meta: dict[str, Json] = {**name, "namespace": object_key(owner).namespace}
@@ -66,69 +64,54 @@ def template_hash(template: Json) -> str:
     return letters(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]), 10)
 
 
-def is_active(pod: Json) -> bool:
+def is_active(pod: KubernetesObject) -> bool:
     """Return whether a Pod runs or is going to."""
-    return (pod.get("status") or {}).get("phase") not in _DONE
+    return (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}
 
 
-def is_ready(pod: Json) -> bool:
+def is_ready(pod: KubernetesObject) -> bool:
     """Return whether all containers of a Pod are ready."""
     return has_condition(pod, "Ready")
 
 
-def reconcile(
-    sim: SimulationContext,
-    user: UserInfo,
-    actor: str,
-    kind: tuple[str, str],
-    sync: Callable[[Client, Json], bool],
-    child: tuple[str, str] = ("v1", "Pod"),
-) -> WorkQueue:
-    """Call `sync` for each object of a kind when it or an object that it controls is written.
-
-    `sync` returns whether it succeeded; if not, it is called again later. Objects that are being
-    deleted are left alone, as are all if the simulation has no workloads. Returns the queue.
-    """
-    client = sim.client(user)
-
-    def work(key: ObjectKey) -> bool:
-        obj = client.get(*key)
-        return obj is None or is_terminating(obj) or sync(client, obj)
-
-    queue = WorkQueue(sim, actor, work)
-    if sim.settings.workloads:
-        reactions = {kind: enqueue(queue), child: enqueue_controller(queue, kind[1])}
-        watch_kinds(sim.store, reactions)
-    return queue
-
-
 # The ReplicaSet controller: the desired number of Pods of a template.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 
-_FAILED = "ReplicaFailure"
+
+def _sync_replica_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    problem = _scale(client, owner, _active_pods(sim, owner))
+    now = client.get(*object_key(owner))
+    if now is None:
+        return problem is None
+    pods, old = _active_pods(sim, now), now.get("status") or {}
+    ready = sum(is_ready(one) for one in pods)
+    failed = []
+    if problem is not None:
+        # The first message stays, for each failure names another Pod.
+        kind, first = "ReplicaFailure", {"reason": "FailedCreate", "message": problem.message}
+        before = (one for one in entries(old, "conditions") if text_field(one, "type") == kind)
+        first = next(before, first)
+        reason, message = (text_field(first, name) for name in ("reason", "message"))
+        failed = [StatusCondition(kind, True, reason, message)]
+    written = conditions(old, failed, sim.clock.stamp())
+    status = {
+        "replicas": len(pods),
+        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        "observedGeneration": metadata(now).get("generation"),
+        **({"conditions": written} if written else {}),
+    }
+    return write_status(client, now, status) and problem is None
 
 
-def run_replica_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of ReplicaSets."""
-
-    def sync(client: Client, owner: Json) -> bool:
-        problem = _scale(sim, owner)
-        now = client.get(*object_key(owner))
-        written = now is None or write_status(client, now, _replica_sets_status(sim, now, problem))
-        return written and problem is None
-
-    reconcile(sim, REPLICA_SET, "replicaset-controller", ("apps/v1", "ReplicaSet"), sync)
-
-
-def _replica_sets_pods(sim: SimulationContext, owner: Json) -> list[Json]:
+def _active_pods(sim: SimulationContext, owner: KubernetesObject) -> list[KubernetesObject]:
     return [one for one in controlled(sim.store, owner, "v1", "Pod") if is_active(one)]
 
 
-def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
+def _scale(
+    client: Client, owner: KubernetesObject, pods: list[KubernetesObject]
+) -> ApiError | None:
     """Make the Pods that are missing and delete those that are too many; return what failed."""
-    client, pods = sim.client(REPLICA_SET), _replica_sets_pods(sim, owner)
-    missing = int(owner["spec"].get("replicas", 1)) - len(pods)
+    missing = _replicas(owner) - len(pods)
     name = {"generateName": f"{object_key(owner).name}-"}
     for _ in range(missing):
         made = client.create(pod_of(owner, owner["spec"]["template"], name, {}))
@@ -143,25 +126,6 @@ def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
     return None
 
 
-def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError | None) -> Json:
-    pods, old = _replica_sets_pods(sim, owner), owner.get("status") or {}
-    ready = sum(is_ready(one) for one in pods)
-    failed = []
-    if problem is not None:
-        # The first message stays, for each failure names another Pod.
-        before = [one for one in entries(old, "conditions") if text_field(one, "type") == _FAILED]
-        first = before[0] if before else {"reason": "FailedCreate", "message": problem.message}
-        reason, message = (text_field(first, name) for name in ("reason", "message"))
-        failed = [StatusCondition(_FAILED, True, reason, message)]
-    written = conditions(old, failed, sim.clock.stamp())
-    return {
-        "replicas": len(pods),
-        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
-        "observedGeneration": metadata(owner).get("generation"),
-        **({"conditions": written} if written else {}),
-    }
-
-
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
 #
 # A rollout creates all new Pods before it deletes the old ones, or the reverse; the steps
@@ -171,19 +135,15 @@ _HASH = "pod-template-hash"
 _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
 
 
-def run_deployments(sim: SimulationContext) -> None:
-    """Make and scale the ReplicaSets of Deployments."""
-
-    def sync(client: Client, owner: Json) -> bool:
-        well = owner["spec"].get("paused") is True or _roll_out(sim, owner)
-        now = client.get(*object_key(owner))
-        return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
-
-    kind = ("apps/v1", "Deployment")
-    reconcile(sim, DEPLOYMENT, "deployment-controller", kind, sync, ("apps/v1", "ReplicaSet"))
+def _sync_deployment(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    well = owner["spec"].get("paused") is True or _roll_out(sim, client, owner)
+    now = client.get(*object_key(owner))
+    return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
 
 
-def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, list[Json]]:
+def _replica_sets(
+    sim: SimulationContext, owner: KubernetesObject
+) -> tuple[KubernetesObject | None, list[KubernetesObject]]:
     """Return the ReplicaSet of the current template, and those of former ones."""
     replica_sets = controlled(sim.store, owner, "apps/v1", "ReplicaSet")
     digest = template_hash(owner["spec"]["template"])
@@ -191,9 +151,9 @@ def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, lis
     return (current[0] if current else None), [one for one in replica_sets if one not in current]
 
 
-def _roll_out(sim: SimulationContext, owner: Json) -> bool:
+def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
     """Do the next step of a rollout; return whether it went well."""
-    client, replicas = sim.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
+    replicas = _replicas(owner)
     current, former = _replica_sets(sim, owner)
     recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
     if recreates and any(_replicas(one) for one in former):
@@ -208,7 +168,7 @@ def _roll_out(sim: SimulationContext, owner: Json) -> bool:
     return well
 
 
-def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
+def _replica_set(owner: KubernetesObject, former: list[KubernetesObject], replicas: int) -> Json:
     spec, digest = owner["spec"], template_hash(owner["spec"]["template"])
     key, mark = object_key(owner), {_HASH: digest}
     template = spec["template"]
@@ -228,24 +188,24 @@ def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": made}
 
 
-def _replicas(replica_set: Json) -> int:
+def _replicas(replica_set: KubernetesObject) -> int:
     return int(replica_set["spec"].get("replicas", 1))
 
 
-def _scaled(client: Client, replica_set: Json, replicas: int) -> bool:
+def _scaled(client: Client, replica_set: KubernetesObject, replicas: int) -> bool:
     if _replicas(replica_set) == replicas:
         return True
     return client.update({**replica_set, "spec": {**replica_set["spec"], "replicas": replicas}}).ok
 
 
-def _emptied(client: Client, replica_sets: list[Json]) -> bool:
+def _emptied(client: Client, replica_sets: list[KubernetesObject]) -> bool:
     return not [one for one in replica_sets if not _scaled(client, one, 0)]
 
 
-def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
+def _deployments_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
     current, former = _replica_sets(sim, owner)
     everything = [*([current] if current else []), *former]
-    desired = int(owner["spec"].get("replicas", 1))
+    desired = _replicas(owner)
     updated = _count([current] if current else [], "replicas")
     ready = _count(everything, "readyReplicas")
     reason, has = "MinimumReplicasAvailable", "has"
@@ -272,29 +232,34 @@ def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
     }
 
 
-def _count(replica_sets: list[Json], field: str) -> int:
+def _count(replica_sets: list[KubernetesObject], field: str) -> int:
     return sum(int((one.get("status") or {}).get(field, 0)) for one in replica_sets)
 
 
 # The StatefulSet controller: Pods with numbers, one after the other.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/statefulset.
 
 _REVISION = "controller-revision-hash"
 
 
-def run_stateful_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of StatefulSets."""
+def _sync_stateful_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
+    pods = controlled(sim.store, owner, "v1", "Pod")
+    ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
+    updated = sum(labels(one).get(_REVISION) == revision for one in pods)
+    status = {
+        "observedGeneration": metadata(owner).get("generation"),
+        "replicas": len(pods),
+        **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
+        "availableReplicas": ready,
+        "currentRevision": revision,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+    return write_status(client, owner, status) and well
 
-    def sync(client: Client, owner: Json) -> bool:
-        well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
-        pods = controlled(sim.store, owner, "v1", "Pod")
-        return write_status(client, owner, _stateful_sets_status(owner, pods)) and well
 
-    reconcile(sim, STATEFUL_SET, "statefulset-controller", ("apps/v1", "StatefulSet"), sync)
-
-
-def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
+def _next_step(client: Client, owner: KubernetesObject, pods: list[KubernetesObject]) -> bool:
     """Make what is missing, else delete what is too much or old; return whether it went well."""
     spec, existing = owner["spec"], {object_key(one).name: one for one in pods}
     parallel = spec.get("podManagementPolicy") == "Parallel"
@@ -313,11 +278,11 @@ def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
     return True
 
 
-def _revision(owner: Json) -> str:
+def _revision(owner: KubernetesObject) -> str:
     return f"{object_key(owner).name}-{template_hash(owner['spec']['template'])}"
 
 
-def _make(client: Client, owner: Json, number: int) -> bool:
+def _make(client: Client, owner: KubernetesObject, number: int) -> bool:
     key = object_key(owner)
     name = f"{key.name}-{number}"
     well = True
@@ -348,66 +313,30 @@ def _make(client: Client, owner: Json, number: int) -> bool:
     return well and client.create({**pod, "spec": spec}).ok
 
 
-def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
-    ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
-    updated = sum(labels(one).get(_REVISION) == revision for one in pods)
-    return {
-        "observedGeneration": metadata(owner).get("generation"),
-        "replicas": len(pods),
-        **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
-        "availableReplicas": ready,
-        "currentRevision": revision,
-        "updateRevision": revision,
-        "collisionCount": 0,
-    }
-
-
 # The DaemonSet controller: one Pod on each Node.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
 
 
-def run_daemon_sets(sim: SimulationContext) -> None:
-    """Make and delete the Pods of DaemonSets."""
-
-    def sync(client: Client, owner: Json) -> bool:
-        by_node = _daemon_sets_pods(sim, owner)
-        nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
-        revision = template_hash(owner["spec"]["template"])
-        on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
-        well = True
-        for node in nodes:
-            old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
-            if not by_node.get(node):
-                well = client.create(_pod(owner, node, revision)).ok and well
-            elif old and not on_delete:
-                well = client.delete(object_key(old[0])).ok and well
-        for pod in (one for node in sorted(set(by_node) - set(nodes)) for one in by_node[node]):
-            well = client.delete(object_key(pod)).ok and well
-        return write_status(client, owner, _daemon_sets_status(sim, owner)) and well
-
-    kind = ("apps/v1", "DaemonSet")
-    queue = reconcile(sim, DAEMON_SET, "daemon-set-controller", kind, sync)
-
-    def on_node(change: StoreChange) -> None:
-        if change.old is None or change.new is None:
-            for one in sim.store.list(*kind, ""):
-                queue.add(object_key(one))
-
-    if sim.settings.workloads:
-        watch_kinds(sim.store, {("v1", "Node"): on_node})
+def _sync_daemon_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    by_node: dict[str, list[KubernetesObject]] = {}
+    for pod in _active_pods(sim, owner):
+        by_node.setdefault(_node_of(pod), []).append(pod)
+    nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
+    revision = template_hash(owner["spec"]["template"])
+    on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    well = True
+    for node in nodes:
+        old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
+        if not by_node.get(node):
+            well = client.create(_pod(owner, node, revision)).ok and well
+        elif old and not on_delete:
+            well = client.delete(object_key(old[0])).ok and well
+    left = [one for node in sorted(set(by_node) - set(nodes)) for one in by_node[node]]
+    well = _deleted(client, left) and well
+    return write_status(client, owner, _daemon_sets_status(sim, owner, len(nodes))) and well
 
 
-def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
-    """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
-    by_node: dict[str, list[Json]] = {}
-    for pod in controlled(sim.store, owner, "v1", "Pod"):
-        if is_active(pod):
-            by_node.setdefault(_node_of(pod), []).append(pod)
-    return by_node
-
-
-def _pod(owner: Json, node: str, revision: str) -> Json:
+def _pod(owner: KubernetesObject, node: str, revision: str) -> Json:
     generation = str(metadata(owner).get("generation", 1))
     marks = {_REVISION: revision, "pod-template-generation": generation}
     name = {"generateName": f"{object_key(owner).name}-"}
@@ -419,7 +348,8 @@ def _pod(owner: Json, node: str, revision: str) -> Json:
     return {**pod, "spec": {**pod["spec"], "affinity": affinity}}
 
 
-def _node_of(pod: Json) -> str:
+def _node_of(pod: KubernetesObject) -> str:
+    """Return the name of the Node that a Pod of a DaemonSet is meant for."""
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or ():
@@ -428,9 +358,8 @@ def _node_of(pod: Json) -> str:
     return str(pod["spec"].get("nodeName", ""))
 
 
-def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
-    nodes = len(sim.store.list("v1", "Node", ""))
-    pods = [one for some in _daemon_sets_pods(sim, owner).values() for one in some]
+def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject, nodes: int) -> Json:
+    pods = _active_pods(sim, owner)
     ready = sum(is_ready(one) for one in pods)
     return {
         "currentNumberScheduled": len(pods),
@@ -447,20 +376,14 @@ def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
 
 
 # The Job controller: Pods until enough of them have succeeded.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/job, pkg/controller/ttlafterfinished.
 
 
-def run_jobs(sim: SimulationContext) -> None:
-    """Make the Pods of Jobs, and count those that succeed."""
-
-    def sync(client: Client, job: Json) -> bool:
-        if is_finished(job):
-            return True
-        well = _make_pods(client, job, sim)
-        return write_status(client, job, _status(sim, job)) and well
-
-    reconcile(sim, JOB, "job-controller", ("batch/v1", "Job"), sync)
+def _sync_job(sim: SimulationContext, client: Client, job: KubernetesObject) -> bool:
+    if is_finished(job):
+        return True
+    well = _make_pods(client, job, controlled(sim.store, job, "v1", "Pod"))
+    return write_status(client, job, _status(sim, job)) and well
 
 
 def delete_finished_jobs(sim: SimulationContext) -> None:
@@ -485,36 +408,31 @@ def delete_finished_jobs(sim: SimulationContext) -> None:
         if seconds is not None:
             queue.add_at(object_key(job), float(seconds))
 
-    watch_kinds(sim.store, {("batch/v1", "Job"): on_job})
+    sim.store.watch(on_job, {("batch/v1", "Job")})
 
 
-def is_finished(job: Json) -> bool:
+def is_finished(job: KubernetesObject) -> bool:
     """Return whether a Job is complete or failed."""
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
-def _pods(sim: SimulationContext, job: Json) -> tuple[list[Json], int, int]:
-    """Return the Pods that run, and how many have succeeded and failed."""
-    pods = controlled(sim.store, job, "v1", "Pod")
-    phases = [(one.get("status") or {}).get("phase") for one in pods]
-    active = [one for one in pods if is_active(one)]
-    return active, phases.count("Succeeded"), phases.count("Failed")
+def _phases(pods: list[KubernetesObject]) -> list[str]:
+    return [text_field(one.get("status"), "phase") for one in pods]
 
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
-    spec = job["spec"]
-    active, succeeded, _ = _pods(sim, job)
+def _make_pods(client: Client, job: KubernetesObject, pods: list[KubernetesObject]) -> bool:
+    spec, active = job["spec"], [one for one in pods if is_active(one)]
     if spec.get("suspend") is True:
-        return not [one for one in active if not client.delete(object_key(one)).ok]
+        return _deleted(client, active)
     parallel = int(spec.get("parallelism", 1))
     completions = spec.get("completions")
+    succeeded = _phases(pods).count("Succeeded")
     desired = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
         desired = 0  # a work queue is done when one of its Pods succeeds
-    pods = controlled(sim.store, job, "v1", "Pod")
     used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
     base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
     for _ in range(desired - len(active)):
@@ -530,8 +448,15 @@ def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
     return True
 
 
-def _status(sim: SimulationContext, job: Json) -> Json:
-    active, succeeded, failed = _pods(sim, job)
+def _deleted(client: Client, objects: list[KubernetesObject]) -> bool:
+    """Delete objects; return whether all of them went."""
+    return not [one for one in objects if not client.delete(object_key(one)).ok]
+
+
+def _status(sim: SimulationContext, job: KubernetesObject) -> Json:
+    pods = controlled(sim.store, job, "v1", "Pod")
+    active, phases = [one for one in pods if is_active(one)], _phases(pods)
+    succeeded, failed = phases.count("Succeeded"), phases.count("Failed")
     spec, old, now = job["spec"], job.get("status") or {}, sim.clock.stamp()
     suspended = spec.get("suspend") is True
     completions = spec.get("completions")
@@ -555,20 +480,50 @@ def _status(sim: SimulationContext, job: Json) -> Json:
     }
 
 
+_Sync = Callable[[SimulationContext, Client, KubernetesObject], bool]
+_WORKLOADS: tuple[tuple[UserInfo, tuple[str, str], tuple[str, str], _Sync], ...] = (
+    (DEPLOYMENT, ("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), _sync_deployment),
+    (REPLICA_SET, ("apps/v1", "ReplicaSet"), ("v1", "Pod"), _sync_replica_set),
+    (STATEFUL_SET, ("apps/v1", "StatefulSet"), ("v1", "Pod"), _sync_stateful_set),
+    (DAEMON_SET, ("apps/v1", "DaemonSet"), ("v1", "Pod"), _sync_daemon_set),
+    (JOB, ("batch/v1", "Job"), ("v1", "Pod"), _sync_job),
+)
+"""The account of each controller, its kind, what objects of that control, and the work on one."""
+
+
+def run_workloads(sim: SimulationContext) -> None:
+    """Reconcile the objects of each kind of workload when they or what they control is written.
+
+    Objects that are being deleted are left alone.
+    """
+    if not sim.settings.workloads:
+        return
+
+    def work(key: ObjectKey, client: Client, sync: _Sync) -> bool:
+        obj = client.get(*key)
+        return obj is None or is_terminating(obj) or sync(sim, client, obj)
+
+    def on_node(change: StoreChange, queue: WorkQueue) -> None:
+        if change.old is None or change.new is None:
+            for one in sim.store.list("apps/v1", "DaemonSet", ""):
+                queue.add(object_key(one))
+
+    for user, kind, child, sync in _WORKLOADS:
+        actor = user.username.rpartition(":")[2]
+        queue = WorkQueue(sim, actor, partial(work, client=sim.client(user), sync=sync))
+        sim.store.watch(enqueue(queue), {kind})
+        sim.store.watch(enqueue_controller(queue, kind[1]), {child})
+        if user is DAEMON_SET:
+            sim.store.watch(partial(on_node, queue=queue), {("v1", "Node")})
+
+
 # The CronJob controller: a Job at each time of the schedule.
-#
 # Source of the rules: k8s.io/kubernetes pkg/controller/cronjob.
 
-_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
+class CronJobController:
+    """Makes the Jobs of CronJobs in time, and deletes old ones."""
 
-def run_cron_jobs(sim: SimulationContext) -> None:
-    """Make the Jobs of CronJobs in time, and delete old ones."""
-    if sim.settings.workloads:
-        _CronJobController(sim)
-
-
-class _CronJobController:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._client = sim.client(CRON_JOB)
@@ -576,8 +531,9 @@ class _CronJobController:
         self._next: dict[str, datetime] = {}
         """When a CronJob, by its uid and schedule, is due next; only the first timer counts."""
         of_jobs = enqueue_controller(self._queue, "CronJob")
-        reactions = {("batch/v1", "CronJob"): enqueue(self._queue), ("batch/v1", "Job"): of_jobs}
-        watch_kinds(sim.store, reactions)
+        if sim.settings.workloads:
+            sim.store.watch(enqueue(self._queue), {("batch/v1", "CronJob")})
+            sim.store.watch(of_jobs, {("batch/v1", "Job")})
 
     def _sync(self, key: ObjectKey) -> bool:
         cron_job = self._client.get(*key)
@@ -586,36 +542,27 @@ class _CronJobController:
         now, spec = self._sim.clock.now(), cron_job["spec"]
         which = f"{cron_job['metadata']['uid']} {spec.get('schedule')}"
         due = self._next.get(which)
-        made = None
-        well = True
+        made, well = None, True
         if due is not None and due <= now and spec.get("suspend") is not True:
             made, well = self._make(cron_job, due)
         if due is None or due <= now:
-            self._plan(cron_job, which)
+            # None is planned if the schedule is invalid.
+            with suppress(ValueError):
+                for time in next_times(text_field(spec, "schedule"), now, 1):
+                    self._next[which] = time
+                    self._queue.add_at(key, (time - now).total_seconds())
         kept = int(cron_job["spec"].get("successfulJobsHistoryLimit", 3))
         finished = sorted(
             (one for one in self._jobs(cron_job) if is_finished(one)),
             key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name),
         )
-        old = finished[: max(len(finished) - kept, 0)]
-        well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
+        well = _deleted(self._client, finished[: max(len(finished) - kept, 0)]) and well
         return write_status(self._client, cron_job, self._status(cron_job, made)) and well
 
-    def _plan(self, cron_job: Json, which: str) -> None:
-        """Schedule the next Job of a CronJob; none if its schedule is invalid."""
-        now = self._sim.clock.now()
-        try:
-            times = next_times(text_field(cron_job["spec"], "schedule"), now, 1)
-        except ValueError:
-            return
-        if times:
-            self._next[which] = times[0]
-            self._queue.add_at(object_key(cron_job), (times[0] - now).total_seconds())
-
-    def _jobs(self, cron_job: Json) -> list[Json]:
+    def _jobs(self, cron_job: KubernetesObject) -> list[KubernetesObject]:
         return controlled(self._sim.store, cron_job, "batch/v1", "Job")
 
-    def _make(self, cron_job: Json, due: datetime) -> tuple[datetime | None, bool]:
+    def _make(self, cron_job: KubernetesObject, due: datetime) -> tuple[datetime | None, bool]:
         """Make the Job of a time, unless another runs that forbids it; return when it was due."""
         active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         policy = cron_job["spec"].get("concurrencyPolicy")
@@ -625,10 +572,11 @@ class _CronJobController:
             for one in active:
                 self._client.delete(object_key(one))
         template, key = cron_job["spec"]["jobTemplate"], object_key(cron_job)
+        at = "batch.kubernetes.io/cronjob-scheduled-timestamp"
         meta: dict[str, Json] = {
             "name": f"{key.name}-{int(due.timestamp()) // 60}",
             "namespace": key.namespace,
-            "annotations": {**annotations(template), _AT: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
+            "annotations": {**annotations(template), at: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
             "ownerReferences": [owner_reference(cron_job)],
         }
         if labels(template):
@@ -637,21 +585,19 @@ class _CronJobController:
         made = self._client.create({**kind, "metadata": meta, "spec": template.get("spec")})
         return (due if made.ok else None), made.ok
 
-    def _status(self, cron_job: Json, made: datetime | None) -> Json:
+    def _status(self, cron_job: KubernetesObject, made: datetime | None) -> Json:
         status = dict(cron_job.get("status") or {})
-        active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         status.pop("active", None)
+        active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         if active:
+            names = ("name", "namespace", "uid")
             status["active"] = [
                 {
-                    "apiVersion": key.api_version,
-                    "kind": key.kind,
-                    "name": key.name,
-                    "namespace": key.namespace,
-                    "uid": metadata(one)["uid"],
+                    "apiVersion": one["apiVersion"],
+                    "kind": "Job",
+                    **{name: metadata(one)[name] for name in names},
                 }
                 for one in active
-                for key in [object_key(one)]
             ]
         if made is not None:
             status["lastScheduleTime"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")

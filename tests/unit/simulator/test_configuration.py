@@ -1,22 +1,13 @@
-"""Requests that Kyverno skips whatever object they are about: evaluated once for all of them."""
+"""Requests that Kyverno skips: by filters, users and the selectors of its webhooks."""
 
 import json
 
 import pytest
 
-from kyvsim.simulator.api_server import ObjectStore
-from kyvsim.simulator.configuration import CONFIG_MAP, Sender, passes_over
-
-
-def sender(kind="Event", namespace="x", username="ada", groups=()):
-    return Sender(
-        api_version="v1",
-        kind=kind,
-        subresource="",
-        namespace=namespace,
-        username=username,
-        groups=groups,
-    )
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore, Review
+from kyvsim.simulator.configuration import CONFIG_MAP, is_excluded, is_filtered, is_selected
 
 
 @pytest.fixture
@@ -36,30 +27,43 @@ def configured():
 
 
 @pytest.mark.parametrize(
-    ("filters", "one", "expected"),
+    ("filters", "kind", "namespace", "name", "expected"),
     [
-        ("[Event,*,*]", sender(), True),
-        ("[Event,*,*]", sender("Pod"), False),
-        ("[*,x,*]", sender("Pod"), True),
-        ("[*,y,*]", sender("Pod"), False),
-        # Some have the name, others do not.
-        ("[Pod,x,web-*]", sender("Pod"), False),
+        ("[Event,*,*]", "Event", "x", "one", True),
+        ("[Event,*,*]", "Pod", "x", "one", False),
+        ("[*,x,*]", "Pod", "x", "one", True),
+        ("[*,y,*]", "Pod", "x", "one", False),
+        ("[Pod,x,web-*]", "Pod", "x", "web-1", True),
+        ("[Pod,x,web-*]", "Pod", "x", "one", False),
         # What filters a namespace filters the Namespace itself, by its name.
-        ("[*,x,*]", sender("Namespace", ""), False),
+        ("[*,x,*]", "Namespace", "", "x", True),
     ],
 )
-def test_filters_without_names_settle_it(configured, filters, one, expected):
-    assert passes_over(one, configured(resourceFilters=filters)) is expected
+def test_objects_are_filtered_by_kind_namespace_and_name(
+    configured, filters, kind, namespace, name, expected
+):
+    store = configured(resourceFilters=filters)
+    assert is_filtered(ObjectKey("v1", kind, namespace, name), store) is expected
 
 
-def test_users_and_namespaces_settle_it_until_the_settings_change(configured):
+def test_users_are_excluded_unless_their_name_takes_it_back(configured):
     store = configured(excludeGroups="system:nodes", excludeUsernames="!eva")
-    assert passes_over(sender("Pod", groups=("system:nodes",)), store)
-    assert not passes_over(sender("Pod", username="eva", groups=("system:nodes",)), store)
+    assert is_excluded(UserInfo("ada", groups=("system:nodes",)), store)
+    assert not is_excluded(UserInfo("eva", groups=("system:nodes",)), store)
+
+
+def test_namespaces_are_selected_by_the_settings_of_now(configured):
+    def review(kind, namespace):
+        meta = {"name": "one", "namespace": namespace, "labels": {"a": "c"}}
+        obj = {"apiVersion": "v1", "kind": kind, "metadata": meta}
+        request = ApiRequest(Operation.CREATE, ObjectKey("v1", kind, namespace, "one"), UserInfo())
+        return Review(request, "uid", obj, None)
+
+    store = configured()
+    assert is_selected("x", review("Pod", "x"), store)
     selector = {"namespaceSelector": {"matchLabels": {"team": "b"}}}
     configured(webhooks=json.dumps(selector))
-    assert passes_over(sender("Pod"), store)
-    assert not passes_over(sender("Node", namespace=""), store)
-    # An object is looked at by its labels: whether it is selected is not known before.
-    configured(webhooks=json.dumps({**selector, "objectSelector": {"matchLabels": {"a": "b"}}}))
-    assert not passes_over(sender("Pod"), store)
+    assert not is_selected("x", review("Pod", "x"), store)
+    assert is_selected("", review("Node", ""), store)
+    configured(webhooks=json.dumps({"objectSelector": {"matchLabels": {"a": "b"}}}))
+    assert not is_selected("x", review("Pod", "x"), store)

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ObjectStore
-from kyvsim.simulator.api_server.authorizer import bound_roles
+from kyvsim.simulator.api_server.authorizer import with_roles
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _ROBOT = UserInfo("system:serviceaccount:shop:robot", groups=("system:serviceaccounts",))
@@ -45,4 +45,5 @@ def test_roles_for_a_request_in_a_namespace(bindings, roles, cluster_roles):
     store = ObjectStore()
     for one in bindings:
         store.put(one)
-    assert bound_roles(_ROBOT, "shop", store) == (roles, cluster_roles)
+    user = with_roles(_ROBOT, "shop", store)
+    assert (user.roles, user.cluster_roles) == (roles, cluster_roles)

@@ -5,7 +5,7 @@ from collections import Counter
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ObjectStore, authorizer
-from kyvsim.simulator.api_server.authorizer import bound_roles, may
+from kyvsim.simulator.api_server.authorizer import may, with_roles
 
 
 def config_map(name, namespace="x", **data):
@@ -160,14 +160,19 @@ def test_answers_within_answers_hang_on_what_those_read():
     assert calls["outer"] == 2
 
 
+def roles_of(user, namespace, store):
+    known = with_roles(user, namespace, store)
+    return known.roles, known.cluster_roles
+
+
 def test_roles_of_a_user_are_those_of_now():
     store = ObjectStore()
-    assert bound_roles(_ADA, "", store) == ((), ())
+    assert roles_of(_ADA, "", store) == ((), ())
     store.put(_binding("one"))
-    assert bound_roles(_ADA, "", store) == ((), ("one",))
-    assert bound_roles(_ADA._replace(username="bob"), "", store) == ((), ())
+    assert roles_of(_ADA, "", store) == ((), ("one",))
+    assert roles_of(_ADA._replace(username="bob"), "", store) == ((), ())
     store.remove(_binding("one"))
-    assert bound_roles(_ADA, "", store) == ((), ())
+    assert roles_of(_ADA, "", store) == ((), ())
 
 
 def _role(**rule):
