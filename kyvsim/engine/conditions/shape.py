@@ -75,12 +75,13 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     path = found.below(*start) if found else None
     if path is None or not path.steps or path.default or Spread.KEYS in path.steps:
         return None
-    fields = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
-    if all(isinstance(step, FieldStep) for step in fields):
+    steps = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
+    keys = [step.key for step in steps if isinstance(step, FieldStep)]
+    if len(keys) == len(steps):
         # Where a key is missing, a loop has no elements; that is no error, unlike in conditions.
         shape: Shape = ItemShape(element, counted=True)
-        for step in reversed(fields):
-            shape = MapShape((FieldShape(step.key, shape, absent=True),))
+        for key in reversed(keys):
+            shape = MapShape((FieldShape(key, shape, absent=True),))
         return shape
     if path.steps[-1] is not Spread.ELEMENTS:
         return None
