@@ -186,7 +186,7 @@ READ_ELSEWHERE = {
     # Fields of other documents: GlobalContextEntries, RBAC, policies in CEL, exceptions.
     "engine/context/cluster_api.py": {"subjects"},
     "engine/context/loaders/global_reference.py": {"jmesPath"},
-    "load/exceptions.py": {"podSecurity"},
+    "load/policy.py": {"podSecurity"},
 }
 """Files that read such fields from data, and why."""
 

@@ -20,7 +20,7 @@ from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
 from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, reviewed
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies, derived_rules
 from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
@@ -200,7 +200,7 @@ def _options(inputs: ApplyInputs, read: ReadInputs) -> CompileOptions:
 class Sample(NamedTuple):
     """The resources of a run, or so many of them that they have all kinds and names."""
 
-    objects: tuple[Json, ...]
+    objects: tuple[KubernetesObject, ...]
     number: int
     refused: tuple[RefusalCount, ...] = ()
 

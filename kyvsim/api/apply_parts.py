@@ -22,7 +22,7 @@ from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
 from kyvsim.engine.world import RecordingView, view_of_part
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
@@ -110,7 +110,7 @@ class PartTotals:
         self.lists |= partial.lists
         self.refused.merge(partial.refused.found)
 
-    def objects(self) -> tuple[Json, ...]:
+    def objects(self) -> tuple[KubernetesObject, ...]:
         """Return an object for each example."""
         return tuple(
             {"apiVersion": version, "kind": kind, "metadata": {"name": name}}

@@ -9,7 +9,6 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulate import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.kubernetes.objects import Json
 from kyvsim.load.chainsaw import (
     find_configuration,
     find_tests,
@@ -59,7 +58,7 @@ class _Job(NamedTuple):
     """The folder that the user named, or that of the file."""
     configuration: ChainsawConfiguration
     install: str
-    values: dict[str, Json]
+    values: dict[str, object]
     """The values of an unnamed installation; plain data, which other processes receive."""
 
 

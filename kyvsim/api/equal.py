@@ -19,7 +19,7 @@ from kyvsim.equivalence.policy_runner import CaseWorld, PolicyPair, PolicyRunner
 from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, evidence_of, examples
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies
 from kyvsim.languages import references_of as mentions_of
 from kyvsim.languages import references_of_exception as mentions_of_exception
@@ -53,11 +53,11 @@ class ComparisonSetup(NamedTuple):
     """What both policy sets share."""
 
     options: CompileOptions
-    given: tuple[Json, ...]
+    given: tuple[KubernetesObject, ...]
     case_world: CaseWorld
     user: UserInfo
     """The user of requests that no policy depends on."""
-    targets: tuple[Json, ...] = ()
+    targets: tuple[KubernetesObject, ...] = ()
     """Synthesised objects for rules that change existing ones."""
     conditions: frozenset[Limit] = frozenset()
     """Limits that are named beforehand: differences due to them do not count."""
@@ -192,7 +192,7 @@ class Comparison(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     tried: tuple[Case, ...] = ()
 
-    def manifests(self) -> tuple[list[Json], int]:
+    def manifests(self) -> tuple[list[KubernetesObject], int]:
         """Return the tried cases as manifests for tests, and how many cannot be one."""
         return manifests(self.tried)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.documents import (
@@ -65,7 +65,7 @@ from kyvsim.report.results import title
 
 OldKey: TypeAlias = tuple[str, str, str, str]
 """Group, kind, namespace and name of an object, which an update keeps."""
-OldObjects: TypeAlias = Mapping[OldKey, Json]
+OldObjects: TypeAlias = Mapping[OldKey, KubernetesObject]
 
 
 class WhatIf(NamedTuple):
@@ -251,9 +251,9 @@ class ReadInputs(NamedTuple):
     unusable: bool
     """Whether a file that every result depends on could not be used."""
     payloads: tuple[Payload, ...] = ()
-    definitions: tuple[Json, ...] = ()
+    definitions: tuple[KubernetesObject, ...] = ()
     bindings: tuple[Binding, ...] = ()
-    parameters: tuple[Json, ...] = ()
+    parameters: tuple[KubernetesObject, ...] = ()
     left_out: tuple[Diagnostic, ...] = ()
     before_resources: int = 0
     """Number of diagnostics before those about resources."""
@@ -466,6 +466,6 @@ def given_world(
     )
 
 
-def objects_of(documents: tuple[Document, ...]) -> tuple[Json, ...]:
+def objects_of(documents: tuple[Document, ...]) -> tuple[KubernetesObject, ...]:
     """Return the data of documents."""
     return tuple(document.data for document in documents)

@@ -71,13 +71,13 @@ SIMULATED_READERS: PolicyReaders = MappingProxyType(
 _Found = TypeVar("_Found")
 
 
-def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Readers:
+def readers(written: Callable[[KubernetesObject], Document | None] = lambda _: None) -> Readers:
     """Return the readers of policies and exceptions of a simulated cluster.
 
     `written` returns the document of an object, for positions.
     """
 
-    def document(obj: object) -> Document:
+    def document(obj: KubernetesObject) -> Document:
         own = written(obj)
         if own is not None:
             return own._replace(data=obj)
@@ -89,22 +89,22 @@ def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Read
         policies, remarks = load_policies([document(spec)], SIMULATED_READERS)
         return (policies[0] if policies else None), remarks
 
-    def exception(obj: object) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
+    def exception(obj: KubernetesObject) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
         exceptions, remarks = load_exceptions([document(obj)])
         return next(iter(exceptions.rules), None), remarks
 
-    def cel_exception(obj: object) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
+    def cel_exception(obj: KubernetesObject) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
         exceptions, remarks = load_exceptions([document(obj)])
         return next(iter(exceptions.policies), None), remarks
 
     return Readers(policy, _once(exception), _once(cel_exception))
 
 
-def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
+def _once(read: Callable[[KubernetesObject], _Found]) -> Callable[[KubernetesObject], _Found]:
     """Return a reader that caches: all exceptions are read again when one changes."""
-    known: dict[ObjectKey, tuple[Json, _Found]] = {}
+    known: dict[ObjectKey, tuple[KubernetesObject, _Found]] = {}
 
-    def remembered(obj: object) -> _Found:
+    def remembered(obj: KubernetesObject) -> _Found:
         key = object_key(obj)
         if key not in known or known[key][0] is not obj:
             known[key] = obj, read(obj)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
-from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -236,7 +236,7 @@ def _stream(objects: Iterable[KubernetesObject]) -> str:
     return "---\n".join(map(to_yaml, objects))
 
 
-def _reread(files: Mapping[str, tuple[Json, ...]]) -> Files:
+def _reread(files: Mapping[str, tuple[KubernetesObject, ...]]) -> Files:
     return {
         name: objects_of(load_resources((Source(name, _stream(objects)),))[0])
         for name, objects in files.items()

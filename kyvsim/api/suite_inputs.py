@@ -12,7 +12,7 @@ from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json, KubernetesObject, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.runs import LintInputs, run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
@@ -267,7 +267,7 @@ def _reason(document: Document, diagnostics: Iterable[Diagnostic]) -> str:
     return next(own, "the policy is invalid")
 
 
-def _as_written(names: Sequence[str], reader: _Reader) -> tuple[Json, ...]:
+def _as_written(names: Sequence[str], reader: _Reader) -> tuple[KubernetesObject, ...]:
     if not names:
         return ()
     paths = reader.paths(names)
@@ -296,12 +296,14 @@ def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
     return values._replace(mocks=Mocks(calls, data, images))
 
 
-def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
+def _read_cluster(
+    manifest: Manifest, reader: _Reader
+) -> tuple[tuple[KubernetesObject, ...], tuple[KubernetesObject, ...]]:
     """Return the objects of a test's cluster, and the definitions of their kinds.
 
     upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/clusterresource.go
     """
-    objects: list[Json] = []
+    objects: list[KubernetesObject] = []
     crds: list[str] = []
     paths = reader.paths(manifest.cluster_resources)
     for document in reader.keep(read_documents(paths, None, STRICT)):
@@ -316,9 +318,9 @@ def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...]
 
 def _clone_sources(
     manifest: Manifest, policies: Iterable[Policy], reader: _Reader
-) -> dict[str, tuple[Json, ...]]:
+) -> dict[str, tuple[KubernetesObject, ...]]:
     """Return the clone sources of rows, by policy key."""
-    sources: dict[str, tuple[Json, ...]] = {}
+    sources: dict[str, tuple[KubernetesObject, ...]] = {}
     rows = [row for row in manifest.rows if row.clone_source]
     for policy in policies if rows else ():
         rules = {rule.name for rule in policy.rules if rule.generates}
@@ -329,7 +331,7 @@ def _clone_sources(
     return sources
 
 
-def _read_expected(path: str) -> tuple[Json, ...] | str:
+def _read_expected(path: str) -> tuple[KubernetesObject, ...] | str:
     """Return the objects of an expected file, or why there are none.
 
     Upstream opens it by its name: no folders or patterns.

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
@@ -45,6 +45,7 @@ from kyvsim.cli.parameters import (
     OUTPUT,
     STATUS,
     Effect,
+    Options,
     PathType,
     bad_value,
     flag_option,
@@ -240,7 +241,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _apply(
     given: tuple[ApplyInputs, bytes | None],
-    options: Mapping[str, Any],
+    options: Options,
     chosen: Chosen,
     outputs: tuple[ObjectFiles | None, ReportFiles, ReportFiles],
 ) -> int:

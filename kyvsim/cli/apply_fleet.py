@@ -4,7 +4,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from typing import Any
 
 import click
 
@@ -12,6 +11,7 @@ from kyvsim.api import ApplyInputs
 from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
 from kyvsim.cli.output_files import Chosen
+from kyvsim.cli.parameters import Options
 from kyvsim.cli.run_output import View, show_run
 from kyvsim.cli.streams import (
     SummaryStyle,
@@ -68,7 +68,7 @@ _REFUSED = (
 """Options that need all results in one process."""
 
 
-def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
+def _refuse(options: Options, ctx: click.Context) -> None:
     for name in _REFUSED:
         if options[name]:
             spelled = f"--{name.removesuffix('_files').replace('_', '-')}"
@@ -82,9 +82,7 @@ def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
         raise click.UsageError(text, ctx)
 
 
-def apply_fleet(
-    inputs: ApplyInputs, stdin: bytes | None, options: Mapping[str, Any], chosen: Chosen
-) -> int:
+def apply_fleet(inputs: ApplyInputs, stdin: bytes | None, options: Options, chosen: Chosen) -> int:
     """Run `kyvsim apply` over a fleet and return its exit status; raises click.ClickException."""
     try:
         with ExitStack() as stack:
@@ -121,7 +119,7 @@ def apply_fleet(
 WHOLE = ("text", "json")
 
 
-def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
+def whole_of(reports: Reports, shown: str, options: Options) -> int:
     """Write a run in a format as `apply` does, and return its exit status.
 
     Raises FleetError if the requested rows are not in the reports.
@@ -151,7 +149,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     )
 
 
-def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
+def counts_of(reports: Reports, shown: str, options: Options) -> int:
     """Write the counts of a run in groups, and return its exit status."""
     by = options.get("by") or ("cluster",)
     groups = grouped((piece.head for piece in reports.merged.pieces), by)

@@ -1,7 +1,5 @@
 """`kyvsim completion`: scripts by which shells complete words."""
 
-from typing import Any
-
 import click
 
 from kyvsim.cli.command import Command
@@ -22,7 +20,7 @@ _HELP = """Print a shell completion script.
 @click.command("completion", cls=Command, help=_HELP)
 @argument("shell", metavar="bash|zsh|fish")
 @click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+def command(ctx: click.Context, /, **options: object) -> int:
     """Run `kyvsim completion` and return its exit status."""
     shell = options["shell"]
     if shell not in _SHELLS:

@@ -1,7 +1,7 @@
 """`kyvsim diff`: compares the results of two policy sets."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -18,7 +18,7 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.parameters import OUTPUT, flag_option
+from kyvsim.cli.parameters import OUTPUT, Options, flag_option
 from kyvsim.cli.streams import (
     close,
     is_terminal,
@@ -87,7 +87,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 
 def _written(
-    name: str, comparison: RunComparison, options: Mapping[str, Any], *, is_shown: bool = False
+    name: str, comparison: RunComparison, options: Options, *, is_shown: bool = False
 ) -> Iterator[str]:
     format_ = FORMATS[name]
     colours = is_shown and format_.for_people and shows_colours()
@@ -97,7 +97,7 @@ def _written(
         yield f"{ending_line(comparison_ending(comparison))}\n"
 
 
-def _sets(ctx: click.Context, options: Mapping[str, Any]) -> tuple[ApplyInputs, ApplyInputs]:
+def _sets(ctx: click.Context, options: Options) -> tuple[ApplyInputs, ApplyInputs]:
     """Return the inputs of both sets; raises UsageError."""
     sets = options["policies"]
     if len(sets) > 2:

@@ -31,6 +31,7 @@ from kyvsim.cli.parameters import (
     REQUEST,
     Decorator,
     Effect,
+    Options,
     PathType,
     argument,
     bad_value,
@@ -261,7 +262,7 @@ input_options = combined(
 )
 
 
-def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_manifests_named(options: Options) -> dict[str, Any]:
     """Return the options in which arguments are resources if --policy is given."""
     if not options["policy"]:
         return dict(options)
@@ -269,7 +270,7 @@ def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "policies": options["policy"], "resource": manifests}
 
 
-def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
+def check_inputs(ctx: click.Context, options: Options) -> None:
     """Raise UsageError if nothing is given to evaluate, or options contradict each other.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
@@ -296,7 +297,7 @@ def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
             raise bad_value(ctx, "--set", f"{pair}: not of the form name=value")
 
 
-def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
+def _decider(options: Options) -> Callable[[str], bool]:
     """Return whether a change of a file, which may be deleted, affects other resources."""
     apart = () if options["exceptions_with_resources"] else ("resource",)
     names = (*(name for name in _EVERY if name not in apart), "baseline")
@@ -313,12 +314,12 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
     return decides
 
 
-def stdin_for(options: Mapping[str, Any], ctx: click.Context) -> bytes | None:
+def stdin_for(options: Options, ctx: click.Context) -> bytes | None:
     """Return standard input if it is one of the inputs."""
     return stdin_of({name: options[name] for name in _FILES}, ctx)
 
 
-def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
+def inputs_of(options: Options, ctx: click.Context) -> ApplyInputs:
     """Return the inputs of the options; raises UsageError."""
     same = (
         *(
@@ -346,7 +347,7 @@ def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
     )
 
 
-def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
+def _payloads(options: Options) -> tuple[tuple[PayloadMode, str], ...]:
     sorts = (
         (PayloadMode.JSON, "json_files"),
         (PayloadMode.HTTP, "http_payload"),
@@ -356,7 +357,7 @@ def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]
 
 
 def unchanged_of(
-    options: Mapping[str, Any], ctx: click.Context, decider: Callable[[], Callable[[str], bool]]
+    options: Options, ctx: click.Context, decider: Callable[[], Callable[[str], bool]]
 ) -> frozenset[str] | None:
     """Return the real paths of unchanged files, or None to evaluate all; raises UsageError.
 
@@ -381,7 +382,7 @@ def unchanged_of(
     return changes.unchanged
 
 
-def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
+def what_if_of(options: Options, ctx: click.Context) -> WhatIf:
     """Return the assumptions of the options; raises UsageError."""
     user, groups = options["as_user"], options["as_group"]
     operation = options["operation"]
@@ -407,7 +408,7 @@ def is_rendered(options: Mapping[str, object]) -> bool:
     return bool(options["helm"] or options["kustomize"])
 
 
-def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ...]:
+def rendered(options: Options, ctx: click.Context) -> tuple[Source, ...]:
     """Return the rendered manifests; raises ClickException."""
     if options["helm_values"] and not options["helm"]:
         raise click.UsageError("--helm-values requires --helm", ctx)

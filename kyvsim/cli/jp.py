@@ -13,7 +13,15 @@ import click
 from kyvsim.api.system import own_system
 from kyvsim.cli.command import Group
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import INPUT, OUTPUT, argument, flag_option, offering, safe_option
+from kyvsim.cli.parameters import (
+    INPUT,
+    OUTPUT,
+    Options,
+    argument,
+    flag_option,
+    offering,
+    safe_option,
+)
 from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions import functions
@@ -105,7 +113,7 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     return OK
 
 
-def _answer(text: str, data: object, system: System, options: dict[str, Any]) -> int:
+def _answer(text: str, data: object, system: System, options: Options) -> int:
     try:
         result = compile_query(text, system).evaluate(data)
     except QuerySyntaxError as error:

@@ -34,6 +34,7 @@ from kyvsim.cli.parameters import (
     INPUT,
     OUTPUT,
     Effect,
+    Options,
     PathType,
     argument,
     flag_option,
@@ -143,9 +144,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return ending.status
 
 
-def _show(
-    migration: Migration, shown: str, options: dict[str, Any], reads: Callable[[str], bool]
-) -> None:
+def _show(migration: Migration, shown: str, options: Options, reads: Callable[[str], bool]) -> None:
     """Show policies and conversions; with --output, write the policies."""
     texts = list(_texts(migration, partial=options["partial"]))
     folder = options["output"]
@@ -194,7 +193,7 @@ def _place(file: str, paths: Iterable[str]) -> str:
     return ""
 
 
-def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str], bool]) -> None:
+def _write(files: list[FileText], options: Options, reads: Callable[[str], bool]) -> None:
     """Write all files or none."""
     paths = [file.path for file in files]
     twice = next((path for path in paths if paths.count(path) > 1), "")

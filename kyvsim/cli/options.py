@@ -19,6 +19,7 @@ from kyvsim.cli.parameters import (
     STATUS,
     Decorator,
     Effect,
+    Options,
     PathType,
     bad_value,
     combined,
@@ -394,7 +395,7 @@ walking_options = combined(
 )
 
 
-def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
+def walking_of(options: Options, ctx: click.Context) -> Walking:
     """Return how folders are walked; raises UsageError."""
     try:
         return walking_through(

@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 import click
 
 from kyvsim.cli.command import configuration_files
-from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
+from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, Options, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError, print_stderr, writing_to
 from kyvsim.kubernetes.objects import metadata
 from kyvsim.load.files import may_find
@@ -133,7 +133,7 @@ def _reader(
     return reads
 
 
-def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def paths_of(options: Options, name: str) -> tuple[str, ...]:
     """Return the paths of a parameter; none if there is no such parameter."""
     value = options.get(name) or ()
     return (value,) if isinstance(value, str) else tuple(value)
@@ -191,7 +191,7 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
 
 
 def chosen_formats(
-    options: Mapping[str, Any], known: Mapping[str, OutputFormat], ctx: click.Context
+    options: Options, known: Mapping[str, OutputFormat], ctx: click.Context
 ) -> Chosen:
     """Return the formats of the options, the first known one by default; raises UsageError."""
     shown, files = named_formats(options["output_format"], known, ctx)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -15,6 +15,8 @@ from click.types import StringParamType
 
 from kyvsim.model.source import Location
 
+Options: TypeAlias = Mapping[str, Any]
+"""What a command was given, by the names of its parameters."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 TRUE = ("true", "t", "1", "yes", "on")
 FALSE = ("false", "f", "0", "no", "off", "")

@@ -1,6 +1,6 @@
 """`kyvsim report`: merges and counts partial reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.parameters import OUTPUT, argument, bad_value, flag_option, safe_option
+from kyvsim.cli.parameters import OUTPUT, Options, argument, bad_value, flag_option, safe_option
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import ReportStore
@@ -91,8 +91,8 @@ def summary(ctx: click.Context, /, partials: tuple[str, ...], **options: Any) ->
 
 def _shown(
     partials: tuple[str, ...],
-    options: Mapping[str, Any],
-    show: Callable[[Reports, str, Mapping[str, Any]], int],
+    options: Options,
+    show: Callable[[Reports, str, Options], int],
 ) -> int:
     try:
         reports = reports_in(ReportStore(folder) for folder in dict.fromkeys(partials))

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from kyvsim.api.apply import render_run
 from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
+from kyvsim.cli.parameters import Options
 from kyvsim.cli.streams import (
     SummaryStyle,
     close,
@@ -44,7 +45,7 @@ class View(NamedTuple):
 
 def show_run(
     run: Run,
-    options: Mapping[str, Any],
+    options: Options,
     pieces_of: Callable[[Run], Iterable[str]],
     view: View,
     *,
@@ -112,7 +113,7 @@ _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
 _VIEW = "text"
 
 
-def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
+def chosen_by(options: Options, ctx: click.Context) -> Chosen:
     """Return the formats of the options; raises UsageError if they contradict each other."""
     named = named_formats(options["output_format"], FORMATS, ctx)
     given: list[tuple[str, str]] = []
@@ -204,7 +205,7 @@ def summary_style(chosen: Chosen, options: Mapping[str, object]) -> RenderOption
     return own if chosen.shown == _VIEW and own.show is not Show.OBJECTS else None
 
 
-def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:
+def _plain_render_options(options: Options) -> RenderOptions:
     return RenderOptions(
         detailed=options["detailed_results"],
         diff=options["diff"],

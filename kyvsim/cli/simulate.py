@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -31,6 +31,7 @@ from kyvsim.cli.parameters import (
     OUTPUT,
     REQUEST,
     STATUS,
+    Options,
     PathType,
     argument,
     bad_value,
@@ -257,7 +258,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return ending.status
 
 
-def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
+def _inputs(options: Options, ctx: click.Context) -> SimulateInputs:
     same = (
         *("paths", "user", "groups", "model", "seed", "install", "start", "horizon", "max_events"),
         *("interleavings", "jobs", "explain"),

@@ -49,6 +49,7 @@ from kyvsim.cli.parameters import (
     OUTPUT,
     STATUS,
     Effect,
+    Options,
     PathType,
     argument,
     bad_value,
@@ -160,7 +161,7 @@ def wants_mutants(options: Mapping[str, object]) -> bool:
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
 
 
-def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
+def _creation(options: Options, ctx: click.Context) -> Creation:
     policies, resources = options["paths"], options["resource"]
     if not policies or not resources:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
@@ -189,7 +190,7 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
     return Creation(policies, resources, folders[0] if folders else ".", name)
 
 
-def create(options: Mapping[str, Any], ctx: click.Context) -> int:
+def create(options: Options, ctx: click.Context) -> int:
     """Write a new test; return the exit status."""
     creation = _creation(options, ctx)
     created = create_test(creation)
@@ -428,7 +429,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _run_once(
     run: SuiteRun,
-    options: Mapping[str, Any],
+    options: Options,
     chosen: Chosen,
     files: ReportFiles,
     refuse: Callable[[SuiteOutcome], None],
@@ -466,7 +467,7 @@ def _run_once(
     return ending.status
 
 
-def _with_demands(outcome: SuiteOutcome, options: Mapping[str, Any]) -> SuiteOutcome:
+def _with_demands(outcome: SuiteOutcome, options: Options) -> SuiteOutcome:
     """Return an outcome with what --require-tests and --strict demand."""
     if options["strict"]:
         strict = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
@@ -517,7 +518,7 @@ def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, object]) 
     return write_out(shown.write(outcome, suite_options), shown.media)
 
 
-def _suite_options(options: Mapping[str, Any]) -> SuiteOptions:
+def _suite_options(options: Options) -> SuiteOptions:
     return SuiteOptions(
         detailed=options["detailed_results"],
         fail_only=options["fail_only"] or options["quiet"],

@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import JsonMap, KubernetesObject, text_field
 from kyvsim.kubernetes.package_data import read_table
 
 
@@ -52,8 +52,8 @@ _VERSION = r"v(\d+)(?:(alpha|beta)(\d+))?"
 
 
 @lru_cache(maxsize=1)
-def _groups() -> Mapping[str, Json]:
-    table: Mapping[str, Json] = read_table(__file__, f"kubernetes-{_KUBERNETES}.json")["groups"]
+def _groups() -> JsonMap:
+    table: JsonMap = read_table(__file__, f"kubernetes-{_KUBERNETES}.json")["groups"]
     return table
 
 
@@ -193,13 +193,13 @@ def guessed_kind(resource: str) -> str:
     return resource[:1].upper() + resource[1:]
 
 
-def crd_kinds(objects: Iterable[Json]) -> KindTable:
+def crd_kinds(objects: Iterable[KubernetesObject]) -> KindTable:
     """Return the kinds that the CustomResourceDefinitions among `objects` define."""
     table = {}
     for data in objects:
         if text_field(data, "kind") != "CustomResourceDefinition":
             continue
-        spec = data.get("spec")
+        spec = data.get("spec", {})
         names = spec.get("names") if spec.__class__ is dict else None
         kind = text_field(names, "kind")
         if kind:
@@ -215,7 +215,7 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
     return MappingProxyType(table)
 
 
-def _versions_of(spec: Json) -> tuple[str, ...]:
+def _versions_of(spec: JsonMap) -> tuple[str, ...]:
     """Return the versions that a definition serves, () where it names none."""
     listed = spec.get("versions")
     if listed.__class__ is not list:
@@ -229,7 +229,7 @@ def _versions_of(spec: Json) -> tuple[str, ...]:
     return tuple(filter(None, served))
 
 
-def _schemas_of(spec: Json) -> Mapping[str, GivenSchema]:
+def _schemas_of(spec: JsonMap) -> Mapping[str, GivenSchema]:
     """Return the schemas of a definition by version; one for all of them is next to them.
 
     Where all unknown fields are kept, none counts.

@@ -229,7 +229,7 @@ def _number(text: str) -> float:
     return number
 
 
-def _no_constant(text: str) -> Json:
+def _no_constant(text: str) -> object:
     where = "in numeric literal" if text[0] == "-" else "looking for beginning of value"
     raise JsonError(f"invalid character '{text.lstrip('-')[0]}' {where}")
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import JsonMap
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 
 # Formats of names and labels, such as DNS labels.
@@ -153,7 +153,7 @@ _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
 
 
-def selector_problem(selector: Mapping[str, Json]) -> str:
+def selector_problem(selector: JsonMap) -> str:
     """Return why Kubernetes refuses a selector; "" where it does not."""
     for key, value in (selector.get("matchLabels") or {}).items():
         found = [*_key_problems(key), *_value_problems(key, ["" if value is None else str(value)])]
@@ -176,9 +176,9 @@ def is_value(value: object) -> bool:
     return value.__class__ is str and not any(_value_problems("", [value]))
 
 
-def _expression_problem(expression: Mapping[str, Json]) -> str:
+def _expression_problem(expression: JsonMap) -> str:
     key, operator = expression.get("key") or "", expression.get("operator") or ""
-    values: Sequence[Json] = expression.get("values") or []
+    values: Sequence[object] = expression.get("values") or []
     if operator not in _WITH_VALUES and operator not in _WITHOUT_VALUES:
         return f"{quote(operator)} is not a valid label selector operator"
     found = [*_key_problems(key)]
@@ -214,7 +214,7 @@ def _value_problems(key: str, values: Sequence[object]) -> Iterator[str]:
 # upstream: pkg/utils/match/labels.go, pkg/engine/wildcards (ReplaceInSelector) and, for what a
 # selector may hold, k8s.io/apimachinery/pkg/labels.
 
-Labels: TypeAlias = Mapping[str, Json]
+Labels: TypeAlias = Mapping[str, object]
 Selector: TypeAlias = Callable[[Labels], bool]
 
 
@@ -222,7 +222,7 @@ class SelectorError(ValueError):
     """A selector that Kubernetes refuses."""
 
 
-def compile_selector(selector: Json) -> Selector:
+def compile_selector(selector: JsonMap) -> Selector:
     """Return a function that says whether labels fit `selector`; an empty one fits all.
 
     Raises SelectorError for an operator, key or value that Kubernetes refuses. A wildcard counts
@@ -257,7 +257,7 @@ def _fits_label(name: str, text: object, fits_value: Callable[[str], bool]) -> b
     return bool(text.__class__ is str and fits_value(text) and is_key(name) and is_value(text))
 
 
-def _expression_test(expression: Mapping[str, Json]) -> Selector:
+def _expression_test(expression: JsonMap) -> Selector:
     key, operator = expression.get("key") or "", expression.get("operator") or ""
     values = frozenset(expression.get("values") or ())
     if operator == "In":

@@ -10,7 +10,10 @@ Json: TypeAlias = Any
 A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distinguishes them.
 """
 
-KubernetesObject: TypeAlias = Mapping[str, Json]
+JsonMap: TypeAlias = Mapping[str, Json]
+"""A map in plain data, such as the `spec` of an object."""
+
+KubernetesObject: TypeAlias = JsonMap
 """An object of a cluster as JSON, such as a Pod: `apiVersion`, `kind`, `metadata` and the rest."""
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -47,7 +50,7 @@ _NO_KEY = ObjectKey("", "", "", "")
 _new = tuple.__new__
 
 
-def metadata(obj: object) -> Mapping[str, Json]:
+def metadata(obj: object) -> JsonMap:
     """Return `obj.metadata`, or an empty mapping where it is missing or no mapping."""
     found = obj.get("metadata") if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}

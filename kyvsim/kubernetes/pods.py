@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, JsonMap, object_key
 
 IN_TEMPLATE = ("spec", "template", "spec")
 
@@ -65,7 +65,7 @@ def references(obj: Json) -> list[Reference]:
     """Return the references of a Pod or Pod template, in the order in which they are named."""
     key = object_key(obj)
     found: dict[Target, Reference] = {}
-    spec: dict[str, Json] = obj
+    spec: JsonMap = obj
     for field in POD_SPEC_PATHS.get(key.kind, IN_TEMPLATE):
         spec = _dict(spec, field)
     for kind, name, place, optional in _named(spec):
@@ -81,10 +81,10 @@ def references(obj: Json) -> list[Reference]:
     return list(found.values())
 
 
-_Name: TypeAlias = tuple[str, Json, str, bool]
+_Name: TypeAlias = tuple[str, object, str, bool]
 
 
-def _named(spec: dict[str, Json]) -> Iterator[_Name]:
+def _named(spec: JsonMap) -> Iterator[_Name]:
     for volume in _dicts(spec.get("volumes")):
         yield from _of_volume(volume, f"volume `{volume.get('name', '')}`")
     for field in ("initContainers", "containers", "ephemeralContainers"):
@@ -103,7 +103,7 @@ def _named(spec: dict[str, Json]) -> Iterator[_Name]:
     yield "ServiceAccount", account, "serviceAccountName", False
 
 
-def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
+def _of_volume(volume: JsonMap, place: str) -> Iterator[_Name]:
     if "persistentVolumeClaim" in volume:
         claim = _dict(volume, "persistentVolumeClaim")
         yield "PersistentVolumeClaim", claim.get("claimName"), place, False
@@ -119,7 +119,9 @@ def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
                 yield "Secret", _dict(plugin, field).get("name"), place, False
 
 
-def _key_sources(source: object, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:
+def _key_sources(
+    source: object, config_map: str, secret: str
+) -> Iterator[tuple[str, object, bool]]:
     if source.__class__ is not dict:
         return
     for kind, field in (("ConfigMap", config_map), ("Secret", secret)):
@@ -128,12 +130,12 @@ def _key_sources(source: object, config_map: str, secret: str) -> Iterator[tuple
             yield kind, found.get("name"), found.get("optional") is True
 
 
-def _dict(obj: object, field: str) -> dict[str, Json]:
+def _dict(obj: object, field: str) -> JsonMap:
     found = obj.get(field) if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}
 
 
-def _dicts(values: object) -> Iterator[dict[str, Json]]:
+def _dicts(values: object) -> Iterator[JsonMap]:
     """Yield the mappings among `values`, which may be no list at all."""
     if isinstance(values, Iterable) and values.__class__ not in {str, dict}:
         yield from (value for value in values if value.__class__ is dict)

@@ -52,7 +52,7 @@ def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) ->
     others = _OTHERS[numbers]
     if others.issuperset(map(type, value.values() if kind is dict else value)):
         return value
-    changed: dict[str | int, Json] = {}
+    changed: dict[str | int, object] = {}
     for key, item in value.items() if kind is dict else enumerate(value):
         if item.__class__ not in others:
             new = _with_numbers(item, numbers, change)
@@ -112,24 +112,22 @@ def parse_float(text: str) -> float | None:
     return None if math.isinf(number) and "n" not in text.lower() else number
 
 
-def int_equals(number: int, value: Json) -> bool:
+def int_equals(number: int, value: object) -> bool:
     """Return whether a value is this int, as a number or written in a text."""
-    kind = value.__class__
-    if kind is int:
-        return bool(value == number)
-    if kind is float:
+    if value.__class__ is float:
         return value.is_integer() and to_int64(value) == number
-    return kind is str and parse_int(value) == number
+    if value.__class__ is str:
+        return parse_int(value) == number
+    return value.__class__ is int and value == number
 
 
-def float_equals(number: float, value: Json) -> bool:
+def float_equals(number: float, value: object) -> bool:
     """Return whether a value is this float, as a number or written in a text."""
-    kind = value.__class__
-    if kind is float:
-        return bool(value == number)
-    if kind is int:
+    if value.__class__ is int:
         return number.is_integer() and to_int64(number) == value
-    return kind is str and parse_float(value) == number
+    if value.__class__ is str:
+        return parse_float(value) == number
+    return value.__class__ is float and value == number
 
 
 def to_int64(number: float) -> int:

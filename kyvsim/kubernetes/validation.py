@@ -14,6 +14,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector, format_problems
 from kyvsim.kubernetes.objects import (
     Json,
+    JsonMap,
     KubernetesObject,
     annotations,
     entries,
@@ -187,7 +188,7 @@ def workload_problems(obj: KubernetesObject) -> Iterator[str]:
         yield f'{place}: Required value: valid values: "OnFailure", "Never"'
 
 
-def _selector_problems(kind: str, spec: Json, template: KubernetesObject) -> Iterator[str]:
+def _selector_problems(kind: str, spec: JsonMap, template: JsonMap) -> Iterator[str]:
     """Yield what is wrong with the selector of a workload, which has to select its template.
 
     Values are shown as JSON, as API servers have done since 1.34.
@@ -260,7 +261,7 @@ _POD_FIELDS = (
 _FREE = frozenset({"activeDeadlineSeconds", "tolerations", "schedulingGates"})
 
 
-def update_problems(obj: Json, old: Json) -> Iterator[str]:
+def update_problems(obj: KubernetesObject, old: KubernetesObject) -> Iterator[str]:
     """Yield what an update changes and must not."""
     kind = object_key(obj)[:2]
     for path in _FIXED.get(kind, ()):
@@ -279,7 +280,7 @@ def update_problems(obj: Json, old: Json) -> Iterator[str]:
                 yield f"{field}: Forbidden: field is immutable when `immutable` is set"
 
 
-def _pod_changes(spec: Json, old: KubernetesObject) -> Iterator[str]:
+def _pod_changes(spec: JsonMap, old: JsonMap) -> Iterator[str]:
     for group in ("containers", "initContainers"):
         if len(entries(spec, group)) != len(entries(old, group)):
             yield f"spec.{group}: Forbidden: pod updates may not add or remove containers"
@@ -294,7 +295,7 @@ def _pod_changes(spec: Json, old: KubernetesObject) -> Iterator[str]:
         yield f"spec: Forbidden: pod updates may not change fields other than {_POD_FIELDS}"
 
 
-def _fixed_part(spec: Json) -> Json:
+def _fixed_part(spec: JsonMap) -> JsonMap:
     """Return a Pod's specification without what may change."""
     fixed = {name: value for name, value in spec.items() if name not in _FREE}
     for group in ("containers", "initContainers"):
@@ -364,7 +365,7 @@ _REQUIRED: Mapping[tuple[str, str], _RequiredFields] = MappingProxyType(
         ("storage.k8s.io/v1", "StorageClass"): _required("provisioner"),
     }
 )
-_LACKING: tuple[Json, ...] = (None, "", 0, [], {})
+_LACKING: tuple[object, ...] = (None, "", 0, [], {})
 
 
 def required_problems(obj: object) -> Iterator[str]:
@@ -376,7 +377,7 @@ def required_problems(obj: object) -> Iterator[str]:
                 yield f"{place}{name}: {problem}"
 
 
-def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, Json]]:
+def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, JsonMap]]:
     """Yield the maps at a path that are there and not empty, each after its place."""
     if not path:
         if part.__class__ is dict and part:
@@ -388,7 +389,7 @@ def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, Jso
         yield from _parts(part.get(path[0]), f"{place}{path[0]}.", path[1:])
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
+_CHECKS: Mapping[tuple[str, str], Callable[[KubernetesObject], Iterator[str]]] = MappingProxyType(
     {
         ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
@@ -400,7 +401,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProx
 )
 
 
-def problems_of(obj: object, old: object = None) -> Iterator[str]:
+def problems_of(obj: KubernetesObject, old: KubernetesObject | None = None) -> Iterator[str]:
     """Yield what is wrong with an object; `old` is None for a new one."""
     yield from metadata_problems(obj, new=old is None)
     check = _CHECKS.get(object_key(obj)[:2])

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import format_float
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 from kyvsim.kubernetes.regexes import compile_regex
 
@@ -88,7 +87,7 @@ def _regex(part: str) -> re.Pattern[str]:
 #
 # upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
 
-Predicate: TypeAlias = Callable[[Json], bool]
+Predicate: TypeAlias = Callable[[object], bool]
 
 SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     chr(code) for code in range(0x2000, 0x200B)
@@ -300,15 +299,14 @@ def _text_comparison(operand: str, expected: bool | None) -> Predicate:
     return fits
 
 
-def _scalar_text(value: Json) -> str | None:
-    kind = value.__class__
-    if kind is str:
-        return str(value)
-    if kind is float:
+def _scalar_text(value: object) -> str | None:
+    if value.__class__ is str:
+        return value
+    if value.__class__ is float:
         return format_float(value, "E")
-    if kind is bool:
+    if value.__class__ is bool:
         return "true" if value else "false"
-    return str(value) if kind is int else None
+    return str(value) if value.__class__ is int else None
 
 
 # Globs over texts without separators: `*`, `?`, `[a-z]`, `[!abc]`, `{a,b}` and a backslash.

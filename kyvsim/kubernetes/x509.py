@@ -25,10 +25,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_url import UrlError, parse_url
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import JsonMap
 
 _Found: TypeAlias = "x509.Certificate | x509.CertificateSigningRequest"
-_Fields: TypeAlias = dict[str, Json]
+_Fields: TypeAlias = dict[str, object]
+_Extensions: TypeAlias = "list[x509.Extension[x509.ExtensionType]]"
 _Reader: TypeAlias = Callable[[_Fields, Any], bool]
 """Fills in the fields of an extension; False where it says nothing that upstream understands."""
 
@@ -40,7 +41,7 @@ class CertificateError(Exception):
 class Decoded(NamedTuple):
     """A certificate, or a request for one."""
 
-    fields: Json
+    fields: JsonMap
     """As the JSON of Go's struct."""
     serial: int | None = None
     """The whole serial number, of which the fields have a double; None for a request."""
@@ -92,7 +93,7 @@ def _certificate(found: "x509.Certificate") -> Decoded:
 _UNSUPPORTED: Final = "x509: extensions that are not supported"
 
 
-def _extensions(found: _Found, signed: bytes) -> list[Any]:
+def _extensions(found: _Found, signed: bytes) -> _Extensions:
     """Return the extensions; the library gives all of them, or none."""
     try:
         extensions = [*found.extensions]
@@ -111,11 +112,11 @@ def _extensions(found: _Found, signed: bytes) -> list[Any]:
     return extensions
 
 
-def _request(found: "x509.CertificateSigningRequest") -> Json:
+def _request(found: "x509.CertificateSigningRequest") -> _Fields:
     extensions = _extensions(found, found.tbs_certrequest_bytes)
     names = [one for one in extensions if one.oid.dotted_string == _ALTERNATIVE_NAMES]
     fields = _extension_fields(names)
-    pairs: list[Json] = [
+    pairs = [
         {
             "Type": _numbers(one.oid.dotted_string),
             "Value": True if one.critical else _base64(one.value.public_bytes()),
@@ -207,9 +208,9 @@ _OF_NAMES = MappingProxyType(
 _SINGLE = ("CommonName", "SerialNumber")
 
 
-def _name(name: "x509.Name") -> Json:
+def _name(name: "x509.Name") -> _Fields:
     fields: _Fields = dict.fromkeys(_OF_NAMES.values()) | dict.fromkeys(_SINGLE, "")
-    names: list[Json] = []
+    names: list[_Fields] = []
     for attribute in name:
         if not isinstance(attribute.value, str) or "\0" in attribute.value:
             raise CertificateError("x509: a name that is not plain text is not supported")
@@ -231,7 +232,7 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _numbers(name: str) -> list[Json]:
+def _numbers(name: str) -> list[float]:
     """Return the numbers of an object identifier such as `1.2.3`; ValueError for big ones."""
     if not _has_small_numbers(name):
         raise ValueError("number over 2147483647 in an object identifier")
@@ -244,7 +245,8 @@ def _has_small_numbers(name: str) -> bool:
 
 
 def _add(fields: _Fields, name: str, value: object) -> None:
-    fields[name] = [*(fields[name] or ()), value]
+    listed = fields[name]
+    fields[name] = [*listed, value] if listed.__class__ is list else [value]
 
 
 _NAME_FIELDS: Final = ("DNSNames", "EmailAddresses", "IPAddresses", "URIs")
@@ -266,7 +268,7 @@ _FALSE: Final = (
 )
 
 
-def _listed(extensions: list[Any]) -> Json:
+def _listed(extensions: _Extensions) -> list[_Fields] | None:
     return [
         {
             "Id": _numbers(one.oid.dotted_string),
@@ -277,7 +279,7 @@ def _listed(extensions: list[Any]) -> Json:
     ] or None
 
 
-def _extension_fields(extensions: list[Any]) -> _Fields:
+def _extension_fields(extensions: _Extensions) -> _Fields:
     # upstream: crypto/x509 parser.go (processExtensions)
     fields: _Fields = dict.fromkeys(_ABSENT) | {"Extensions": _listed(extensions)}
     fields |= dict.fromkeys(_ZERO, 0.0) | dict.fromkeys(_FALSE, False)
@@ -309,7 +311,7 @@ def _is_url(name: object) -> bool:
     return type(name).__name__ == "UniformResourceIdentifier"
 
 
-def _alternative_names(fields: _Fields, value: Any) -> bool:
+def _alternative_names(fields: _Fields, value: "x509.SubjectAlternativeName") -> bool:
     understood = False
     for name in value:
         kind = _KINDS.get(type(name).__name__)
@@ -326,7 +328,7 @@ def _address(address: object) -> str:
     return str(mapped or address)
 
 
-def _name_constraints(fields: _Fields, value: Any) -> bool:
+def _name_constraints(fields: _Fields, value: "x509.NameConstraints") -> bool:
     understood = True
     trees = (("Permitted", value.permitted_subtrees), ("Excluded", value.excluded_subtrees))
     for prefix, names in trees:
@@ -369,7 +371,7 @@ _USAGES: Final = (
 )
 
 
-def _key_usage(fields: _Fields, value: Any) -> bool:
+def _key_usage(fields: _Fields, value: "x509.KeyUsage") -> bool:
     bits = [getattr(value, name) for name in _USAGES]
     if value.key_agreement:  # the library has the others then only
         bits += [value.encipher_only, value.decipher_only]
@@ -377,7 +379,7 @@ def _key_usage(fields: _Fields, value: Any) -> bool:
     return True
 
 
-def _basic_constraints(fields: _Fields, value: Any) -> bool:
+def _basic_constraints(fields: _Fields, value: "x509.BasicConstraints") -> bool:
     length = value.path_length
     fields["BasicConstraintsValid"] = True
     fields["IsCA"] = value.ca
@@ -394,7 +396,7 @@ _USAGE_NUMBERS: Final = MappingProxyType(
 )
 
 
-def _extended_usage(fields: _Fields, value: Any) -> bool:
+def _extended_usage(fields: _Fields, value: "x509.ExtendedKeyUsage") -> bool:
     for usage in value:
         name = usage.dotted_string
         if name in _USAGE_NUMBERS:
@@ -404,12 +406,12 @@ def _extended_usage(fields: _Fields, value: Any) -> bool:
     return True
 
 
-def _subject_key(fields: _Fields, value: Any) -> bool:
+def _subject_key(fields: _Fields, value: "x509.SubjectKeyIdentifier") -> bool:
     fields["SubjectKeyId"] = _base64(value.digest)
     return True
 
 
-def _authority_key(fields: _Fields, value: Any) -> bool:
+def _authority_key(fields: _Fields, value: "x509.AuthorityKeyIdentifier") -> bool:
     key = value.key_identifier
     fields["AuthorityKeyId"] = None if key is None else _base64(key)
     return True
@@ -420,7 +422,7 @@ _PLACES: Final = MappingProxyType(
 )
 
 
-def _information_access(fields: _Fields, value: Any) -> bool:
+def _information_access(fields: _Fields, value: "x509.AuthorityInformationAccess") -> bool:
     for place in value:
         field = _PLACES.get(place.access_method.dotted_string)
         if _is_url(place.access_location) and field:
@@ -428,14 +430,14 @@ def _information_access(fields: _Fields, value: Any) -> bool:
     return True
 
 
-def _revocation_lists(fields: _Fields, value: Any) -> bool:
+def _revocation_lists(fields: _Fields, value: "x509.CRLDistributionPoints") -> bool:
     for point in value:
         for url in takewhile(_is_url, point.full_name or ()):
             _add(fields, "CRLDistributionPoints", url.value)
     return True
 
 
-def _policies(fields: _Fields, value: Any) -> bool:
+def _policies(fields: _Fields, value: "x509.CertificatePolicies") -> bool:
     names = [policy.policy_identifier.dotted_string for policy in value]
     if len(set(names)) < len(names):
         raise CertificateError("x509: invalid certificate policies")
@@ -492,7 +494,7 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
 )
 
 
-def _url(text: str) -> Json:
+def _url(text: str) -> object:
     try:
         url = parse_url(text)
     except UrlError as error:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, Path, metadata, text_field
 from kyvsim.kubernetes.quantities import seconds
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
@@ -72,7 +72,7 @@ def reading_of(document: Document) -> ChainsawReading:
 
 
 def operations_in(
-    reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str = ""
+    reading: ChainsawReading, data: JsonMap, path: Path, foreign: str = ""
 ) -> tuple[ChainsawOperation, ...]:
     """Return the operations of the block at `path`; `foreign` is what cannot be simulated there."""
     operations: list[ChainsawOperation] = []
@@ -90,7 +90,7 @@ def operations_in(
     return tuple(operations)
 
 
-def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
+def bindings_in(data: JsonMap) -> tuple[ChainsawBinding, ...]:
     """Return the bindings that a block sets."""
     return tuple(
         ChainsawBinding(binding["name"], binding.get("value"), binding.get("compiler", ""))
@@ -112,7 +112,7 @@ def foreign_language(name: str) -> str:
     return f"expressions of the language `{name}`"
 
 
-def timeouts_in(data: Mapping[str, Json]) -> dict[str, float]:
+def timeouts_in(data: JsonMap) -> dict[str, float]:
     """Return the timeouts of a block, in seconds, by field of `Timeouts`."""
     given = data.get("timeouts", {})
     return {"check" if name == "assert" else name: seconds(text) for name, text in given.items()}
@@ -163,7 +163,7 @@ def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[D
         return None, (*remarks, *error.problems)
 
 
-def _earlier(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+def _earlier(reading: ChainsawReading, spec: JsonMap) -> ChainsawConfiguration:
     language = foreign_language(text_field(spec, "namespaceTemplateCompiler"))
     return ChainsawConfiguration(
         template=spec.get("template", True),
@@ -179,7 +179,7 @@ def _earlier(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConf
     )
 
 
-def _later(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+def _later(reading: ChainsawReading, spec: JsonMap) -> ChainsawConfiguration:
     namespace, templating = spec.get("namespace", {}), spec.get("templating", {})
     cleanup, error = spec.get("cleanup", {}), spec.get("error", {})
     language = foreign_language(text_field(namespace, "compiler"))
@@ -197,7 +197,7 @@ def _later(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfig
     )
 
 
-def _grace(data: Mapping[str, Json]) -> float | None:
+def _grace(data: JsonMap) -> float | None:
     text = data.get("forceTerminationGracePeriod")
     return None if text is None else seconds(text)
 
@@ -314,9 +314,7 @@ def _steps(reading: ChainsawReading, foreign: str) -> Iterator[ChainsawStep]:
         yield _used(reading, step, path, foreign) if "use" in data else step
 
 
-def _step(
-    reading: ChainsawReading, given: Mapping[str, Json], path: Path, foreign: str
-) -> ChainsawStep:
+def _step(reading: ChainsawReading, given: JsonMap, path: Path, foreign: str) -> ChainsawStep:
     blocks = (operations_in(reading, given, (*path, block), foreign) for block in _BLOCKS)
     attempts, catch, final, cleanup = blocks
     return ChainsawStep(

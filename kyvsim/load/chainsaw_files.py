@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.load.documents import parse_documents, read_documents
 from kyvsim.load.files import Source, decode, read_bytes
 from kyvsim.load.folders import is_manifest_name
@@ -26,7 +26,7 @@ _LARGEST = 8 << 20
 _MOST_MATCHES = 1_000
 _MOST_ENTRIES = 10_000
 
-Objects = tuple[tuple[Json, ...], str]
+Objects = tuple[tuple[KubernetesObject, ...], str]
 """The objects of a file, or the reason why there are none."""
 
 

@@ -7,10 +7,10 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json, Path
+from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, JsonMap, Path
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors
 from kyvsim.model.source import Location
@@ -98,7 +98,7 @@ class Configuration(NamedTuple):
     """The content of a configuration."""
 
     file: str
-    data: Mapping[str, Json]
+    data: JsonMap
     locate: Callable[[Path], Location]
     named: bool = True
     """Whether the user named it, rather than kyvsim discovering it."""

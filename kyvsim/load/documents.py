@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, metadata, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import (
@@ -56,7 +56,7 @@ def _schema() -> SchemaNode:
 
 
 def reviewed(
-    document: Document, holds_others: Callable[[Json], bool]
+    document: Document, holds_others: Callable[[object], bool]
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
     """Return the object of a review, with its request, or None and errors.
 
@@ -89,7 +89,7 @@ def reviewed(
     return own._replace(review=placed), tuple(contradictions)
 
 
-def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
+def _contradictions(request: JsonMap, name: str) -> Iterator[tuple[Path, str]]:
     """Yield contradictions between a request and its object, with their paths.
 
     An API server takes kind and resource from the decoded object, and refuses another name or
@@ -132,13 +132,14 @@ def _named(group: str, version: str, name: str) -> str:
     return "/".join(filter(None, (group, version, name)))
 
 
-def _placed(request: Json, name: str) -> Json:
+def _placed(request: JsonMap, name: str) -> KubernetesObject:
     """Return an object of a request in the request's namespace.
 
     Options of a connection have no metadata, and a Pod of a controller has no namespace yet.
     upstream: pkg/utils/admission/resource.go `ConvertResource`
     """
-    obj, namespace = request[name], text_field(request, "namespace")
+    obj: KubernetesObject = request[name]
+    namespace = text_field(request, "namespace")
     if not namespace or text_field(obj, "kind") == "Namespace":
         return obj
     return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
@@ -401,7 +402,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         )
 
 
-def typed(item: KubernetesObject, parent: KubernetesObject) -> Json:
+def typed(item: KubernetesObject, parent: KubernetesObject) -> KubernetesObject:
     """Return the item of a list with its inherited type."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):

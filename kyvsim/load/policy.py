@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.go_time import parse_rfc3339
-from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import check, diagnostics
@@ -264,7 +264,7 @@ def _exception_from_rules(data: KubernetesObject, document: Document) -> PolicyE
     )
 
 
-def _cel_exception(data: Json, document: Document) -> CelException:
+def _cel_exception(data: KubernetesObject, document: Document) -> CelException:
     spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
     end = None
     if spec.get("expiresAt"):

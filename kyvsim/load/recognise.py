@@ -4,8 +4,9 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from typing import TypeGuard
 
-from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
@@ -64,7 +65,7 @@ def templated_path(data: object) -> Path | None:
 
     Other templates are common in ConfigMaps, Secrets and multi-line strings.
     """
-    pending: list[tuple[Path, Json]] = [((), data)]
+    pending: list[tuple[Path, object]] = [((), data)]
     while pending:
         path, value = pending.pop()
         if value.__class__ is str:
@@ -91,12 +92,12 @@ def error_text(text: str, error: YamlError) -> str:
     return error.message
 
 
-def is_mapping(data: object) -> bool:
+def is_mapping(data: object) -> TypeGuard[JsonMap]:
     """Return whether data is a mapping."""
     return data.__class__ is dict
 
 
-def looks_like_policy(data: Json) -> bool:
+def looks_like_policy(data: object) -> bool:
     """Return whether a document is, or is meant as, a policy or an exception.
 
     That is so for Kyverno's groups, and for rules like those of policies.
@@ -124,14 +125,14 @@ def is_related(data: object) -> bool:
     return group in _RELATED_GROUPS or (group == RULES_GROUP and kind in _WRITTEN_BY_KYVERNO)
 
 
-def looks_like_exception(data: Json) -> bool:
+def looks_like_exception(data: object) -> bool:
     """Return whether a document is, or is meant as, a policy exception."""
     is_one = text_field(data, "kind") == "PolicyException"
     is_one |= _means_a_mapping(data) and "PolicyException" in data
     return is_one or _in_spec(data, "exceptions").__class__ is list
 
 
-def looks_like_object(data: Json) -> bool:
+def looks_like_object(data: object) -> bool:
     """Return whether a document is, or is meant as, a Kubernetes object or a list of objects."""
     if data.__class__ is list:
         return any(looks_like_object(item) for item in data)
@@ -141,7 +142,7 @@ def looks_like_object(data: Json) -> bool:
     return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
 
 
-def _means_a_mapping(data: object) -> bool:
+def _means_a_mapping(data: object) -> TypeGuard[str]:
     """Return whether a string was meant as an object.
 
     YAML reads `kind:Pod` without a blank, and JSON after a comment, as a string.
@@ -149,13 +150,14 @@ def _means_a_mapping(data: object) -> bool:
     return data.__class__ is str and "apiVersion" in data and "kind" in data
 
 
-def is_test_manifest(data: Json) -> bool:
+def is_test_manifest(data: object) -> bool:
     """Return whether data is a manifest of `kyverno test`, in its current or an older form."""
     group, kind = text_field(data, "apiVersion").partition("/")[0], text_field(data, "kind")
     if kind:
         return kind == "Test" and group in {"", "cli.kyverno.io", OLD_TEST_GROUP}
-    rows = data.get("results") if data.__class__ is dict else None
-    return rows.__class__ is list and data.get("policies").__class__ is list
+    if not is_mapping(data):
+        return False
+    return data.get("results").__class__ is list and data.get("policies").__class__ is list
 
 
 def is_definition(data: object) -> bool:
@@ -163,7 +165,7 @@ def is_definition(data: object) -> bool:
     return text_field(data, "kind") == "CustomResourceDefinition"
 
 
-def is_chart(data: Json) -> bool:
+def is_chart(data: object) -> bool:
     """Return whether a document is a Chart.yaml."""
     if not is_mapping(data) or "kind" in data:
         return False
@@ -230,8 +232,10 @@ def _has_rules(data: object) -> bool:
     return False
 
 
-def _in_spec(data: Json, name: str) -> Json:
-    spec: Json = data.get("spec") if is_mapping(data) else None
+def _in_spec(data: object, name: str) -> Json:
+    if not is_mapping(data):
+        return None
+    spec: Json = data.get("spec")
     return spec.get(name) if is_mapping(spec) else None
 
 

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     is_namespaced,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import MAP_FIELDS, Json, KubernetesObject, Path, text_field
+from kyvsim.kubernetes.objects import MAP_FIELDS, JsonMap, KubernetesObject, Path, text_field
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -48,7 +48,7 @@ class InputKind(NamedTuple):
     """A kind of input in folders."""
 
     noun: str
-    fits: Callable[[Json], bool]
+    fits: Callable[[object], bool]
     """Whether a document is, or is meant as, one of this kind."""
 
 
@@ -217,7 +217,7 @@ def completed(document: Document, kinds: KindTable) -> Document:
     return document if complete is data else document._replace(data=complete)
 
 
-def _with_namespace(data: Json, kinds: KindTable) -> Json:
+def _with_namespace(data: KubernetesObject, kinds: KindTable) -> KubernetesObject:
     if text_field(data.get("metadata"), "namespace"):
         return data
     group = split_api_version(data["apiVersion"])[0]
@@ -230,7 +230,7 @@ def _with_namespace(data: Json, kinds: KindTable) -> Json:
     return {**data, "metadata": {**metadata, "namespace": "default"}}
 
 
-def _maps(root: object) -> Iterator[dict[str, Json]]:
+def _maps(root: object) -> Iterator[dict[str, object]]:
     """Yield the maps inside an object, except in lists of lists, as upstream does."""
     pending = [root]
     for node in pending:
@@ -244,7 +244,7 @@ def _maps(root: object) -> Iterator[dict[str, Json]]:
                 pending += child
 
 
-def _null_maps(node: dict[str, Json]) -> list[str]:
+def _null_maps(node: JsonMap) -> list[str]:
     if MAP_FIELDS.isdisjoint(node):
         return []
     return [field for field in MAP_FIELDS if field in node and node[field] is None]

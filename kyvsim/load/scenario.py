@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, ObjectKey, Path, text_field
 from kyvsim.kubernetes.quantities import seconds
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.policy import sniff
@@ -148,9 +148,7 @@ def _unsimulated(document: Document) -> Iterator[Diagnostic]:
         yield from _of_controller(document, controller, values.get(controller) or {})
 
 
-def _of_controller(
-    document: Document, controller: str, values: Mapping[str, Json]
-) -> Iterator[Diagnostic]:
+def _of_controller(document: Document, controller: str, values: JsonMap) -> Iterator[Diagnostic]:
     if values.get("enabled") is False:
         yield _left_out(document, (controller, "enabled"))
     for name in values.get("rbac") or {}:
@@ -223,7 +221,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     return (None if has_errors(reading.problems) else scenario), tuple(reading.problems)
 
 
-def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSettings:
+def _settings(reading: _ScenarioReading, data: JsonMap) -> ScenarioSettings:
     usual = ScenarioSettings()
     actors = data.get("actors", {})
     start, name = data.get("start"), data.get("install")
@@ -247,7 +245,7 @@ def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSe
     )
 
 
-def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
+def _step(reading: _ScenarioReading, data: JsonMap, path: Path) -> ScenarioStep:
     verbs = [verb for verb in Verb if verb in data]
     if len(verbs) > 1 or (not verbs and "expect" not in data):
         reading.problems.extend(diagnostics(reading.document, [not_one_of(path, Verb)]))
@@ -289,7 +287,7 @@ def _outcomes(
         yield expected
 
 
-def _expected(reading: _ScenarioReading, entry: Mapping[str, Json], path: Path) -> Expected:
+def _expected(reading: _ScenarioReading, entry: JsonMap, path: Path) -> Expected:
     demand = next(demand for demand in Demand if demand in entry)
     within = seconds(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):

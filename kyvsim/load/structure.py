@@ -195,7 +195,7 @@ def json_schema(schema: SchemaNode, title: str) -> Json:
     """Return a schema as JSON Schema (draft 07), with the named schemas that it refers to."""
     known = schema.named.table
     root = _converted(schema.words, known)
-    definitions: dict[str, Json] = {}
+    definitions: dict[str, object] = {}
     pending = [*_references(root)]
     while pending:
         name = pending.pop()
@@ -235,10 +235,10 @@ def _converted(ref: SchemaRef, known: Mapping[str, object]) -> Json:
     return {**result, **{name: ref[name] for name in _COMBINED if name in ref}}
 
 
-def _members(ref: Mapping[str, Json], known: Mapping[str, Json]) -> Json:
+def _members(ref: Mapping[str, Json], known: Mapping[str, object]) -> dict[str, object]:
     properties = ref.get("properties") or {}
     further = ref.get("additionalProperties")
-    members: dict[str, Json] = {}
+    members: dict[str, object] = {}
     if properties:
         members["properties"] = {
             name: _converted(schema, known) for name, schema in properties.items()

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, Path, text_field
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking, walk
@@ -66,7 +66,7 @@ def current_format(document: Document) -> Fix | None:
     return Fix("use the current format", changes) if changes else None
 
 
-def _rows(data: object) -> Iterator[tuple[int, Json]]:
+def _rows(data: object) -> Iterator[tuple[int, JsonMap]]:
     rows = data.get("results") if data.__class__ is dict else None
     for index, row in enumerate(rows if rows.__class__ is list else ()):
         if row.__class__ is dict:
@@ -218,7 +218,7 @@ def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagn
     return manifest, tuple(problems)
 
 
-def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
+def _row(entry: JsonMap, index: int) -> ExpectedRow:
     single = entry.get("generatedResource", "")
     resources = entry.get("resources")
     return ExpectedRow(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, ObjectKey, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import advice_for, description_of
@@ -30,7 +30,7 @@ from kyvsim.model.values import (
 from kyvsim.schema.node import SchemaNode
 
 
-def load_image_data(section: Json) -> Mapping[str, ImageData]:
+def load_image_data(section: JsonMap) -> Mapping[str, ImageData]:
     """Return the images of a validated section, by reference; those with a tag also by digest."""
     images = {name: _image(entry) for name, entry in (section or {}).items()}
     pinned = {}
@@ -41,7 +41,7 @@ def load_image_data(section: Json) -> Mapping[str, ImageData]:
     return MappingProxyType({**pinned, **images})
 
 
-def _image(entry: Json) -> ImageData:
+def _image(entry: JsonMap) -> ImageData:
     signatures, attestations = entry.get("signatures"), entry.get("attestations")
     if attestations is not None:
         attestations = tuple(
@@ -62,7 +62,7 @@ def _image(entry: Json) -> ImageData:
     )
 
 
-def _signatures(entries: Json) -> tuple[Signature, ...]:
+def _signatures(entries: Sequence[JsonMap]) -> tuple[Signature, ...]:
     return tuple(Signature(**entry) for entry in entries)
 
 
@@ -103,7 +103,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
     return Mocks(calls, data, images), tuple(remarks)
 
 
-def _call(entry: Json) -> tuple[tuple[str, str], CallAnswer, str]:
+def _call(entry: JsonMap) -> tuple[tuple[str, str], CallAnswer, str]:
     """Return the key of a response, the response, and an error or ""."""
     url = (entry.get("url") or entry.get("urlPath") or "").strip()
     method = (entry.get("method") or "").strip().upper()
@@ -117,7 +117,7 @@ def _call(entry: Json) -> tuple[tuple[str, str], CallAnswer, str]:
     return (method, url), CallAnswer(status, response["body"]), problem
 
 
-def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, ...]]:
+def _content(entry: JsonMap, document: Document) -> tuple[Json, tuple[Diagnostic, ...]]:
     if "data" in entry:
         return entry["data"], ()
     if "resources" in entry:
@@ -126,7 +126,7 @@ def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, .
     return [document.data for document in documents if document.data], remarks
 
 
-def files_of(entry: Json, document: Document) -> Iterator[str]:
+def files_of(entry: JsonMap, document: Document) -> Iterator[str]:
     """Yield the resource files of a global context entry."""
     folder = os.path.dirname(document.file)
     for name in entry.get("resourceFiles") or ():
@@ -243,7 +243,7 @@ def _ignored(setting: str, reason: str) -> Diagnostic:
     return Diagnostic("KV036", Severity.WARNING, f"`--set {setting}` is ignored: {reason}")
 
 
-def _named(data: Json) -> Iterator[ValuesEntry]:
+def _named(data: JsonMap) -> Iterator[ValuesEntry]:
     """Yield the names of policies, rules and resources."""
     for index, policy in enumerate(data.get("policies", ())):
         path = ("policies", index)
@@ -254,14 +254,14 @@ def _named(data: Json) -> Iterator[ValuesEntry]:
                 yield ValuesEntry(kind, policy["name"], entry["name"], place)
 
 
-def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
+def _entries(data: JsonMap, member: str) -> Iterator[tuple[str, JsonMap]]:
     for policy in data.get("policies", ()):
         for entry in policy.get(member, ()):
             yield policy["name"], entry
 
 
 def _subresources(
-    data: Json, document: Document
+    data: JsonMap, document: Document
 ) -> tuple[tuple[Subresource, ...], tuple[Diagnostic, ...]]:
     subresources = []
     remarks = []
@@ -324,8 +324,8 @@ def read_context_file(
         return ContextData(), ()
     documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
     reported = list(remarks)
-    resources: list[Json] = []
-    images: dict[str, Json] = {}
+    resources: list[KubernetesObject] = []
+    images: dict[str, object] = {}
     for document in documents:
         if text_field(document.data, "kind") != "Context":
             message = "a context file must have a document of kind `Context`"

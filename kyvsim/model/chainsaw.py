@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import JsonMap
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
@@ -32,7 +32,7 @@ class ChainsawBinding(NamedTuple):
     """A name and what it stands for, which may be an expression."""
 
     name: str
-    value: Json
+    value: object
     compiler: str = ""
     """The language of its expressions, "" for the usual one."""
 
@@ -42,7 +42,7 @@ class ChainsawOperation(NamedTuple):
 
     kind: str
     """The field that it stands under: `apply`, `assert`, `script` …"""
-    spec: Mapping[str, Json]
+    spec: JsonMap
     location: Location
     bindings: tuple[ChainsawBinding, ...] = ()
     continues: bool = False
@@ -113,7 +113,7 @@ class ChainsawTest(NamedTuple):
     bindings: tuple[ChainsawBinding, ...]
     timeouts: Timeouts
     steps: tuple[ChainsawStep, ...]
-    metadata: Mapping[str, Json]
+    metadata: JsonMap
     location: Location
     scenario: int = 0
     """Which of its scenarios this is, 0 where it has none."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import JsonMap, KubernetesObject, ObjectKey
 from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
@@ -96,10 +96,10 @@ class ObjectEffect(StrEnum):
 class ComparedObject(NamedTuple):
     """An object as one set leaves it."""
 
-    object: Json
+    object: KubernetesObject
     authors: tuple[Author, ...]
     """Those who made it so; none where no rule of the set changed it."""
-    settings: Mapping[str, Json]
+    settings: JsonMap
     """What the rule says about later changes of a generated object."""
 
 
@@ -216,9 +216,9 @@ class Account(NamedTuple):
     """What one set of policies did in a case, and why."""
 
     said: tuple[CaseResult, ...]
-    object: Json
+    object: KubernetesObject | None
     """The object as it was changed; None where it stays as it is."""
-    generated: tuple[Json, ...]
+    generated: tuple[KubernetesObject, ...]
     deleted: bool
     later: tuple[str, ...] = ()
     """What is to come: when and how the object goes, how what was made is kept."""
@@ -230,14 +230,14 @@ class Counterexample(NamedTuple):
     """A case in which two sets of policies do not do the same, made small."""
 
     difference: DifferenceKind
-    object: Json
+    object: KubernetesObject
     operation: str
-    old_object: Json
+    old_object: KubernetesObject | None
     """The object as it was; None where it is created."""
-    user: Json
+    user: JsonMap | None
     """Who sends the request; None for somebody of whom no policy speaks."""
-    namespace_labels: Json
-    there: tuple[Json, ...]
+    namespace_labels: JsonMap | None
+    there: tuple[KubernetesObject, ...]
     """What else there is for the policies to look up: objects, and data of images."""
     old: Account
     new: Account
@@ -304,7 +304,7 @@ class MissingExample(NamedTuple):
 class ExampleObject(NamedTuple):
     """An object, and what it is an example of."""
 
-    object: Json
+    object: KubernetesObject
     shows: tuple[RuleAction, ...]
 
 
@@ -315,5 +315,5 @@ class Examples(NamedTuple):
     missing: tuple[MissingExample, ...]
     """What no object was found to show, and why."""
     diagnostics: tuple[Diagnostic, ...]
-    targets: tuple[Json, ...] = ()
+    targets: tuple[KubernetesObject, ...] = ()
     """Objects that were made to be there, for rules that change existing ones."""

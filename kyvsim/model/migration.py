@@ -1,11 +1,10 @@
 """What became of policies that were converted to CEL."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.comparison import Evidence
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyException
@@ -44,7 +43,7 @@ class RuleOutcome(NamedTuple):
 class Made(NamedTuple):
     """A policy that was made of rules of another one."""
 
-    data: Mapping[str, Json]
+    data: KubernetesObject
     rules: tuple[int, ...]
     """The places of the rules in the policy that is converted."""
     origins: tuple[int, ...] = ()

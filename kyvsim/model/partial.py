@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RefusalCount, ReportedReason
 
@@ -84,7 +84,7 @@ class Head(NamedTuple):
     unchecked: int = 0
     """How often a rule could not look at all of an object."""
     counts: tuple[Count, ...] = ()
-    objects: tuple[Json, ...] = ()
+    objects: tuple[KubernetesObject, ...] = ()
     """What kinds of objects there are, each once, and what they define."""
     remarks: tuple[Diagnostic, ...] = ()
     """On documents; those on objects come after those of all pieces."""

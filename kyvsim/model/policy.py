@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import JsonMap, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # A language says them when it reads a policy. Nobody else reads the fields of one.
 
 
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: JsonMap = MappingProxyType({})
 
 
 class Override(NamedTuple):
@@ -33,7 +33,7 @@ class Override(NamedTuple):
     """As written; "" where nothing is."""
     namespaces: tuple[str, ...] | None
     """Patterns for their names; None where they do not count."""
-    selector: Json
+    selector: JsonMap | None
     """What selects them by labels; None where labels do not count."""
 
 
@@ -123,7 +123,7 @@ class Rule(NamedTuple):
     """One rule of a policy, as written or as autogen derived it; a rule equals itself only."""
 
     name: str
-    data: Mapping[str, Json]
+    data: KubernetesObject
     """What is written, for its language alone; others ask `facts`."""
     path: Path
     """Where the rule, or the one it was derived from, stands in the policy's document."""
@@ -168,8 +168,8 @@ class Policy(NamedTuple):
     kind: str
     name: str
     namespace: str
-    annotations: Mapping[str, Json]
-    spec: Mapping[str, Json]
+    annotations: Mapping[str, object]
+    spec: JsonMap
     """What is written, for its language alone; others ask `facts`."""
     rules: tuple[Rule, ...]
     document: Document
@@ -220,7 +220,9 @@ class Policy(NamedTuple):
         return self.annotations.get("policies.kyverno.io/scored") != "false"
 
 
-PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnostic, ...]]]
+PolicyReader: TypeAlias = Callable[
+    [KubernetesObject, Document], tuple[Policy, tuple[Diagnostic, ...]]
+]
 """How data whose shape is right becomes a policy: what a language offers to those who load."""
 PolicyReaders: TypeAlias = Mapping[tuple[str, str], PolicyReader]
 """By group and kind; policies are read in all versions that are served."""
@@ -249,7 +251,7 @@ class Binding(NamedTuple):
     kind: str
     name: str
     policy: str
-    spec: Mapping[str, Json]
+    spec: JsonMap
     """What is written, for its language alone."""
     document: Document
 

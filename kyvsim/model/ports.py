@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kyvsim.kubernetes.objects import MAX_DEPTH, Json, KubernetesObject, held_by, labels
+from kyvsim.kubernetes.objects import MAX_DEPTH, Json, JsonMap, KubernetesObject, held_by, labels
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.request import UserInfo
 from kyvsim.model.values import NO_MOCKS, Mocks
@@ -207,7 +207,7 @@ class ContextData(NamedTuple):
     """What a context file gives CEL expressions: objects of a cluster, and data of images."""
 
     resources: tuple[KubernetesObject, ...] = ()
-    images: Mapping[str, Json] = MappingProxyType({})
+    images: JsonMap = MappingProxyType({})
 
 
 class ExternalData(NamedTuple):
@@ -220,9 +220,9 @@ class ExternalData(NamedTuple):
     stays undefined."""
     context: ClusterView | None = None
     """The objects of a context file, which CEL expressions find before those of `cluster`."""
-    images: Mapping[str, Json] = MappingProxyType({})
-    namespaces: Mapping[str, Json] = MappingProxyType({})
-    targets: Sequence[Json] = ()
+    images: JsonMap = MappingProxyType({})
+    namespaces: Mapping[str, KubernetesObject] = MappingProxyType({})
+    targets: Sequence[KubernetesObject] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
     spares_triggers: bool = False
     """Whether rules for existing objects leave triggers as they are and come after them, as in a
@@ -230,15 +230,15 @@ class ExternalData(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
-    made: Sequence[Json] = ()
+    made: Sequence[KubernetesObject] = ()
     """What earlier rules of the policy generated for the request, which later ones may copy."""
     account: UserInfo | None = None
     """Who asks an API server, which grants what roles say; None where objects are just given."""
-    writes: Callable[[str, Json], None] | None = None
+    writes: Callable[[str, KubernetesObject], None] | None = None
     """Writes what a policy in CEL generates into a namespace at once, or raises ValueError; None
     where it is only reported."""
 
-    def labels_of(self, namespace: str) -> Mapping[str, Json]:
+    def labels_of(self, namespace: str) -> JsonMap:
         """Return the labels known for a namespace: those that a values file gives come first."""
         given = labels(self.namespaces.get(namespace))
         return given or self.cluster.namespace_labels(namespace)

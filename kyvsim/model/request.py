@@ -1,10 +1,9 @@
 """What a request brings to policies: the object, the user, or a payload without a request."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, KubernetesObject
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject
 from kyvsim.model.source import Document
 
 # Admission requests: what the API server would ask about one object.
@@ -25,7 +24,7 @@ class UserInfo(NamedTuple):
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, Json] | None = None
+    extra: JsonMap | None = None
     roles: tuple[str, ...] = ()
     cluster_roles: tuple[str, ...] = ()
 
@@ -42,7 +41,7 @@ class AdmissionRequest(NamedTuple):
     subresource: str = ""
     parent_kind: tuple[str, str, str] | None = None
     """Group, version and kind that match blocks see when a values file maps a subresource."""
-    details: Mapping[str, Json] | None = None
+    details: JsonMap | None = None
     """Further fields of `request` that only an API server knows, such as `uid` and `name`."""
     is_payload: bool = False
     """Whether there is no request at all, but a payload that policies judge by itself."""

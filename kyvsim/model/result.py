@@ -5,7 +5,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, ObjectKey
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document, Location
@@ -74,9 +74,9 @@ class Stage(Enum):
 class PatchedTarget(NamedTuple):
     """An existing object that a mutate rule changed on behalf of a trigger."""
 
-    object: Json
+    object: KubernetesObject
     changed: bool
-    before: Json = None
+    before: KubernetesObject | None = None
     """The object as it was; None where that is not known."""
     subresource: str = ""
     """Where it is written: "" for the object itself, or `status`, `scale` …"""
@@ -89,7 +89,7 @@ class RuleResult(NamedTuple):
     phase: Phase
     status: RuleStatus
     message: str
-    generated: tuple[Json, ...] = ()
+    generated: tuple[KubernetesObject, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
     """Where in the object a check failed, as `/spec/containers/0/image/`; "" where not known."""
@@ -149,7 +149,7 @@ class PassingPolicies(NamedTuple):
 
     passes: tuple[PolicyPasses, ...]
     phase: Phase
-    object: Json
+    object: KubernetesObject
 
     def responses(self) -> Iterator[PolicyResponse]:
         """Yield the same as what each policy said by itself."""
@@ -165,7 +165,7 @@ class EngineResponse(NamedTuple):
     """The object as all mutate rules left it."""
     answers: tuple[PolicyResponse | PassingPolicies, ...]
     document: Document | None = None
-    namespace_labels: Mapping[str, Json] | None = None
+    namespace_labels: JsonMap | None = None
     repeated: tuple[PolicyResponse, ...] = ()
     """What changes the object again when all mutate rules run a second time, if that is asked, or
     ends in an error that the first time had not."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, ObjectKey
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.ports import SIMULATED, Budget
@@ -21,7 +21,7 @@ class Installation(NamedTuple):
 
     name: str
     """What views call it: `helm`, `ci`, or the file of values."""
-    values: Mapping[str, Json] = MappingProxyType({})
+    values: JsonMap = MappingProxyType({})
     """The values of the chart that are not its own."""
 
     def value(self, *path: str) -> Json:
@@ -66,7 +66,7 @@ HELM = Installation("helm")
 """The chart with its own values, which is what people have."""
 
 
-def _rights(resources: Iterable[str], verbs: Iterable[str], group: str = "*") -> Json:
+def _rights(resources: Iterable[str], verbs: Iterable[str], group: str = "*") -> JsonMap:
     extra = [{"apiGroups": [group], "resources": [*resources], "verbs": [*verbs]}]
     return {"rbac": {"clusterRole": {"extraResources": extra}}}
 
@@ -309,9 +309,9 @@ class TimelineEvent(NamedTuple):
     """What it was done for, or what was said of it; its obstacles say why it failed."""
     cause: int | None = None
     """The number of the event that led to it."""
-    before: Json = None
+    before: KubernetesObject | None = None
     """The object before; None where it was not there or is not recorded."""
-    after: Json = None
+    after: KubernetesObject | None = None
     """The object after; None where it is gone or is not recorded."""
     policies: tuple[str, ...] = ()
     """The policies on whose account it was done, as `policy/rule` or `policy`."""
@@ -349,7 +349,7 @@ class Hazard(NamedTuple):
     policies: tuple[str, ...] = ()
     events: tuple[int, ...] = ()
     location: Location | None = None
-    manifests: tuple[Json, ...] = ()
+    manifests: tuple[KubernetesObject, ...] = ()
     """Objects that would help, as they can be applied."""
 
 
@@ -379,7 +379,7 @@ class Simulation(NamedTuple):
 
     name: str
     events: tuple[TimelineEvent, ...]
-    objects: tuple[Json, ...]
+    objects: tuple[KubernetesObject, ...]
     """Everything that a user or a rule brought, as it is at the end."""
     hazards: tuple[Hazard, ...] = ()
     expectations: tuple[Expectation, ...] = ()

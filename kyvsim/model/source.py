@@ -5,7 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, JsonMap, Path
 
 HELM = "helm"
 KUSTOMIZE = "kustomize"
@@ -60,7 +60,7 @@ class Document(NamedTuple):
     """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""
     line: LineReader = _unknown
     """The line of its file with a number, as it is written; "" for one that is not of it."""
-    review: Json = None
+    review: JsonMap | None = None
     """The `request` of the AdmissionReview in which it came, None where it came as it is."""
 
     def within(self, place: Path, data: object) -> "Document":

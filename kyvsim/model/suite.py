@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.model.comparison import Counterexample
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
@@ -127,7 +127,7 @@ class GoldenDifference(NamedTuple):
     """An object that is not as a file expects it."""
 
     file: str
-    expected: Json
+    expected: object
     actual: object
 
 
@@ -135,7 +135,7 @@ class Golden(NamedTuple):
     """An object as a policy left it, and the file that should hold it."""
 
     file: str
-    object: Json
+    object: KubernetesObject
 
 
 class RowOutcome(NamedTuple):

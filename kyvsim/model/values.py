@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.source import Document
 
 # What registries and signatures would have said about images.
@@ -38,9 +38,9 @@ class ImageData(NamedTuple):
     digest: str = ""
     signatures: tuple[Signature, ...] | None = None
     attestations: tuple[Attestation, ...] | None = None
-    manifest: Json = None
+    manifest: KubernetesObject | None = None
     manifest_list: object = None
-    config: Json = None
+    config: JsonMap | None = None
 
 
 # Answers of clusters and services.
@@ -52,7 +52,7 @@ class CallAnswer(NamedTuple):
     """What an API call is answered with."""
 
     status: int
-    body: Json
+    body: object
 
     @property
     def good(self) -> bool:
@@ -63,7 +63,7 @@ class CallAnswer(NamedTuple):
 class GlobalData(NamedTuple):
     """What stands for a GlobalContextEntry."""
 
-    data: Json
+    data: object
     """An object, or a list of objects."""
     field_path: str = ""
     """The JMESPath expression of the part that counts; "" for all of it."""
@@ -91,7 +91,7 @@ NO_MOCKS = Mocks()
 
 # What values files and `--set` options give to variables.
 
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: JsonMap = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, object]] = MappingProxyType({})
 _OPERATION = "request.operation"
 
@@ -131,7 +131,7 @@ class Values(NamedTuple):
     """Variables by name of policy (without namespace) and resource."""
     rule_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy and rule; derived rules have entries of their own."""
-    namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+    namespaces: Mapping[str, KubernetesObject] = MappingProxyType({})
     subresources: tuple[Subresource, ...] = ()
     mocks: Mocks = NO_MOCKS
     entries: tuple[ValuesEntry, ...] = ()
@@ -139,7 +139,7 @@ class Values(NamedTuple):
     overrides: Mapping[str, str] = MappingProxyType({})
     """What `--set` options say; they win over the file's global and resource values."""
 
-    def for_resource(self, policy: str, resource: str) -> dict[str, Json]:
+    def for_resource(self, policy: str, resource: str) -> dict[str, object]:
         """Return the variables for a policy and a resource, by dotted name.
 
         `request.operation` is always there. upstream: cmd/cli/kubectl-kyverno/variables
@@ -151,7 +151,7 @@ class Values(NamedTuple):
             **self.overrides,
         }
 
-    def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
+    def for_rule(self, policy: str, rule: str) -> Mapping[str, object]:
         """Return the variables for a rule, by dotted name.
 
         upstream: cmd/cli/kubectl-kyverno/store
@@ -170,7 +170,7 @@ class Values(NamedTuple):
             global_values=kept, resource_values=_NOTHING_BY_PAIR, overrides=MappingProxyType({})
         )
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, Json]:
+    def namespace_labels(self, namespace: str) -> Mapping[str, object]:
         """Return the labels given for a namespace, or an empty mapping."""
         found: Json = self.namespaces.get(namespace, _NOTHING).get("metadata", _NOTHING)
         return found.get("labels") or _NOTHING
