@@ -29,24 +29,8 @@ from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Sub
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
 from kyvsim.policy import cel_policy, images, tree
+from kyvsim.policy import rule as rules
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.rule import (
-    Clone,
-    CloneList,
-    FailureOverride,
-    ForEachGeneration,
-    ForEachMutation,
-    ForEachValidation,
-    Generate,
-    GenerateTarget,
-    JsonPatch,
-    Mutate,
-    MutateTarget,
-    PolicyNode,
-    RuleNode,
-    Validate,
-    WebhookConfiguration,
-)
 from kyvsim.policy.visit import texts
 
 _ROOT = FieldValues(((),))
@@ -312,8 +296,8 @@ _SOURCES: Mapping[type, str] = MappingProxyType(
 
 _PLAIN_NODES = (
     tree.MatchBlock, tree.Conditions, tree.ConditionGroup, images.ImageExtractors,
-    images.ImageExtractor, Validate, tree.Deny, Mutate, MutateTarget,
-    Generate, GenerateTarget, Clone, CloneList,
+    images.ImageExtractor, rules.Validate, tree.Deny, rules.Mutate, rules.MutateTarget,
+    rules.Generate, rules.GenerateTarget, rules.Clone, rules.CloneList,
     images.Attestation, images.AttestorSet, images.Attestor, images.Keys, images.Rekor,
     images.CTLog, images.Keyless, images.Certificates, images.ImageValidation, images.Manifests,
     images.ManifestObject, images.IgnoredFields,
@@ -323,7 +307,7 @@ _UNREAD_NODES = (
     # The blocks around them read these.
     cel_policy.CelExpression, cel_policy.ParamKind, cel_policy.ParamRef, tree.PodSecurityExclusion,
     # What failures do, and for which requests the API server calls Kyverno.
-    FailureOverride, PolicyNode, WebhookConfiguration,
+    rules.FailureOverride, rules.PolicyNode, rules.WebhookConfiguration,
 )  # fmt: skip
 
 
@@ -383,7 +367,7 @@ class NodeReader:
             for one in value.values():
                 self._part(one)
 
-    def _rule(self, rule: RuleNode) -> None:
+    def _rule(self, rule: rules.RuleNode) -> None:
         self.read_all(rule.match, rule.exclude)
         self._parts(rule, "name", "match", "exclude", "data")
 
@@ -449,13 +433,15 @@ class NodeReader:
         read = self._queries.query(query, found) if query else found
         self._queries.named[entry.name] = self._notes.read(read)
 
-    def _loop(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> None:
+    def _loop(
+        self, loop: rules.ForEachValidation | rules.ForEachMutation | rules.ForEachGeneration
+    ) -> None:
         source = self._queries.query(loop.list)
         self._notes.read(source)
         roots, named = self._roots, self._queries.named
         self._queries.named = {**named, "element": source.elements}
         # Patches are of the whole object, in loops, too.
-        if isinstance(loop, ForEachValidation):
+        if isinstance(loop, rules.ForEachValidation):
             self._roots = source.elements.paths
         self._parts(loop, "list")
         self._roots, self._queries.named = roots, named
@@ -486,7 +472,7 @@ class NodeReader:
         self._notes.read(place)
         self._notes.compare(place, self._side(leaf.data))
 
-    def _json_patch(self, patch: JsonPatch) -> None:
+    def _json_patch(self, patch: rules.JsonPatch) -> None:
         for path in _PATH.findall(patch.text):
             steps = [
                 Segment.ELEMENT
@@ -516,14 +502,14 @@ class NodeReader:
 
     READERS: ClassVar[Mapping[type, Callable[..., None]]] = MappingProxyType(
         {
-            RuleNode: _rule,
+            rules.RuleNode: _rule,
             tree.ResourceFilter: _filter,
             tree.Subject: _subject,
             tree.Condition: _condition,
             tree.VariableEntry: _variable,
-            ForEachValidation: _loop,
-            ForEachMutation: _loop,
-            ForEachGeneration: _loop,
+            rules.ForEachValidation: _loop,
+            rules.ForEachMutation: _loop,
+            rules.ForEachGeneration: _loop,
             tree.Pattern: _pattern,
             tree.PatternMap: lambda self, node: self.read_all(*node.entries),
             tree.PatternEntry: _entry,
@@ -534,7 +520,7 @@ class NodeReader:
             cel_policy.NamedExpression: lambda self, one: read_texts(
                 [("", one.expression)], kubernetes_environment(params=True), self._notes
             ),
-            JsonPatch: _json_patch,
+            rules.JsonPatch: _json_patch,
             images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
             **dict.fromkeys(_PLAIN_NODES, _parts),

@@ -5,13 +5,13 @@ Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from kyvsim.kubernetes.objects import Path
 from kyvsim.languages.classic.rule_type import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.policy.rule import ForEachValidation, Mutate, RuleNode, Validate
+from kyvsim.policy.rule import ForEachValidation, RuleNode, Validate
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
@@ -40,15 +40,21 @@ def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
             yield Diagnostic("KV210", Severity.WARNING, text, policy.document.locate(path))
 
 
-_Reasons: TypeAlias = Iterator[tuple[Path, str]]
-
-
-def _without_effect(rule: RuleNode) -> _Reasons:
+def _without_effect(rule: RuleNode) -> Iterator[tuple[Path, str]]:
     """Yield the paths of parts that have no effect, and why."""
-    if rule.mutate:
-        yield from _empty_mutation(rule.mutate)
+    if mutation := rule.mutate:
+        merge, patch = mutation.patch_strategic_merge, mutation.patches_json6902
+        for name, is_empty in (
+            ("targets", mutation.targets == ()),
+            ("foreach", mutation.foreach == ()),
+            ("patchStrategicMerge", merge is not None and merge.data == {}),
+        ):
+            if is_empty:
+                yield (*mutation.path, name), f"`{name}` is empty, so it changes nothing"
+        if patch and patch.text.strip() == "[]":
+            yield patch.path, "it has no operations, so it changes nothing"
     if rule.validate:
-        yield from _empty_validation(rule.validate)
+        yield from _without_checks(rule.validate)
     if rule.generate and rule.generate.foreach == ():
         yield (*rule.generate.path, "foreach"), "`foreach` is empty, so it generates nothing"
     for image in rule.verify_images or ():
@@ -61,28 +67,17 @@ def _without_effect(rule: RuleNode) -> _Reasons:
         yield rule.preconditions.path, why
 
 
-def _empty_mutation(mutation: Mutate) -> _Reasons:
-    merge, patch = mutation.patch_strategic_merge, mutation.patches_json6902
-    parts = (
-        ("targets", mutation.targets == ()),
-        ("foreach", mutation.foreach == ()),
-        ("patchStrategicMerge", merge is not None and merge.data == {}),
-    )
-    for name, is_empty in parts:
-        if is_empty:
-            yield (*mutation.path, name), f"`{name}` is empty, so it changes nothing"
-    if patch and patch.text.strip() == "[]":
-        yield patch.path, "it has no operations, so it changes nothing"
-
-
-def _empty_validation(validation: Validate) -> _Reasons:
+def _without_checks(validation: Validate) -> Iterator[tuple[Path, str]]:
     security = validation.pod_security
     if security and not (security.level or security.version or security.exclude):
         yield security.path, "`podSecurity` is empty, so it checks nothing"
     yield from _empty_checks(validation)
     if validation.foreach == ():
         yield (*validation.path, "foreach"), "`foreach` is empty, so it checks nothing"
-    for loop in _loops(validation):
+    pending = [*reversed(validation.foreach or ())]
+    while pending:
+        loop = pending.pop()
+        pending += reversed(loop.foreach or ())
         yield from _empty_checks(loop)
         if loop.preconditions and loop.preconditions.never_hold:
             yield loop.path, "`any` of its preconditions is empty, so it skips every element"
@@ -90,13 +85,7 @@ def _empty_validation(validation: Validate) -> _Reasons:
         yield validation.cel.path, "`cel` has no expressions, so it checks nothing"
 
 
-def _loops(block: Validate | ForEachValidation) -> Iterator[ForEachValidation]:
-    for loop in block.foreach or ():
-        yield loop
-        yield from _loops(loop)
-
-
-def _empty_checks(block: Validate | ForEachValidation) -> _Reasons:
+def _empty_checks(block: Validate | ForEachValidation) -> Iterator[tuple[Path, str]]:
     """Yield the checks of a rule or of one of its loops that have no effect."""
     if block.deny and block.deny.conditions and block.deny.conditions.never_hold:
         yield block.deny.path, "`any` of its conditions is empty, so it never denies"

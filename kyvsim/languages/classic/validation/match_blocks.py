@@ -19,8 +19,6 @@ from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceF
 
 # upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
 
-_SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
-
 
 class BlockProblem(NamedTuple):
     """What is wrong with a match or exclude block."""
@@ -62,7 +60,7 @@ def _user_problems(one: ResourceFilter) -> Iterator[BlockProblem]:
         problems = []
         if not person.kind:
             problems.append("kind: Required value")
-        elif person.kind not in _SUBJECT_KINDS:
+        elif person.kind not in {"User", "Group", "ServiceAccount"}:
             expected = "kind must be 'User', 'Group', or 'ServiceAccount'"
             problems.append(f"kind: Invalid value: {quote(person.kind)}: {expected}")
         if not person.name:
@@ -148,11 +146,8 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def _fields(one: ResourceFilter) -> tuple[ResourceFilter, list[Json] | None]:
     """Return what a filter says, wherever it is."""
-    return one._replace(path=(), subjects=None), _subjects(one)
-
-
-def _subjects(one: ResourceFilter) -> list[Json] | None:
-    return None if one.subjects is None else [person.data for person in one.subjects]
+    subjects = None if one.subjects is None else [person.data for person in one.subjects]
+    return one._replace(path=(), subjects=None), subjects
 
 
 def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
@@ -164,7 +159,7 @@ def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
     if not (
         _contains_all(removed.roles, selected.roles)
         and _contains_all(removed.cluster_roles, selected.cluster_roles)
-        and _contains_all(_subjects(removed), _subjects(selected))
+        and _contains_all(_fields(removed)[1], _fields(selected)[1])
     ):
         return False
     if removed.name and not matches(removed.name, selected.name):
@@ -205,11 +200,6 @@ _ONLY_METADATA = (
     "policy can only deal with the metadata field of the resource if the rule does not match any"
     " kind"
 )
-_NO_KIND = (
-    "at least one element must be specified in a kind block, the kind attribute is mandatory when"
-    " working with the resources element"
-)
-_KNOWN_ANYWHERE = ("request.", "serviceAccountName", "serviceAccountNamespace")
 
 
 def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -226,7 +216,12 @@ def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every filter of the match block names kinds."""
     if all(one.kinds for one in subject.rule.tree.match.effective):
         return
-    text = _NO_KIND if _touches_only_metadata(subject.rule.tree) else _ONLY_METADATA
+    text = _ONLY_METADATA
+    if _touches_only_metadata(subject.rule.tree):
+        text = (
+            "at least one element must be specified in a kind block, the kind attribute is "
+            "mandatory when working with the resources element"
+        )
     yield subject.error(subject.rule.tree.match.path, "KV127", text)
 
 
@@ -266,8 +261,9 @@ def _reads_metadata(item: ConditionGroup) -> bool:
         return False
     if "request.object.metadata." in key:
         return True
+    known = ("request.", "serviceAccountName", "serviceAccountNamespace")
     expressions = (found.strip("{} \t\n") for found in PLAIN_VARIABLE.findall(key))
-    allowed = any(expression.startswith(_KNOWN_ANYWHERE) for expression in expressions)
+    allowed = any(expression.startswith(known) for expression in expressions)
     return allowed and "request.object.spec" not in key
 
 

@@ -1,6 +1,7 @@
 """Rules have one body, whose patterns, patches and texts are well formed."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import TYPE_CHECKING
 
 from kyvsim.jmespath.variables import VARIABLE
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from kyvsim.policy.rule import JsonPatch
 
 # upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
-
-_ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
-_ONE_WITH_LOOPS = "only one of `foreach`, `patchStrategicMerge`, or `patchesJson6902` is allowed"
 _NO_CHECK = "one of pattern, anyPattern, deny, foreach, cel must be specified"
 CEL_ONLY = "celPrecondition can only be used with validate.cel"
 
@@ -46,9 +44,14 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     problems = (found for one in bodies for found in one.problems(rule))
     where, reason, path = "", "", rule.mutate.path
     if len(bodies) > 1:
-        where, reason = "foreach", _ONE_PATCH
+        where = "foreach"
+        reason = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
         if loops:
-            reason, path = _ONE_WITH_LOOPS, (*path, "foreach")
+            path, names = (
+                (*path, "foreach"),
+                "`foreach`, `patchStrategicMerge`, or `patchesJson6902`",
+            )
+            reason = f"only one of {names} is allowed"
     elif problem := next(problems, None):
         place, reason = problem
         inside = place[len(path) :]
@@ -206,7 +209,6 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
 # upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
 
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
-_WITH_VALUE = ("add", "replace", "test")
 
 
 def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -245,7 +247,7 @@ def _operation_problem(operation: object) -> str | None:
         return f"{shown}unsupported operation"
     if path.__class__ is not str:
         return f"{shown}failed to decode 'path': operation missing path field: missing value"
-    if name in _WITH_VALUE and "value" not in operation:
+    if name in {"add", "replace", "test"} and "value" not in operation:
         return f"{shown}failed to decode 'value': operation, missing value field: missing value"
     if name in {"move", "copy"} and operation.get("from").__class__ is not str:
         return f"{shown}failed to decode 'from': operation, missing from field: missing value"
@@ -278,27 +280,20 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
 
-_TEXT_ONLY = (
-    "labels and annotations supports only string values, "
-    '"use double quotes around the non string values"'
-)
-_TEXT_FIELDS = (
-    ("metadata", "labels"),
-    ("metadata", "annotations"),
-    ("spec", "template", "metadata", "labels"),
-    ("spec", "template", "metadata", "annotations"),
-)
-
 
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Numbers, booleans and null as labels or annotations are mistakes."""
     for one in rule_types_of(subject.rule.tree):
         for pattern in one.patterns(subject.rule.tree):
-            for fields in _TEXT_FIELDS:
-                tags = pattern_at(pattern.root, *fields)
+            for fields in product(((), ("spec", "template")), ("labels", "annotations")):
+                tags = pattern_at(pattern.root, *fields[0], "metadata", fields[1])
                 for entry in tags.entries if isinstance(tags, PatternMap) else ():
                     if not isinstance(entry.value.data, str):
-                        yield subject.error(entry.path, "KV141", _TEXT_ONLY)
+                        text = (
+                            "labels and annotations supports only string values, "
+                            '"use double quotes around the non string values"'
+                        )
+                        yield subject.error(entry.path, "KV141", text)
 
 
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace

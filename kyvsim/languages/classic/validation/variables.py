@@ -53,8 +53,6 @@ def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
 
 # upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
 
-_COMPARISONS = (">=", "<=", ">", "<", "!")
-
 
 def pointer(path: Path) -> str:
     """Return a path as upstream writes it while it walks through data."""
@@ -65,7 +63,8 @@ def _reference_problem(data: object, reference: str, path: Path) -> str:
     """Return why a reference in the text at `path` leads nowhere in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
-    comparison = next((sign for sign in _COMPARISONS if target.startswith(sign)), "")
+    signs = (">=", "<=", ">", "<", "!")
+    comparison = next((sign for sign in signs if target.startswith(sign)), "")
     if len(target) < 2:
         comparison = ""
     target = target.removeprefix(comparison)
@@ -97,7 +96,11 @@ def _value_at(data: object, target: str) -> Json:
     while values:
         value, steps = values.pop()
         if value.__class__ is dict:
-            children = [(child, [*steps, _bare(key)]) for key, child in value.items()]
+            children = []
+            for key, child in value.items():
+                anchor = parse_anchor(key)
+                step = (anchor.key if anchor else key).replace("/", "\\/")
+                children.append((child, [*steps, step]))
         elif value.__class__ is list:
             children = [(child, [*steps, str(index)]) for index, child in enumerate(value)]
         else:
@@ -106,11 +109,6 @@ def _value_at(data: object, target: str) -> Json:
             found = next(iter(value), None) if value.__class__ is dict else value
         values.extend(child for child in children if target.startswith("/" + child[1][0]))
     return found
-
-
-def _bare(key: str) -> str:
-    anchor = parse_anchor(key)
-    return (anchor.key if anchor else key).replace("/", "\\/")
 
 
 # upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
@@ -166,14 +164,20 @@ def _note_on_cut(data: object, path: Path) -> str:
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
     """Yield what is wrong with variables of a rule, and where in the rule."""
     rule = subject.rule.tree
-    data = _without_attestation_conditions(rule)
+    # What is only known from attestations is left out.
+    data: Json = rule.data
+    for image in rule.verify_images or ():
+        for one in image.attestations:
+            if one.conditions is not None:
+                data = without(data, one.conditions.path[len(rule.path) :])
     targets = rule.mutate.targets if rule.mutate else None
     for index, target in enumerate(targets or ()):
         outer = {name: data[name] for name in ("context", "preconditions") if name in data}
         allowed = _Allowed(_form(background, False), _names(rule.context))
         place = target.path[len(rule.path) :]
         written = found_at(data, place)
-        own = {name: written.get(name) for name in _TARGET_FIELDS}
+        fields = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
+        own = {name: written.get(name) for name in fields}
         for message, path in (*_problems(outer, allowed), *_problems(own, allowed, place)):
             yield f"invalid variables defined at mutate.targets[{index}]: {message}", path
     found = list(_names(_entries(rule)))
@@ -195,13 +199,13 @@ def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
         yield from target.context
 
 
-_OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
-"""upstream: pkg/validation/cleanuppolicy/validate.go"""
-
-
 def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, str]]:
-    """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note."""
-    for message, path in _problems(conditions, _OF_CLEANUP):
+    """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note.
+
+    upstream: pkg/validation/cleanuppolicy/validate.go
+    """
+    allowed = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
+    for message, path in _problems(conditions, allowed):
         yield message, path, _note_on_cut(conditions, path)
 
 
@@ -226,19 +230,6 @@ def _unreadable(text: str) -> str:
         if not found:
             break
     return ""
-
-
-_TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
-
-
-def _without_attestation_conditions(rule: RuleNode) -> Json:
-    """Return what is written in a rule, without what is only known from attestations."""
-    data: object = rule.data
-    for image in rule.verify_images or ():
-        for one in image.attestations:
-            if one.conditions is not None:
-                data = without(data, one.conditions.path[len(rule.path) :])
-    return data
 
 
 def _names(entries: Iterable[ContextEntry]) -> tuple[str, ...]:
@@ -324,12 +315,6 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 # Source of the rules: upstream pkg/validation/policy/background.go
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_BACKGROUND = (
-    "only select variables are allowed in background mode. Set spec.background=false to disable"
-    " background mode for this policy rule: "
-)
-
 
 _ABOUT_USERS = (
     "serviceAccountName",
@@ -346,8 +331,12 @@ _LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
 def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
     """Nothing in a background policy depends on the user."""
     if policy.background:
+        start = (
+            "only select variables are allowed in background mode. Set spec.background=false to"
+            " disable background mode for this policy rule: "
+        )
         for text, path in user_dependencies(policy):
-            yield validation_error(policy, "KV110", f"{_BACKGROUND}{text} ", path)
+            yield validation_error(policy, "KV110", f"{start}{text} ", path)
 
 
 def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
@@ -374,27 +363,21 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
 
 def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every variable in a policy, but for what was last applied."""
+    last_applied = "kubectl.kubernetes.io/last-applied-configuration"
     for path, text in (
         *marked_texts(policy.annotations, ("metadata", "annotations")),
         *marked_texts(policy.spec, ("spec",)),
     ):
-        if "{{" in text and path[-1] != _LAST_APPLIED:
+        if "{{" in text and path[-1] != last_applied:
             for found in VARIABLE.finditer(text):
                 yield path, found[2]
-
-
-# upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
-
-_ON_UPDATE = (
-    "only select variables are allowed in on policy update. Set"
-    " spec.mutateExistingOnPolicyUpdate=false to disable update policy mode for this policy rule: "
-)
 
 
 def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Where a rule mutates existing resources on updates, no rule depends on the request's user.
 
     A background policy was held to that before.
+    upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
     """
     mutate = subject.rule.tree.mutate
     if mutate is None or "mutate" not in subject.rule.tree.operations:
@@ -410,5 +393,10 @@ def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         for message, path in invalid_variables(other, background=True):
             text = f"update event, policy contains invalid variables: {message}"
             yield other.error((*other.rule.path, *path), "KV143", text)
+    start = (
+        "only select variables are allowed in on policy update. Set"
+        " spec.mutateExistingOnPolicyUpdate=false to disable update policy mode for this policy"
+        " rule: "
+    )
     for message, path in user_dependencies(subject.policy):
-        yield subject.error(path, "KV143", f"{_ON_UPDATE}{message} ")
+        yield subject.error(path, "KV143", f"{start}{message} ")
