@@ -128,8 +128,8 @@ def _hover(session: EditorSession, params: lsp.HoverParams) -> str:
     if not session.is_open(uri):
         return ""
     line, column = from_client(session.document(uri), params.position)
-    found = session.found.get(uri)
-    meant = meant_at(found.shown if found else (), params.position)
+    published = [one for _, one in session.found.get(uri, ())]
+    meant = meant_at(published, params.position)
     hover_text = hover_at(session.text(uri), session.source(uri), line, column)
     return "\n---\n\n".join(filter(None, (*meant, hover_text)))
 

@@ -98,21 +98,14 @@ class ProjectSettings(NamedTuple):
     remarks: tuple[Diagnostic, ...] = ()
 
 
-class FileDiagnostics(NamedTuple):
-    """What was found last in a text."""
-
-    remarks: tuple[Diagnostic, ...]
-    shown: tuple[lsp.Diagnostic, ...]
-    """The same as the editor has it."""
-
-
 class EditorSession:
     """The state of one editor."""
 
     def __init__(self, server: LanguageServer, settle: Callable[[], ProjectSettings]) -> None:
         self.server = server
         self.files: Mapping[str, Source] = {}
-        self.found: dict[str, FileDiagnostics] = {}
+        self.found: dict[str, list[tuple[Diagnostic, lsp.Diagnostic]]] = {}
+        """What was found last in texts, each also as the editor has it."""
         self._settle = settle
         self._rules = Rules()
         self._waiting: dict[str, asyncio.Task[None]] = {}
@@ -210,7 +203,7 @@ class EditorSession:
         published = [*shown(remarks, document.source)]
         for one in published:
             one.range = for_client(document, one.range)
-        self.found[uri] = FileDiagnostics(remarks, tuple(published))
+        self.found[uri] = list(zip(remarks, published, strict=True))
         self.server.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, published, document.version)
         )
@@ -237,11 +230,8 @@ def _are_same(first: Source, second: Source) -> bool:
 
 def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
     """Yield an action for each diagnostic in a range that surely can be fixed, by `lint --fix`."""
-    found = session.found.get(uri)
-    if found is None:
-        return
     document = session.document(uri)
-    for remark, published in zip(found.remarks, found.shown, strict=True):
+    for remark, published in session.found.get(uri, ()):
         start, end = published.range.start.line, published.range.end.line
         is_within = start <= requested.end.line and requested.start.line <= end
         if remark.fix is None or not (is_within and can_be_fixed(remark, session.source(uri))):

@@ -101,34 +101,21 @@ def effect_lines(step: Step) -> Iterator[Marked]:
 _STYLES: Final = MappingProxyType({"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"})
 
 
-class ExplainedRule(NamedTuple):
-    """A rule with how it came to its verdict."""
-
-    rule: RuleExplanation
-    name: str
-    word: str
-    style: str
-    messages: tuple[str, ...]
-    decided: DecisionText
-    steps: list[dict[str, object]]
-    before: list[dict[str, object]]
-
-
-def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> ExplainedRule:
-    """Return a rule of an object as pages show it."""
+def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
+    """Return a rule of an object, with how it came to its verdict, as pages show it."""
     word = verdict_word(rule)
     path = deciding(rule.steps)
     texts = ((result.message or result.own, result.note) for result in rule.results)
-    return ExplainedRule(
-        rule=rule,
-        name=rule_name(rule),
-        word=SHOWN_WORDS.get(word, word),
-        style=_STYLES.get(word, ""),
-        messages=tuple(filter(None, chain.from_iterable(texts))),
-        decided=decision(rule, explanation),
-        steps=[_node(step, path) for step in rule.steps],
-        before=[_node(step, ()) for step in rule.before],
-    )
+    return {
+        "rule": rule,
+        "name": rule_name(rule),
+        "word": SHOWN_WORDS.get(word, word),
+        "style": _STYLES.get(word, ""),
+        "messages": [*filter(None, chain.from_iterable(texts))],
+        "decided": decision(rule, explanation),
+        "steps": [_node(step, path) for step in rule.steps],
+        "before": [_node(step, ()) for step in rule.before],
+    }
 
 
 def _node(step: Step, path: tuple[Step, ...]) -> dict[str, object]:
@@ -332,10 +319,10 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
 
 def object_part(explanation: ObjectExplanation) -> dict[str, object]:
     """Return the part of a page about an object, with rules that apply and others."""
-    rules = [explained_rule(rule, explanation) for rule in explanation.rules]
+    rules = explanation.rules
     return {
         "title": title(explanation.response.trigger),
         "place": resource_place(explanation.response),
-        "applied": [rule for rule in rules if rule.rule.applied],
-        "others": [rule for rule in rules if not rule.rule.applied],
+        "applied": [explained_rule(rule, explanation) for rule in rules if rule.applied],
+        "others": [explained_rule(rule, explanation) for rule in rules if not rule.applied],
     }

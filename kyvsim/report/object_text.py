@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise, zip_longest
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.report.formats import JSON, has_log_command, log_safe
 from kyvsim.yaml.document import resolve
@@ -262,43 +262,40 @@ _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
 
 
-class _Spot(NamedTuple):
-    """Where a value is: the text before it, its members' column, and its depth."""
-
-    lead: str
-    indent: int
-    depth: int
-
-
 def marked_yaml(before: object, after: object) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
     lines: list[Marked] = []
-    _compare(lines, _Spot("", 0, 0), before, after, whole=True)
+    _compare(lines, ("", 0, 0), before, after, whole=True)
     return lines
 
 
 def changed_yaml(before: object, after: object) -> list[Marked]:
     """Return those lines of `marked_yaml` that only one of both objects has: in less time."""
     lines: list[Marked] = []
-    _compare(lines, _Spot("", 0, 0), before, after, whole=False)
+    _compare(lines, ("", 0, 0), before, after, whole=False)
     return lines
+
+
+_Spot: TypeAlias = tuple[str, int, int]
+"""Where a value is: the text before it, its members' column, and its depth."""
 
 
 def _compare(
     lines: list[Marked], spot: _Spot, before: object, after: object, *, whole: bool
 ) -> None:
     """Add the lines of two values: with `whole` those of what is in both, too."""
-    is_deep = before and after and spot.depth < _DEPTH_LIMIT
+    lead, indent, depth = spot
+    is_deep = before and after and depth < _DEPTH_LIMIT
     if before is after:
-        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+        lines += _unchanged(lead, indent, after) if whole else ()
     elif is_deep and isinstance(before, dict) and isinstance(after, dict):
         _compare_mappings(lines, spot, before, after, whole=whole)
     elif is_deep and isinstance(before, list) and isinstance(after, list):
         _compare_lists(lines, spot, before, after, whole=whole)
     elif before == after and isinstance(before, bool) == isinstance(after, bool):
-        lines += _unchanged(spot.lead, spot.indent, after) if whole else ()
+        lines += _unchanged(lead, indent, after) if whole else ()
     else:
-        marked = marked_lines(_lines(spot, before), _lines(spot, after))
+        marked = marked_lines(yaml_lines(before, lead, indent), yaml_lines(after, lead, indent))
         lines += marked if whole else [line for line in marked if line[0] != " "]
 
 
@@ -338,7 +335,7 @@ def _compare_mappings(
         elif old is _ABSENT:
             lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
-            _compare(lines, _Spot(inner, indent + 2, depth + 1), old, new, whole=whole)
+            _compare(lines, (inner, indent + 2, depth + 1), old, new, whole=whole)
 
 
 def _compare_lists(
@@ -353,13 +350,14 @@ def _compare_lists(
         lines.append((" ", lead))
     for old, new in _pairs(before, after):
         start = first if (old if new is None else new) == 0 else pad
-        inner = _Spot(f"{start}- ", column + 2, depth + 1)
+        inner = f"{start}- "
         if new is None:
-            lines += [("-", line) for line in _lines(inner, before[old or 0])]
+            lines += [("-", line) for line in yaml_lines(before[old or 0], inner, column + 2)]
         elif old is None:
-            lines += [("+", line) for line in _lines(inner, after[new])]
+            lines += [("+", line) for line in yaml_lines(after[new], inner, column + 2)]
         else:
-            _compare(lines, inner, before[old], after[new], whole=whole)
+            spot = inner, column + 2, depth + 1
+            _compare(lines, spot, before[old], after[new], whole=whole)
 
 
 def _pairs(before: list[object], after: list[object]) -> Iterator[tuple[int | None, int | None]]:
@@ -388,7 +386,3 @@ def _item_key(item: object) -> str:
 def _name(item: object) -> str:
     name = item.get("name") if isinstance(item, dict) else None
     return f"name {name}" if isinstance(name, str) else ""
-
-
-def _lines(spot: _Spot, value: object) -> list[str]:
-    return yaml_lines(value, spot.lead, spot.indent)

@@ -710,27 +710,22 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
         return _begin_whole(run, options)
     found = RelatedObjects(run)
     renderer = ObjectRenderer(run, layout, found.references)
-    if options.quiet:
-        return StreamingDocument(
-            row=lambda response: renderer.row(_only_failures(response)),
-            tail=lambda _: renderer.groups.lines(),
-            joined=renderer.joined,
-            counted=renderer.counted,
-        )
+    quiet = options.quiet
 
     def row(response: EngineResponse) -> str:
         found.add(response)
+        response = _only_failures(response) if quiet else response
         return "" if _is_silent(response, options) else renderer.row(response)
 
     def tail(_: Lists) -> Iterator[str]:
         yield from renderer.deferred.end(layout.paint)
-        yield from found.lines(layout.paint)
+        yield from () if quiet else found.lines(layout.paint)
         yield from renderer.groups.lines()
-        yield from rule_table(run, layout, every=False)
-        yield from renderer.groups.sizes()
+        yield from () if quiet else rule_table(run, layout, every=False)
+        yield from () if quiet else renderer.groups.sizes()
 
     return StreamingDocument(
-        head=lambda: (f"{layout.paint('title', header(run))}\n\n",),
+        head=lambda: () if quiet else (f"{layout.paint('title', header(run))}\n\n",),
         row=row,
         tail=tail,
         joined=renderer.joined,

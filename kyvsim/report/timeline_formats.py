@@ -124,7 +124,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
         for rule in (*inquiry.applied, *inquiry.others):
             word = ending_word(rule)
             word = SHOWN_WORDS.get(word, word)
-            rules.append(explained_rule(rule, inquiry.found)._replace(word=word))
+            rules.append(explained_rule(rule, inquiry.found) | {"word": word})
         inquiries.append((inquiry, tuple(rules)))
     return {
         "simulation": simulation,

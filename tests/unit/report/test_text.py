@@ -111,6 +111,21 @@ def test_a_long_wait_for_an_object_ends_with_a_word_at_the_end(make, monkeypatch
     assert "needs  shop/Pod/p: ConfigMap shop/late (volume `v`): input maps.yaml:1:3\n" in view
 
 
+def test_failures_behind_an_unresolved_reference_are_shown_alone(make):
+    first, other = needy(make), make.policy("checks", "image")
+    broken = make.result(first.answers[0].policy, Phase.MUTATE, RuleStatus.ERROR, "broken")
+    answer = first.answers[0]._replace(results=(*first.answers[0].results, broken))
+    failed = make.result(other, Phase.VALIDATE, RuleStatus.FAIL, "too late")
+    pod = make.pod("later")
+    second = EngineResponse(pod, pod, (PolicyResponse(other, Phase.VALIDATE, pod, (failed,)),))
+    view = shown(
+        make.run([first._replace(answers=(answer,)), second]), show=Show.CHANGES, quiet=True
+    )
+    assert "broken" in view
+    assert "warning: no input creates it" in view
+    assert "too late" in view
+
+
 def needy(make):
     policy = make.policy("inject", "r")
     before = make.pod("p")
