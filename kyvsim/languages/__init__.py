@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions, PolicySet, index_policies
 from kyvsim.engine.compile.compiled import uncompiled
-from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.policy import (
@@ -155,7 +155,7 @@ def language_of(policy: Policy) -> Language:
     return language_at(_BY_KIND[policy.kind].language)
 
 
-def _read(data: object, document: Document) -> tuple[Policy, Diagnostics]:
+def _read(data: KubernetesObject, document: Document) -> tuple[Policy, Diagnostics]:
     return language_at(_BY_KIND[text_field(data, "kind")].language).read(data, document)
 
 

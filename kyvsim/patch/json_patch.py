@@ -423,7 +423,7 @@ _FAULTS_AT_ROOT = MappingProxyType(
 )
 
 
-def apply_json_patch(document: object, operations: Sequence[object]) -> object:
+def apply_json_patch(document: object, operations: Sequence[object]) -> Json:
     """Return `document` with the operations applied in order; what they do not touch is shared.
 
     `document` itself comes back when nothing changes. Raises PatchError.
@@ -689,7 +689,7 @@ _APPLY: Mapping[str, Callable[[PatchDocument, PatchOperation], PatchDocument]] =
 # JSON merge patches (RFC 7386).
 
 
-def merge_patch(target: object, patch: object) -> object:
+def merge_patch(target: object, patch: object) -> Json:
     """Return `target` changed by a merge patch: mappings are merged, None takes a field out."""
     if patch.__class__ is not dict:
         return patch

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import Final, TypeAlias
 
+from kyvsim.kubernetes.objects import Json
 from kyvsim.report.formats import JSON, has_log_command, log_safe
 from kyvsim.yaml.document import resolve
 
@@ -19,7 +20,7 @@ def to_json(value: object) -> str:
     return json.dumps(whole_numbers(value))
 
 
-def whole_numbers(value: object) -> object:
+def whole_numbers(value: object) -> Json:
     """Return `value` with every whole float as an int, as Kubernetes prints numbers."""
     if type(value) is dict:
         return {key: whole_numbers(member) for key, member in value.items()}

@@ -170,6 +170,7 @@ def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str
     return ""
 
 
+_WEB_ADDRESS = r"https?://[!-~]+"
 _DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
 _KUBERNETES = "https://kubernetes.io/docs/reference/access-authn-authz"
 _PAGES: Mapping[str, str] = MappingProxyType(
@@ -238,9 +239,9 @@ def documentation_of(policy: Policy) -> str:
     `documentation-url`, `docs` or `url` is used if its value is a web address.
     """
     for key, value in policy.annotations.items():
-        is_text = key.rpartition("/")[2].lower() in _DOCUMENTATION and isinstance(value, str)
-        if is_text and re.fullmatch(r"https?://[!-~]+", value):
-            return str(value)
+        is_documentation = key.rpartition("/")[2].lower() in _DOCUMENTATION
+        if is_documentation and isinstance(value, str) and re.fullmatch(_WEB_ADDRESS, value):
+            return value
     page = _PAGES.get(policy.kind.removeprefix("Namespaced"), "cluster-policy/")
     return page if page.startswith("https:") else f"https://kyverno.io/docs/policy-types/{page}"
 

@@ -275,7 +275,9 @@ _Generate: TypeAlias = Callable[[Sequence[object], "Generated"], None]
 class Generated:
     """The objects that one evaluation of a policy makes."""
 
-    def __init__(self, part: PolicyPart, writes: Callable[[str, object], None] | None) -> None:
+    def __init__(
+        self, part: PolicyPart, writes: Callable[[str, KubernetesObject], None] | None
+    ) -> None:
         """Take what writes objects at once, if this is more than a trial."""
         self.objects: list[KubernetesObject] = []
         self._policy, self._options = part.policy, part.options
