@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import JsonMap, KubernetesObject, Path
+from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
@@ -220,9 +220,7 @@ class Policy(NamedTuple):
         return self.annotations.get("policies.kyverno.io/scored") != "false"
 
 
-PolicyReader: TypeAlias = Callable[
-    [KubernetesObject, Document], tuple[Policy, tuple[Diagnostic, ...]]
-]
+PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnostic, ...]]]
 """How data whose shape is right becomes a policy: what a language offers to those who load."""
 PolicyReaders: TypeAlias = Mapping[tuple[str, str], PolicyReader]
 """By group and kind; policies are read in all versions that are served."""

@@ -234,7 +234,7 @@ class ExternalData(NamedTuple):
     """What earlier rules of the policy generated for the request, which later ones may copy."""
     account: UserInfo | None = None
     """Who asks an API server, which grants what roles say; None where objects are just given."""
-    writes: Callable[[str, KubernetesObject], None] | None = None
+    writes: Callable[[str, Json], None] | None = None
     """Writes what a policy in CEL generates into a namespace at once, or raises ValueError; None
     where it is only reported."""
 
