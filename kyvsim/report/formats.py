@@ -197,7 +197,7 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": _text(
-            "timeline_text.render_text", "The events in order, then expectations and hazards"
+            "timeline_formats.render_text", "The events in order, then expectations and hazards"
         ),
         "json": _json("timeline_formats.render_json", "The simulation as one JSON document"),
         "html": _html(
@@ -205,7 +205,7 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
             "A page with a time axis, a lane for each actor, hazards and object versions",
         ),
         "mermaid": OutputFormat(
-            "timeline_text.render_mermaid",
+            "timeline_formats.render_mermaid",
             "A Mermaid sequence diagram of actors and objects",
             "text/plain",
             ".mmd",

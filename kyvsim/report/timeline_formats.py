@@ -1,23 +1,48 @@
-"""A simulation as a page, alone or beside another run, and as one JSON document."""
+"""A simulation as text, Mermaid diagram, page and JSON, and why policies acted on an object."""
 
+import re
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
+from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import (
+    EvaluationRecord,
     Expectation,
     Hazard,
     HazardLevel,
+    Interleavings,
     Simulation,
     TimelineEvent,
 )
 from kyvsim.report.diagnostics import place_json
-from kyvsim.report.explain import SHOWN_WORDS, explained_rule, rule_json
-from kyvsim.report.object_text import to_json, to_yaml
+from kyvsim.report.explain import (
+    SHOWN_WORDS,
+    STYLES,
+    answer_word,
+    decision,
+    explained_rule,
+    rule_json,
+    rule_name,
+    verdict_word,
+    wrapped,
+)
+from kyvsim.report.object_text import to_json, to_yaml, yaml_lines
 from kyvsim.report.page import page
-from kyvsim.report.results import identity_of
+from kyvsim.report.results import identity_of, title
+from kyvsim.report.style import (
+    MARK_STYLES,
+    Paint,
+    counted,
+    painter,
+    safe_line,
+    safe_text,
+    truncated,
+)
 from kyvsim.report.timeline_chart import (
     LANE,
     PairDifference,
@@ -27,8 +52,11 @@ from kyvsim.report.timeline_chart import (
     pairs_of,
 )
 from kyvsim.report.timeline_rows import (
+    EndDifference,
     TimelineOptions,
+    cause_of,
     differences,
+    errors_of,
     event_title,
     hazard_subject,
     interleavings_text,
@@ -38,12 +66,336 @@ from kyvsim.report.timeline_rows import (
     time_text,
     title_of,
 )
-from kyvsim.report.timeline_text import (
-    RenderedEvaluation,
-    ending_word,
-    left_out,
-    rendered_evaluations,
+
+MET = "met"
+"""A rule matches an object, and its controller acts on it."""
+
+
+class RenderedEvaluation(NamedTuple):
+    """One evaluation of policies, as views show it."""
+
+    inquiry: EvaluationRecord
+    heading: str
+    applied: tuple[RuleExplanation, ...]
+    """Rules that match the object, and those that a controller did not run."""
+    others: tuple[RuleExplanation, ...]
+    notes: tuple[str, ...]
+    """Why policies were not evaluated, or could not act."""
+
+    @property
+    def found(self) -> ObjectExplanation:
+        """The object, and its state."""
+        return self.inquiry.explained
+
+
+def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[RenderedEvaluation]:
+    """Yield the evaluations to show: creations, shown events, new results.
+
+    Controllers that evaluate periodically, such as scans, mostly get the same results again.
+    """
+    shown = {event.number for event in shown_events(simulation, every=every)}
+    objects = {object_key(inquiry.explained.response.trigger) for inquiry in simulation.inquiries}
+    known: set[object] = set()
+    for inquiry in simulation.inquiries:
+        explanation, trigger = inquiry.explained, inquiry.explained.response.trigger
+        notes = [f"no policy was evaluated: {inquiry.unheard}"] if inquiry.unheard else []
+        if not explanation.rules and not inquiry.unheard:
+            none = "no policy was active yet" if inquiry.waiting else "there were no policies"
+            notes.append(none)
+        if inquiry.waiting:
+            notes.append(f"not active yet: {', '.join(inquiry.waiting)}")
+        occasion = f" at {inquiry.occasion}" if inquiry.occasion else ""
+        heading = f"{time_text(inquiry.time)}  {inquiry.actor}{occasion}"
+        if inquiry.event is not None:
+            heading += f" ({'event' if inquiry.occasion else 'because of'} {inquiry.event})"
+        if len(objects) > 1:
+            heading += f"  {title(trigger)}"
+        rules = explanation.rules
+        applied = tuple(rule for rule in rules if rule.applied or _is_not_run(rule))
+        others = tuple(rule for rule in rules if not (rule.applied or _is_not_run(rule)))
+        if inquiry.occasion:
+            meant = inquiry.event in shown or applied or inquiry.occasion == "CREATE"
+        else:
+            decisions = tuple(
+                (rule_name(rule), ending_word(rule), decision(rule, explanation).text)
+                for rule in (*applied, *others)
+            )
+            meant = (inquiry.actor, object_key(trigger), decisions) not in known
+            known.add((inquiry.actor, object_key(trigger), decisions))
+        if every or meant:
+            yield RenderedEvaluation(inquiry, heading, applied, others, tuple(notes))
+
+
+def left_out(simulation: Simulation, *, every: bool) -> int:
+    """Return how many inquiries `rendered_evaluations` leaves out."""
+    return len(simulation.inquiries) - sum(1 for _ in rendered_evaluations(simulation, every=every))
+
+
+def ending_word(rule: RuleExplanation) -> str:
+    """Return how a rule ended: by its results, or by its steps if a controller has none."""
+    if _is_not_run(rule):
+        return StepKind.UNASKED.value
+    if rule.results or not rule.applied:
+        return verdict_word(rule)
+    for step in reversed(rule.steps):
+        if step.kind is StepKind.BODY:
+            return answer_word(step.answer) or verdict_word(rule)
+        unmet = step.kind is StepKind.CONDITIONS and step.answer is False
+        if unmet or (step.kind is StepKind.EXCEPTION and step.answer is True):
+            return RuleStatus.SKIP.value
+        if RuleStatus.ERROR is step.answer:
+            return RuleStatus.ERROR.value
+    return MET
+
+
+def _is_not_run(rule: RuleExplanation) -> bool:
+    return any(step.kind is StepKind.UNASKED for step in rule.steps)
+
+
+_WORD = 11
+_OUTCOMES: Mapping[str, str] = MappingProxyType(
+    {"denied": "fail", "failed": "fail", "waiting": "warn", "skipped": "skip"}
 )
+_LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
+    {HazardLevel.ERROR: "error", HazardLevel.WARNING: "warn", HazardLevel.INFO: "skip"}
+)
+_NARROWEST = 40
+_TITLE = 30
+"""Columns that titles of objects are filled up to."""
+_UNDER = " " * 10
+
+
+def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    paint, width = painter(colours=options.colours), options.width
+    indent = " " * (4 + _WORD + 2)
+    yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
+    for shown in rendered_evaluations(simulation, every=options.every):
+        yield f"\n  {safe_line(shown.heading)}\n"
+        for note in shown.notes:
+            yield from wrapped(note, " " * 4, width)
+        for rule in (*shown.applied, *shown.others):
+            word = ending_word(rule)
+            word = SHOWN_WORDS.get(word, word)
+            style = paint(STYLES.get(word, word), f"{word:<{_WORD}}")
+            yield f"    {style}  {safe_line(rule_name(rule))}\n"
+            texts = filter(None, (result.message or result.own for result in rule.results))
+            for text in dict.fromkeys(texts):
+                yield from wrapped(text, indent, width)
+            decided = decision(rule, shown.found)
+            if word == MET:
+                decided = decided._replace(place=rule.place)
+            else:
+                yield from wrapped(decided.text, indent, width, "because ")
+            for place in (decided.place, decided.seen_at):
+                if place is not None and place.file:
+                    yield f"{indent}{paint('place', safe_line(str(place)))}\n"
+    hidden = left_out(simulation, every=options.every)
+    if hidden:
+        more = f"{counted(hidden, 'more evaluation')} with the same results (--all)"
+        yield f"\n  {paint('dim', more)}\n"
+    if not simulation.inquiries:
+        yield "  no policy was evaluated for it\n"
+
+
+def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    """Yield the view; the last line counts."""
+    paint = painter(colours=options.colours)
+    name = paint("title", safe_line(simulation.name))
+    how = f"(install {safe_line(simulation.installation)}, model {simulation.model})"
+    yield f"{name} {paint('dim', how)}\n"
+    for line in _wrapped(simulation.description, options.width):
+        yield f"{line}\n"
+    yield "\n"
+    yield from _timeline(simulation, options, paint)
+    if simulation.expectations:
+        yield "\nexpectations\n"
+    for expectation in simulation.expectations:
+        word = paint("pass", "met    ") if expectation.met else paint("fail", "NOT MET")
+        where = safe_line(f"({expectation.location})")
+        place = f" {paint('dim', where)}" if expectation.location else ""
+        when = f" {paint('dim', f'at {time_text(expectation.time)}')}" if expectation.met else ""
+        yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
+        for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
+            yield f"{_UNDER} {line}\n"
+    if simulation.hazards:
+        yield "\nhazards\n"
+    for hazard in simulation.hazards:
+        yield from _hazard(hazard, options, paint)
+    if simulation.explained:
+        yield from _evaluation_lines(simulation, options)
+    if simulation.interleavings:
+        yield from _orders(simulation.interleavings, options, paint)
+    if simulation.compared:
+        yield from _comparison(simulation, simulation.compared, options)
+    yield f"\n{', '.join(summary_parts(simulation))}\n"
+
+
+def _orders(interleavings: Interleavings, options: TimelineOptions, paint: Paint) -> Iterator[str]:
+    """Yield what other orders of steps lead to, each ending with its shortest timeline."""
+    yield f"\n{interleavings_text(interleavings)}\n"
+    usual, *others = interleavings.endings
+    for ending in others:
+        name = f"different ending in {counted(ending.runs, 'interleaving')}"
+        changes = counted(ending.changes, "reordering")
+        yield f"\n{paint('title', name)}, the closest with {changes}\n"
+        for end_difference in differences(usual.simulation, ending.simulation):
+            yield from _difference(end_difference, options)
+        yield "\n"
+        yield from _timeline(ending.simulation, options, paint)
+
+
+def _comparison(
+    simulation: Simulation, other: Simulation, options: TimelineOptions
+) -> Iterator[str]:
+    """Yield the differences of another run: at its end, then in its events."""
+    paint = painter(colours=options.colours)
+    yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
+    alike = EndDifference("alike", "both runs end in the same state")
+    for end_difference in [*differences(simulation, other)] or [alike]:
+        yield from _difference(end_difference, options)
+    rows = [
+        (mark, _cells(event), _outcome(event))
+        for pair in pairs_of(simulation, other, every=options.every)
+        if pair.difference is not PairDifference.ALIKE
+        for mark, event in zip("-+", pair, strict=True)
+        if event
+    ]
+    widths = [max((len(row[1][column]) for row in rows), default=0) for column in range(4)]
+    yield "\n" if rows else ""
+    for mark, cells, outcome in rows:
+        aligned = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
+        line = "  ".join(filter(None, (*aligned, *cells[4:], outcome))).rstrip()
+        yield f"  {paint(MARK_STYLES[mark], f'{mark} {line}')}\n"
+
+
+def _difference(found: EndDifference, options: TimelineOptions) -> Iterator[str]:
+    text = f"{found.word:<9} {found.text}"
+    first, *more = _wrapped(text, options.width - len(_UNDER)) or [""]
+    yield f"  {first}\n"
+    yield from (f"{_UNDER}  {line}\n" for line in more)
+
+
+def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
+    events = list(shown_events(simulation, every=options.every))
+    shown = {event.number for event in events}
+    rows = [_cells(event) for event in events]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    for event, row in zip(events, rows, strict=True):
+        cells = [text.rjust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        cells += [text.ljust(width) for text, width in zip(row[2:4], widths[2:], strict=True)]
+        cells.append(row[-1].ljust(_TITLE))
+        outcome, style = _outcome(event), _OUTCOMES.get(event.outcome)
+        word = paint(style, outcome) if style else outcome
+        yield "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
+
+        # On whose account it was done, and what led to it: below it where there is no room.
+        cause = cause_of(event, shown, simulation)
+        parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
+        parts += [f"(because of {cause})"] if cause is not None else []
+        reason = " ".join(parts)
+        if reason:
+            plain = "  ".join(filter(None, (*cells, outcome)))
+            gap = " " * (len(plain) - len(plain.rstrip()) + 2)
+            has_room = len(plain) + 2 + len(reason) <= options.width
+            yield (gap if has_room else f"\n{_UNDER}") + paint("dim", reason)
+        yield "\n"
+        for line in _wrapped(event.full_message, options.width - len(_UNDER)):
+            yield f"{_UNDER}{paint('dim', line)}\n"
+        for error in errors_of(event):
+            first, *more = _wrapped(error, options.width - len(_UNDER) - 7) or [""]
+            yield f"{_UNDER}{paint('error', 'error')}  {first}\n"
+            yield from (f"{_UNDER}{' ' * 7}{line}\n" for line in more)
+
+
+def _outcome(event: TimelineEvent) -> str:
+    return "" if event.outcome == "done" else safe_line(event.outcome)
+
+
+def _cells(event: TimelineEvent) -> tuple[str, ...]:
+    cells = (str(event.number), time_text(event.time), event.actor, event.action)
+    return tuple(map(safe_line, (*cells, event_title(event))))
+
+
+def _hazard(hazard: Hazard, options: TimelineOptions, paint: Paint) -> Iterator[str]:
+    level = paint(_LEVELS[hazard.level], f"{hazard.level:<7}")
+    subject = safe_line(", ".join(hazard_subject(hazard)))
+    yield f"  {level}  {hazard.code}  {subject}".rstrip() + "\n"
+    for line in _wrapped(hazard.message, options.width - len(_UNDER)):
+        yield f"{_UNDER} {line}\n"
+    if hazard.location:
+        yield f"{_UNDER} {paint('place', f'at {safe_line(str(hazard.location))}')}\n"
+    if hazard.events:
+        numbers = ", ".join(map(str, hazard.events))
+        yield f"{_UNDER} {paint('dim', f'see {numbers}')}\n"
+    for number, manifest in enumerate(hazard.manifests):
+        lines = (["---"] if number else []) + yaml_lines(manifest)
+        yield from (f"{_UNDER}   {safe_line(line)}\n" for line in lines)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, safe to show and broken where they are too long."""
+    for line in safe_text(text).splitlines():
+        if line.strip():
+            indent = " " * (len(line) - len(line.lstrip()))
+            yield from textwrap.wrap(
+                line.rstrip(),
+                max(width, _NARROWEST),
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+
+
+def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    """Yield the diagram; each actor is a participant, and so is each kind that is acted on."""
+    events = list(shown_events(simulation, every=options.every))
+    yield "sequenceDiagram\n"
+    yield f"  title {_escaped(simulation.name)} ({simulation.model})\n"
+    actors = dict.fromkeys(event.actor for event in events)
+    kinds = dict.fromkeys(event.object.kind for event in events)
+    actor_ids = {actor: f"a{index}" for index, actor in enumerate(actors)}
+    kind_ids = {kind: f"k{index}" for index, kind in enumerate(kinds)}
+    for actor, name in actor_ids.items():
+        yield f"  {'actor' if actor == 'user' else 'participant'} {name} as {_escaped(actor)}\n"
+    for kind, name in kind_ids.items():
+        yield f"  participant {name} as {_escaped(kind)}\n"
+    for event in events:
+        kind = kind_ids[event.object.kind]
+        arrow = "-x" if event.outcome in {"denied", "failed"} else "->>"
+        outcome = "" if event.outcome == "done" else f" ({event.outcome})"
+        name = title_of(event.object).partition(" ")[2]
+        text = f"{time_text(event.time)} {event.action} {name}{outcome}"
+        yield f"  {actor_ids[event.actor]}{arrow}{kind}: {_escaped(text)}\n"
+        for text in (event.full_message, *(f"error {error}" for error in errors_of(event))):
+            if text:
+                yield f"  Note right of {kind}: {_note('', text)}\n"
+    if events:
+        over = f"a0,{kind_ids[events[-1].object.kind]}"
+        for hazard in simulation.hazards:
+            text = _note(f"{hazard.code} {hazard.level}: ", hazard.message)
+            yield f"  Note over {over}: {text}\n"
+
+
+def _note(lead: str, text: str) -> str:
+    """Return the beginning of a text, behind a lead, escaped and with line breaks between words."""
+    shown = f"{lead}{truncated(' '.join(text.split()), 160)}"
+    lines: list[str] = [""]
+    for word in shown.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= 48:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br/>".join(map(_escaped, lines))
+
+
+def _escaped(text: str) -> str:
+    """Return a text escaped for a diagram: entities for what has a meaning there."""
+    shown = "".join(
+        char if char.isalnum() or char in " .,/-_()'=+*!?…" else f"#{ord(char)};"
+        for char in " ".join(text.split())
+        if char.isalnum() or char.isprintable()
+    )
+    return re.sub(r"\bend\b", "#101;nd", shown, flags=re.IGNORECASE)  # it would close a block
+
 
 TEXTS: Final = MappingProxyType(
     {
@@ -150,7 +502,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     lists: dict[str, Iterable[object]] = {
         "events": map(_event, simulation.events),
         "objects": simulation.objects,
-        "hazards": map(_hazard, simulation.hazards),
+        "hazards": map(_hazard_json, simulation.hazards),
         "expectations": map(_expectation, simulation.expectations),
     }
     start = "{"
@@ -204,7 +556,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
 def _steps(simulation: Simulation) -> dict[str, object]:
     return {
         "events": [*map(_event, simulation.events)],
-        "hazards": [*map(_hazard, simulation.hazards)],
+        "hazards": [*map(_hazard_json, simulation.hazards)],
         "expectations": [*map(_expectation, simulation.expectations)],
     }
 
@@ -259,7 +611,7 @@ def _inquiry(shown: RenderedEvaluation) -> dict[str, object]:
     }
 
 
-def _hazard(hazard: Hazard) -> dict[str, object]:
+def _hazard_json(hazard: Hazard) -> dict[str, object]:
     return {
         "code": hazard.code,
         "level": hazard.level.value,

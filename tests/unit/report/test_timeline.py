@@ -20,7 +20,7 @@ from kyvsim.model.simulation import (
     Unevaluated,
 )
 from kyvsim.model.source import Location
-from kyvsim.report import timeline_formats, timeline_text
+from kyvsim.report import timeline_formats
 from kyvsim.report.run import ending_line
 from kyvsim.report.timeline_chart import (
     Repeat,
@@ -167,7 +167,7 @@ def test_causes_skip_what_is_hidden():
     work = {"object": WORK, "actor": "admission", "action": "update-request", "cause": 0}
     done = attempt(1, "done", "", cause=1)
     run = Simulation("s", told({}, work, done, {"actor": "background", "cause": 2}), ())
-    text = "".join(timeline_text.render_text(run, TimelineOptions()))
+    text = "".join(timeline_formats.render_text(run, TimelineOptions()))
     assert "3  0.000s  background  create  Pod shop/web                    (because of 0)" in text
 
 
@@ -185,7 +185,7 @@ def test_objects_without_a_name_are_told_as_such():
 
 
 def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
-    text = "".join(timeline_text.render_text(simulation, TimelineOptions(width=80)))
+    text = "".join(timeline_formats.render_text(simulation, TimelineOptions(width=80)))
     assert (
         "1  1m01.500s  user        create  Pod shop/web                    denied  by p/r" in text
     )
@@ -223,7 +223,7 @@ def test_json_of_an_empty_run_is_sound():
 
 
 def test_mermaid_keeps_every_message_on_its_line(simulation):
-    lines = "".join(timeline_text.render_mermaid(simulation, TimelineOptions())).splitlines()
+    lines = "".join(timeline_formats.render_mermaid(simulation, TimelineOptions())).splitlines()
     assert lines[0] == "sequenceDiagram"
     known = (
         r"  (title|actor|participant) .*",
@@ -267,7 +267,7 @@ def erring():
 
 
 def test_views_tell_errors_apart_from_failures(erring):
-    lines = "".join(timeline_text.render_text(erring, TimelineOptions())).splitlines()
+    lines = "".join(timeline_formats.render_text(erring, TimelineOptions())).splitlines()
     errors = [line.split() for line in lines if line.strip().startswith("error  ")]
     assert [one[1] for one in errors] == ["p/audit:", "p/r", "p/audit:", "p/audit:"]
     assert sum(line.startswith("2") and "scan" in line for line in lines) == 1
@@ -278,7 +278,7 @@ def test_views_tell_errors_apart_from_failures(erring):
     page = "".join(timeline_formats.render_html(erring, TimelineOptions()))
     assert page.count('<span class="tag bad">error</span>') == 4
     assert page.count("<script>") == 1
-    diagram = "".join(timeline_text.render_mermaid(erring, TimelineOptions()))
+    diagram = "".join(timeline_formats.render_mermaid(erring, TimelineOptions()))
     assert diagram.count("error p/audit") == 3
 
 
@@ -508,7 +508,7 @@ def both():
 
 
 def test_all_views_tell_both(both):
-    text = "".join(timeline_text.render_text(both, TimelineOptions()))
+    text = "".join(timeline_formats.render_text(both, TimelineOptions()))
     *_, gone, new, _, _ = text.splitlines()
     assert gone.startswith("  - 1  0.100s  user  create  Pod shop/gone")
     assert new.startswith("  + 1  0.100s  user  create  Pod shop/<img")
@@ -526,7 +526,7 @@ def test_all_views_tell_both(both):
 def test_runs_that_are_alike_are_said_to_be():
     same = pair_run(pair_event(0), compared=pair_run(pair_event(0)))
     assert "both runs end in the same state" in "".join(
-        timeline_text.render_text(same, TimelineOptions())
+        timeline_formats.render_text(same, TimelineOptions())
     )
     assert "Both runs end in the same state" in "".join(
         timeline_formats.render_html(same, TimelineOptions())
