@@ -118,8 +118,17 @@ def is_mutable(value):
     return isinstance(value, MUTABLE)
 
 
+def is_read_only(statement):
+    """Return whether the type checker refuses to change what a name holds."""
+    annotation = ast.unparse(getattr(statement, "annotation", ast.Constant(None)))
+    return re.fullmatch(r"((Final|ClassVar)\[)?Mapping\[.*", annotation) is not None
+
+
 def state_of(inside):
-    """Return the lists, dicts and sets at the top of a module or its classes, and each `global`."""
+    """Return the lists, dicts and sets at the top of a module or its classes, and each `global`.
+
+    A dict that is declared as a Mapping is a constant.
+    """
     bodies = [node.body for node in inside if isinstance(node, ast.Module | ast.ClassDef)]
     statements = [
         one for body in bodies for one in body if isinstance(one, ast.Assign | ast.AnnAssign)
@@ -127,7 +136,7 @@ def state_of(inside):
     mutable = {
         name
         for statement in statements
-        if is_mutable(statement.value)
+        if is_mutable(statement.value) and not is_read_only(statement)
         for name in names_given(statement)
     }
     shared = {name for node in inside if isinstance(node, ast.Global) for name in node.names}

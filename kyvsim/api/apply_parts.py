@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
-from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
@@ -32,13 +31,11 @@ from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, Str
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """Phases whose results depend on one object only; others create, delete or fetch something."""
-_EFFECTS: Final[Mapping[Phase, str]] = MappingProxyType(
-    {
-        Phase.GENERATE: "generates objects",
-        Phase.DELETE: "deletes objects",
-        Phase.VERIFY_IMAGES: "verifies images",
-    }
-)
+_EFFECTS: Final[Mapping[Phase, str]] = {
+    Phase.GENERATE: "generates objects",
+    Phase.DELETE: "deletes objects",
+    Phase.VERIFY_IMAGES: "verifies images",
+}
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name; "" for a name that no value refers to."""

@@ -5,7 +5,6 @@ Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
@@ -189,14 +188,12 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
 
 # `migrate --check`: each policy and its conversion, compared by cases.
 
-_LIMITS: Mapping[str, Limit] = MappingProxyType(
-    {
-        "requests of other operations": Limit.OTHER_OPERATIONS,
-        "deletions": Limit.DELETIONS,
-        "amounts read at run time": Limit.READ_AMOUNTS,
-        "texts read at run time": Limit.READ_TEXTS,
-    }
-)
+_LIMITS: Mapping[str, Limit] = {
+    "requests of other operations": Limit.OTHER_OPERATIONS,
+    "deletions": Limit.DELETIONS,
+    "amounts read at run time": Limit.READ_AMOUNTS,
+    "texts read at run time": Limit.READ_TEXTS,
+}
 """The differences that conditions explain, by their names."""
 _BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
 

@@ -47,13 +47,11 @@ _NAMED_LISTS = frozenset(
 """Lists whose elements need the fields that identify them."""
 _UNCHECKED = frozenset({"CustomResourceDefinition"})
 """Kinds whose fields hold types of other kinds."""
-_FITTING: Mapping[str, tuple[frozenset[type], str]] = MappingProxyType(
-    {
-        STRING: (frozenset({str}), "a string"),
-        NUMERIC: (frozenset({int, float}), "a number"),
-        BOOLEAN: (frozenset({bool}), "a boolean"),
-    }
-)
+_FITTING: Mapping[str, tuple[frozenset[type], str]] = {
+    STRING: (frozenset({str}), "a string"),
+    NUMERIC: (frozenset({int, float}), "a number"),
+    BOOLEAN: (frozenset({bool}), "a boolean"),
+}
 
 
 _QUANTITIES = frozenset(
@@ -64,9 +62,10 @@ _QUANTITIES = frozenset(
 """Fields that hold a quantity, or a map of them; the types only say that they are scalars."""
 _TIMES = ("Time", "Timestamp", "At", "time", "timeAdded")
 """How fields end that hold a time; the types only say that they are scalars."""
-_BYTES: Mapping[tuple[str, str], str] = MappingProxyType(
-    {("v1", "Secret"): "data", ("v1", "ConfigMap"): "binaryData"}
-)
+_BYTES: Mapping[tuple[str, str], str] = {
+    ("v1", "Secret"): "data",
+    ("v1", "ConfigMap"): "binaryData",
+}
 """The field of a kind that maps names to base64; the types only say that its values are texts."""
 _LONGEST_SHOWN = 60
 _WITHOUT_PARTS = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -175,14 +174,12 @@ def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
 
 
 _REQUIRED = "Required value"
-_PROBLEMS: Mapping[str, str] = MappingProxyType(
-    {
-        _REQUIRED: "is required",
-        "Invalid value": "is invalid",
-        "Duplicate value": "is a duplicate",
-        "Not found": "is not found",
-    }
-)
+_PROBLEMS: Mapping[str, str] = {
+    _REQUIRED: "is required",
+    "Invalid value": "is invalid",
+    "Duplicate value": "is a duplicate",
+    "Not found": "is not found",
+}
 """Kubernetes' names of field errors, and the predicate of our message."""
 
 

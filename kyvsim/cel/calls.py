@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel import values
@@ -202,14 +201,12 @@ def compile_loop(kind: str, parts: LoopParts, *, tested: bool) -> Run:
     return _BUILDERS[kind](parts, tested)
 
 
-_BUILDERS: Mapping[str, Callable[[LoopParts, bool], Run]] = MappingProxyType(
-    {
-        "map": _mapped,
-        "transformList": _mapped,
-        "transformMap": _transformed,
-        "transformMapEntry": _transformed_entries,
-    }
-)
+_BUILDERS: Mapping[str, Callable[[LoopParts, bool], Run]] = {
+    "map": _mapped,
+    "transformList": _mapped,
+    "transformMap": _transformed,
+    "transformMapEntry": _transformed_entries,
+}
 
 
 # Calls of functions as closures that look at the types of their arguments.

@@ -321,19 +321,17 @@ def _signature(given: list[CelType], member: bool) -> str:
     return f"({', '.join(shown)})"
 
 
-_VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingProxyType(
-    {
-        nodes.Literal: lambda _, node: runtime_type(node.value),
-        nodes.Ident: _Checker.ident,
-        nodes.Select: _Checker.select,
-        nodes.Call: _Checker.call,
-        nodes.ListLiteral: _Checker.list_literal,
-        nodes.MapLiteral: _Checker.map_literal,
-        nodes.StructLiteral: _Checker.struct,
-        nodes.Bind: _Checker.bind,
-        nodes.Loop: _Checker.loop,
-    }
-)
+_VISITORS: Mapping[type, Callable[[_Checker, Any], CelType]] = {
+    nodes.Literal: lambda _, node: runtime_type(node.value),
+    nodes.Ident: _Checker.ident,
+    nodes.Select: _Checker.select,
+    nodes.Call: _Checker.call,
+    nodes.ListLiteral: _Checker.list_literal,
+    nodes.MapLiteral: _Checker.map_literal,
+    nodes.StructLiteral: _Checker.struct,
+    nodes.Bind: _Checker.bind,
+    nodes.Loop: _Checker.loop,
+}
 
 # Calls of `format` whose text and arguments are written out.
 #
@@ -426,15 +424,13 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
 # Source of the rules: upstream cel-go cel/validator.go, ext/formatting.go.
 
 
-_CHECKS: MappingProxyType[str, Callable[..., object]] = MappingProxyType(
-    {
-        "duration": text_to_duration,
-        "timestamp": lambda value: (
-            text_to_timestamp(value) if isinstance(value, str) else int_to_timestamp(value)
-        ),
-        "matches": compile_regex,
-    }
-)
+_CHECKS: Mapping[str, Callable[..., object]] = {
+    "duration": text_to_duration,
+    "timestamp": lambda value: (
+        text_to_timestamp(value) if isinstance(value, str) else int_to_timestamp(value)
+    ),
+    "matches": compile_regex,
+}
 
 
 def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue]:

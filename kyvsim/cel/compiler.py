@@ -1,8 +1,7 @@
 """Tree to closures over a frame, and what the closures of fields, comparisons and logic do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.cel import nodes, operators
@@ -437,32 +436,28 @@ class _Lowering:
         return CompiledNode(compile_loop(node.kind, parts, tested=node.test is not None))
 
 
-_OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], CompiledNode]] = MappingProxyType(
-    {
-        "_&&_": _Lowering.junction,
-        "_||_": _Lowering.junction,
-        "_?_:_": _Lowering.conditional,
-        "_==_": _Lowering.equality,
-        "_!=_": _Lowering.equality,
-        "@in": _Lowering.membership,
-        "_[_]": _Lowering.index,
-        "_[?_]": _Lowering.index,
-        OR_VALUE: _Lowering.or_value,
-    }
-)
-_LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], CompiledNode]] = MappingProxyType(
-    {
-        nodes.Literal: lambda _, node: _constant(node.value),
-        Ident: lambda lowering, node: lowering.variable(node.name),
-        Select: _Lowering.select,
-        Call: _Lowering.call,
-        ListLiteral: _Lowering.list_literal,
-        nodes.MapLiteral: _Lowering.map_literal,
-        nodes.StructLiteral: _Lowering.struct,
-        nodes.Bind: _Lowering.bind,
-        Loop: _Lowering.loop,
-    }
-)
+_OPERATORS: Mapping[str, Callable[[_Lowering, Call], CompiledNode]] = {
+    "_&&_": _Lowering.junction,
+    "_||_": _Lowering.junction,
+    "_?_:_": _Lowering.conditional,
+    "_==_": _Lowering.equality,
+    "_!=_": _Lowering.equality,
+    "@in": _Lowering.membership,
+    "_[_]": _Lowering.index,
+    "_[?_]": _Lowering.index,
+    OR_VALUE: _Lowering.or_value,
+}
+_LOWERERS: Mapping[type, Callable[[_Lowering, Any], CompiledNode]] = {
+    nodes.Literal: lambda _, node: _constant(node.value),
+    Ident: lambda lowering, node: lowering.variable(node.name),
+    Select: _Lowering.select,
+    Call: _Lowering.call,
+    ListLiteral: _Lowering.list_literal,
+    nodes.MapLiteral: _Lowering.map_literal,
+    nodes.StructLiteral: _Lowering.struct,
+    nodes.Bind: _Lowering.bind,
+    Loop: _Lowering.loop,
+}
 
 # The closures of larger nodes.
 #

@@ -169,69 +169,61 @@ FREE_SIZE = 500
 """The characters, or elements, that one step makes where upstream counts one for any number."""
 MAX_RANGE = 1_000_000
 """The length of the longest range that upstream makes."""
-BEFORE: Mapping[str, _Before] = MappingProxyType(
-    {
-        "_+_": _added,
-        **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
-        **dict.fromkeys(("startsWith", "endsWith"), lambda given: _tenth(size_of(given[1]))),
-        "replace": _replaced,
-        "join": _joined,
-        **dict.fromkeys(
-            (
-                *("lowerAscii", "upperAscii", "substring", "trim", "strings.quote", "url"),
-                *("jsonpatch.escapeKey", "cidr", "isIP", "isCIDR"),
-                *("quantity", "isQuantity", "semver", "isSemver"),
-            ),
-            _traversed,
+BEFORE: Mapping[str, _Before] = {
+    "_+_": _added,
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
+    **dict.fromkeys(("startsWith", "endsWith"), lambda given: _tenth(size_of(given[1]))),
+    "replace": _replaced,
+    "join": _joined,
+    **dict.fromkeys(
+        (
+            *("lowerAscii", "upperAscii", "substring", "trim", "strings.quote", "url"),
+            *("jsonpatch.escapeKey", "cidr", "isIP", "isCIDR"),
+            *("quantity", "isQuantity", "semver", "isSemver"),
         ),
-        **dict.fromkeys(
-            ("split", "ip.isCanonical"), lambda given: ceil(size_of(given[0]) * 2 * 0.1)
-        ),
-        **dict.fromkeys(("base64.encode", "base64.decode"), lambda given: 1 + _traversed(given)),
-        "containsIP": _network_searched,
-        "containsCIDR": lambda given: (
-            _network_searched(given) + _tenth(ceil(getattr(given[0], "bits", 0) / 8)) + 1
-        ),
-        "validate": lambda given: (
-            _tenth(1 + size_of(given[1])) * ceil(getattr(given[0], "pattern_size", 0) * 0.25)
-        ),
-        **dict.fromkeys(
-            ("bytes", "ip"),
-            lambda given: _traversed(given) if isinstance(given[0], (str, bytes)) else 1,
-        ),
-        "string": lambda given: _traversed(given) if given[0].__class__ is bytes else 1,
-        "contains": lambda given: _traversed(given) * _tenth(size_of(given[1])),
-        **dict.fromkeys(("matches", "find", "findAll"), _matched),
-        **dict.fromkeys(
-            ("sets.contains", "sets.intersects"),
-            lambda given: 1 + size_of(given[0]) * size_of(given[1]),
-        ),
-        "sets.equivalent": lambda given: 1 + 2 * size_of(given[0]) * size_of(given[1]),
-        **dict.fromkeys(("sum", "max", "min", "isSorted", "indexOf", "lastIndexOf"), _elements),
-        "sort": _self_compared(0),
-        "distinct": _self_compared(0),
-        "@sortByAssociatedKeys": _self_compared(1),
-        "flatten": _flattened,
-        "lists.range": _counted,
-        **dict.fromkeys(
-            ("math.@min", "math.@max"),
-            lambda given: 1 + len(given[0]) if isinstance(given[0], list) else 1,
-        ),
-        "format": _shown,
-        "regex.extract": lambda given: ceil(2 + _searched(given)),
-        "marshal": lambda given: 1 + sum(map(bulk_of, given)) // 1000,
-    }
-)
+        _traversed,
+    ),
+    **dict.fromkeys(("split", "ip.isCanonical"), lambda given: ceil(size_of(given[0]) * 2 * 0.1)),
+    **dict.fromkeys(("base64.encode", "base64.decode"), lambda given: 1 + _traversed(given)),
+    "containsIP": _network_searched,
+    "containsCIDR": lambda given: (
+        _network_searched(given) + _tenth(ceil(getattr(given[0], "bits", 0) / 8)) + 1
+    ),
+    "validate": lambda given: (
+        _tenth(1 + size_of(given[1])) * ceil(getattr(given[0], "pattern_size", 0) * 0.25)
+    ),
+    **dict.fromkeys(
+        ("bytes", "ip"),
+        lambda given: _traversed(given) if isinstance(given[0], (str, bytes)) else 1,
+    ),
+    "string": lambda given: _traversed(given) if given[0].__class__ is bytes else 1,
+    "contains": lambda given: _traversed(given) * _tenth(size_of(given[1])),
+    **dict.fromkeys(("matches", "find", "findAll"), _matched),
+    **dict.fromkeys(
+        ("sets.contains", "sets.intersects"),
+        lambda given: 1 + size_of(given[0]) * size_of(given[1]),
+    ),
+    "sets.equivalent": lambda given: 1 + 2 * size_of(given[0]) * size_of(given[1]),
+    **dict.fromkeys(("sum", "max", "min", "isSorted", "indexOf", "lastIndexOf"), _elements),
+    "sort": _self_compared(0),
+    "distinct": _self_compared(0),
+    "@sortByAssociatedKeys": _self_compared(1),
+    "flatten": _flattened,
+    "lists.range": _counted,
+    **dict.fromkeys(
+        ("math.@min", "math.@max"),
+        lambda given: 1 + len(given[0]) if isinstance(given[0], list) else 1,
+    ),
+    "format": _shown,
+    "regex.extract": lambda given: ceil(2 + _searched(given)),
+    "marshal": lambda given: 1 + sum(map(bulk_of, given)) // 1000,
+}
 """What is known of a call before it runs, by the function's name."""
-AFTER: Mapping[str, _After] = MappingProxyType(
-    {
-        **dict.fromkeys(("slice", "reverse"), lambda _, result: size_of(result) + _NEW_LIST),
-        "regex.extractAll": lambda given, result: ceil(
-            _NEW_LIST + _searched(given) + size_of(result)
-        ),
-        "regex.replace": lambda given, result: int(1 + _searched(given) + size_of(result)),
-    }
-)
+AFTER: Mapping[str, _After] = {
+    **dict.fromkeys(("slice", "reverse"), lambda _, result: size_of(result) + _NEW_LIST),
+    "regex.extractAll": lambda given, result: ceil(_NEW_LIST + _searched(given) + size_of(result)),
+    "regex.replace": lambda given, result: int(1 + _searched(given) + size_of(result)),
+}
 """What shows in the result."""
 BY_OVERLOAD = frozenset(
     {

@@ -158,14 +158,12 @@ _STRUCTS = (
     "mcp.Implementation",
 )
 """What the names of types with fields begin with."""
-_NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
-    {
-        "list": types.list_of,
-        "map": types.map_of,
-        "type": types.type_of,
-        "optional": types.optional_of,
-    }
-)
+_NESTED: Mapping[str, Callable[..., CelType]] = {
+    "list": types.list_of,
+    "map": types.map_of,
+    "type": types.type_of,
+    "optional": types.optional_of,
+}
 
 
 def function(

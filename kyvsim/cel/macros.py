@@ -5,7 +5,6 @@ ext/lists.go; for `orValue` upstream pkg/cel/compiler/env.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.cel import nodes
@@ -172,39 +171,35 @@ def _has_extension(ids: Ids, call: Call) -> Node:
 _ANY_NUMBER = -1
 """In place of the count of arguments."""
 _Expander = Callable[[Ids, Call], Node]
-_ALWAYS: MappingProxyType[tuple[str, int, bool], _Expander] = MappingProxyType(
-    {
-        ("has", 1, False): _has,
-        ("all", 2, True): _quantifier,
-        ("exists", 2, True): _quantifier,
-        ("exists_one", 2, True): _quantifier,
-        ("map", 2, True): _map_or_filter,
-        ("map", 3, True): _map_or_filter,
-        ("filter", 2, True): _map_or_filter,
-    }
-)
-_BY_LIBRARY: MappingProxyType[str, Mapping[tuple[str, int], _Expander]] = MappingProxyType(
-    {
-        "two_variables": {
-            **{(name, 3): _loop_of_two for name in ("all", "exists", "exists_one", "existsOne")},
-            **{
-                (name, count): _loop_of_two
-                for name in ("transformList", "transformMap", "transformMapEntry")
-                for count in (3, 4)
-            },
+_ALWAYS: Mapping[tuple[str, int, bool], _Expander] = {
+    ("has", 1, False): _has,
+    ("all", 2, True): _quantifier,
+    ("exists", 2, True): _quantifier,
+    ("exists_one", 2, True): _quantifier,
+    ("map", 2, True): _map_or_filter,
+    ("map", 3, True): _map_or_filter,
+    ("filter", 2, True): _map_or_filter,
+}
+_BY_LIBRARY: Mapping[str, Mapping[tuple[str, int], _Expander]] = {
+    "two_variables": {
+        **{(name, 3): _loop_of_two for name in ("all", "exists", "exists_one", "existsOne")},
+        **{
+            (name, count): _loop_of_two
+            for name in ("transformList", "transformMap", "transformMapEntry")
+            for count in (3, 4)
         },
-        "optional": {("optMap", 2): _optional_map, ("optFlatMap", 2): _optional_map},
-        "lenient_or_value": {
-            ("orValue", 1): lambda ids, call: Call(
-                next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0])
-            )
-        },
-        "sort_by": {("sortBy", 2): _sort_by},
-        "bindings": {("bind", 3): _bind},
-        "math": {("greatest", _ANY_NUMBER): _extreme, ("least", _ANY_NUMBER): _extreme},
-        "protos": {("hasExt", 2): _has_extension, ("getExt", 2): _has_extension},
-    }
-)
+    },
+    "optional": {("optMap", 2): _optional_map, ("optFlatMap", 2): _optional_map},
+    "lenient_or_value": {
+        ("orValue", 1): lambda ids, call: Call(
+            next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0])
+        )
+    },
+    "sort_by": {("sortBy", 2): _sort_by},
+    "bindings": {("bind", 3): _bind},
+    "math": {("greatest", _ANY_NUMBER): _extreme, ("least", _ANY_NUMBER): _extreme},
+    "protos": {("hasExt", 2): _has_extension, ("getExt", 2): _has_extension},
+}
 """Macros that are called on something, by the library that brings them."""
 
 

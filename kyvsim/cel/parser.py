@@ -1,7 +1,7 @@
 """Text to tokens, and these to a tree with macros expanded; the errors are upstream's."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import count
 from types import MappingProxyType
@@ -211,7 +211,7 @@ _START = (
 _OPERAND = f"{{'[', '{{', '(', {_START}"
 _INDEX = _OPERAND.replace("'!'", "'!', '?'")
 _ARGUMENT = f"{{'[', '{{', '(', ')', {_START}"
-_READERS: MappingProxyType[str, Callable[[str], object]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {"int": read_int, "uint": read_uint, "double": read_double}
     | {"string": read_string, "bytes": read_bytes}
 )

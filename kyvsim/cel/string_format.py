@@ -174,18 +174,16 @@ _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶�
 #
 # Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
 
-LATEST_CLAUSE_ERRORS: Mapping[str, str] = MappingProxyType(
-    {
-        **CLAUSE_ERRORS,
-        "d": "decimal clause can only be used on ints, uints, and doubles",
-        "f": "fixed-point clause can only be used on ints, uints, and doubles",
-        "e": "scientific clause can only be used on ints, uints, and doubles",
-        "b": "only ints, uints, and bools can be formatted as binary",
-        "x": "only ints, uints, bytes, and strings can be formatted as hex",
-        "X": "only ints, uints, bytes, and strings can be formatted as hex",
-        "o": "octal clause can only be used on ints and uints",
-    }
-)
+LATEST_CLAUSE_ERRORS: Mapping[str, str] = {
+    **CLAUSE_ERRORS,
+    "d": "decimal clause can only be used on ints, uints, and doubles",
+    "f": "fixed-point clause can only be used on ints, uints, and doubles",
+    "e": "scientific clause can only be used on ints, uints, and doubles",
+    "b": "only ints, uints, and bools can be formatted as binary",
+    "x": "only ints, uints, bytes, and strings can be formatted as hex",
+    "X": "only ints, uints, bytes, and strings can be formatted as hex",
+    "o": "octal clause can only be used on ints and uints",
+}
 
 
 def _latest_clause(value: object, letter: str, precision: int | None) -> str:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kyvsim.cel import nodes
@@ -13,17 +12,15 @@ from kyvsim.cel.values import show_value
 
 _Path: TypeAlias = tuple[str | int, ...]
 
-_TIGHTNESS: Mapping[str, int] = MappingProxyType(
-    {
-        "_?_:_": 1,
-        "_||_": 2,
-        "_&&_": 3,
-        **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_", "@in"), 4),
-        **dict.fromkeys(("_+_", "_-_"), 5),
-        **dict.fromkeys(("_*_", "_/_", "_%_"), 6),
-        **dict.fromkeys(("!_", "-_"), 7),
-    }
-)
+_TIGHTNESS: Mapping[str, int] = {
+    "_?_:_": 1,
+    "_||_": 2,
+    "_&&_": 3,
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_", "@in"), 4),
+    **dict.fromkeys(("_+_", "_-_"), 5),
+    **dict.fromkeys(("_*_", "_/_", "_%_"), 6),
+    **dict.fromkeys(("!_", "-_"), 7),
+}
 """How tightly operators bind; all else binds more tightly."""
 _LOOSE = 8
 _NAME_BEFORE = re.compile(r"\w+\s*$")
@@ -118,18 +115,16 @@ def _map_or_struct(node: nodes.MapLiteral | nodes.StructLiteral) -> str:
     return f"{name}{{{', '.join(f'{key}: {written(value)}' for key, value in parts)}}}"
 
 
-_WRITERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
-    {
-        nodes.Literal: _literal,
-        nodes.Ident: lambda node: node.name,
-        nodes.Select: _select,
-        nodes.Call: _call,
-        nodes.ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
-        nodes.MapLiteral: _map_or_struct,
-        nodes.StructLiteral: _map_or_struct,
-        nodes.Loop: _loop,
-        nodes.Bind: lambda node: (
-            f"cel.bind({node.variable}, {written(node.value)}, {written(node.body)})"
-        ),
-    }
-)
+_WRITERS: Mapping[type, Callable[[Any], str]] = {
+    nodes.Literal: _literal,
+    nodes.Ident: lambda node: node.name,
+    nodes.Select: _select,
+    nodes.Call: _call,
+    nodes.ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
+    nodes.MapLiteral: _map_or_struct,
+    nodes.StructLiteral: _map_or_struct,
+    nodes.Loop: _loop,
+    nodes.Bind: lambda node: (
+        f"cel.bind({node.variable}, {written(node.value)}, {written(node.body)})"
+    ),
+}

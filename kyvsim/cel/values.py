@@ -107,27 +107,25 @@ def plain(value: object) -> object:
 
 
 _LIST, _MAP = CelType("list", "list"), CelType("map", "map")
-_TYPES: Mapping[type, tuple[CelType, str]] = MappingProxyType(
-    {
-        str: (types.STRING, "types.String"),
-        bool: (types.BOOL, "types.Bool"),
-        int: (types.INT, "types.Int"),
-        float: (types.DOUBLE, "types.Double"),
-        UInt: (types.UINT, "types.Uint"),
-        bytes: (types.BYTES, "types.Bytes"),
-        type(None): (types.NULL, "types.Null"),
-        Duration: (types.DURATION, "types.Duration"),
-        Timestamp: (types.TIMESTAMP, "types.Timestamp"),
-        list: (_LIST, "[]interface {}"),
-        dict: (_MAP, "map[string]interface {}"),
-        MadeList: (_LIST, "*types.baseList"),
-        JoinedList: (_LIST, "*types.concatList"),
-        TextList: (_LIST, "*types.baseList"),
-        MadeMap: (_MAP, "*types.baseMap"),
-        Optional: (types.opaque("optional_type"), "*types.Optional"),
-        CelType: (types.TYPE, "*types.Type"),
-    }
-)
+_TYPES: Mapping[type, tuple[CelType, str]] = {
+    str: (types.STRING, "types.String"),
+    bool: (types.BOOL, "types.Bool"),
+    int: (types.INT, "types.Int"),
+    float: (types.DOUBLE, "types.Double"),
+    UInt: (types.UINT, "types.Uint"),
+    bytes: (types.BYTES, "types.Bytes"),
+    type(None): (types.NULL, "types.Null"),
+    Duration: (types.DURATION, "types.Duration"),
+    Timestamp: (types.TIMESTAMP, "types.Timestamp"),
+    list: (_LIST, "[]interface {}"),
+    dict: (_MAP, "map[string]interface {}"),
+    MadeList: (_LIST, "*types.baseList"),
+    JoinedList: (_LIST, "*types.concatList"),
+    TextList: (_LIST, "*types.baseList"),
+    MadeMap: (_MAP, "*types.baseMap"),
+    Optional: (types.opaque("optional_type"), "*types.Optional"),
+    CelType: (types.TYPE, "*types.Type"),
+}
 """The types of values of a class: in expressions, and in upstream's code."""
 
 

@@ -33,31 +33,29 @@ def _at(items: list[object], place: float) -> object:
     return items[int(place)]
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            function(
-                "as_string(any) string",
-                "Return a string as is, null for anything else.",
-                lambda value: value if value.__class__ is str else None,
-            ),
-            function("at(array, number) any", "Return the item of a list at an index.", _at),
-            function("concat(string, string) string", "Concatenate two strings.", operator.add),
-            function(
-                "json_parse(string) any",
-                "Parse a JSON string.",
-                lambda text: with_floats(parse_json(text)),
-            ),
-            function("trim_space(string) string", "Remove whitespace at both ends.", str.strip),
-            function(
-                "wildcard(string, string) boolean",
-                "Return whether a string matches a pattern.",
-                matches,
-            ),
-        )
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    one.name: one
+    for one in (
+        function(
+            "as_string(any) string",
+            "Return a string as is, null for anything else.",
+            lambda value: value if value.__class__ is str else None,
+        ),
+        function("at(array, number) any", "Return the item of a list at an index.", _at),
+        function("concat(string, string) string", "Concatenate two strings.", operator.add),
+        function(
+            "json_parse(string) any",
+            "Parse a JSON string.",
+            lambda text: with_floats(parse_json(text)),
+        ),
+        function("trim_space(string) string", "Remove whitespace at both ends.", str.strip),
+        function(
+            "wildcard(string, string) boolean",
+            "Return whether a string matches a pattern.",
+            matches,
+        ),
+    )
+}
 
 # Keys and texts that are expressions, and their evaluation.
 #

@@ -468,14 +468,12 @@ def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
 # Source of the kinds: chainsaw's documentation, "Termination grace period".
 
 _TEMPLATE = ("spec", "template", "spec")
-_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
-    {
-        ("v1", "Pod"): ("spec",),
-        **{("apps/v1", one): _TEMPLATE for one in ("Deployment", "StatefulSet", "DaemonSet")},
-        ("batch/v1", "Job"): _TEMPLATE,
-        ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
-    }
-)
+_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("v1", "Pod"): ("spec",),
+    **{("apps/v1", one): _TEMPLATE for one in ("Deployment", "StatefulSet", "DaemonSet")},
+    ("batch/v1", "Job"): _TEMPLATE,
+    ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
+}
 """Where the specification of Pods is, by apiVersion and kind."""
 
 
@@ -590,25 +588,23 @@ def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectK
 TestOperation = Callable[[Situation, ChainsawOperation], Bindings]
 """Performs an action and returns the bindings it leaves; raises FailedError or UnsupportedError."""
 
-OPERATIONS: Mapping[str, TestOperation] = MappingProxyType(
-    {
-        "apply": partial(send_all, _apply),
-        "create": partial(send_all, _create),
-        "update": partial(send_all, _update),
-        "patch": partial(send_all, _patch),
-        "delete": run_delete,
-        "assert": run_assert,
-        "error": run_error,
-        "sleep": run_sleep,
-        "wait": run_wait,
-        "script": run_script,
-        "command": run_command,
-        "describe": show_object,
-        "get": show_object,
-        "podLogs": lambda situation, operation: show_object(
-            situation, operation._replace(spec={**operation.spec, **_POD})
-        ),
-        # Printing has no effect on the result of a test.
-        "events": lambda _situation, _spec: {},
-    }
-)
+OPERATIONS: Mapping[str, TestOperation] = {
+    "apply": partial(send_all, _apply),
+    "create": partial(send_all, _create),
+    "update": partial(send_all, _update),
+    "patch": partial(send_all, _patch),
+    "delete": run_delete,
+    "assert": run_assert,
+    "error": run_error,
+    "sleep": run_sleep,
+    "wait": run_wait,
+    "script": run_script,
+    "command": run_command,
+    "describe": show_object,
+    "get": show_object,
+    "podLogs": lambda situation, operation: show_object(
+        situation, operation._replace(spec={**operation.spec, **_POD})
+    ),
+    # Printing has no effect on the result of a test.
+    "events": lambda _situation, _spec: {},
+}

@@ -10,48 +10,46 @@ from click.shell_completion import get_completion_class
 from kyvsim import __version__
 from kyvsim.model.diagnostic import nearest
 
-COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "Evaluate policies": {
-            "apply": "Evaluate policies on resources and show the results.",
-            "explain": "Explain step by step why each rule passed, failed or was skipped.",
-            "diff": "Compare the results of two policy sets on the same resources.",
-            "simulate": "Run policies on a simulated cluster and show what happens over time.",
-            "report": "Merge or summarize reports of distributed runs.",
-        },
-        "Test policies": {
-            "test": "Run policy tests (kyverno-test.yaml).",
-            "chainsaw": "Run chainsaw tests on a simulated cluster.",
-            "examples": "Generate small manifests that pass and fail each rule.",
-        },
-        "Check and convert policies": {
-            "lint": "Check policies for errors, without resources.",
-            "rule": "Explain a diagnostic code, with examples.",
-            "equal": "Test whether two policy sets behave the same, using generated cases.",
-            "migrate": "Convert ClusterPolicies to CEL policies.",
-        },
-        "Expressions": {
-            "jp": "Parse and evaluate JMESPath expressions with Kyverno's functions.",
-            "cel": "Check and evaluate CEL expressions with Kyverno's libraries.",
-        },
-        "Editors and browsers": {
-            "lsp": "Start the language server for editors.",
-            "playground": "Start a local web playground.",
-            "schema": "Print the JSON Schema of a resource kind.",
-        },
-        "This program": {
-            "help": "Show the help of a command.",
-            "completion": "Print a shell completion script.",
-            "config": "Show effective settings and where each comes from.",
-            "man": "Print the manual page.",
-            "version": "Show the version.",
-        },
-    }
-)
+COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Evaluate policies": {
+        "apply": "Evaluate policies on resources and show the results.",
+        "explain": "Explain step by step why each rule passed, failed or was skipped.",
+        "diff": "Compare the results of two policy sets on the same resources.",
+        "simulate": "Run policies on a simulated cluster and show what happens over time.",
+        "report": "Merge or summarize reports of distributed runs.",
+    },
+    "Test policies": {
+        "test": "Run policy tests (kyverno-test.yaml).",
+        "chainsaw": "Run chainsaw tests on a simulated cluster.",
+        "examples": "Generate small manifests that pass and fail each rule.",
+    },
+    "Check and convert policies": {
+        "lint": "Check policies for errors, without resources.",
+        "rule": "Explain a diagnostic code, with examples.",
+        "equal": "Test whether two policy sets behave the same, using generated cases.",
+        "migrate": "Convert ClusterPolicies to CEL policies.",
+    },
+    "Expressions": {
+        "jp": "Parse and evaluate JMESPath expressions with Kyverno's functions.",
+        "cel": "Check and evaluate CEL expressions with Kyverno's libraries.",
+    },
+    "Editors and browsers": {
+        "lsp": "Start the language server for editors.",
+        "playground": "Start a local web playground.",
+        "schema": "Print the JSON Schema of a resource kind.",
+    },
+    "This program": {
+        "help": "Show the help of a command.",
+        "completion": "Print a shell completion script.",
+        "config": "Show effective settings and where each comes from.",
+        "man": "Print the manual page.",
+        "version": "Show the version.",
+    },
+}
 """Commands with descriptions, in the groups of `kyvsim --help`."""
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {name: text for group in COMMAND_GROUPS.values() for name, text in group.items()}
-)
+COMMANDS: Mapping[str, str] = {
+    name: text for group in COMMAND_GROUPS.values() for name, text in group.items()
+}
 PURPOSE = "Evaluate Kyverno policies offline: results, mutated and generated resources."
 PREFIX = "KYVSIM"
 CONFIG_HELP = "Read settings from FILE instead of a discovered .kyvsim.yaml."

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import click
@@ -99,16 +98,14 @@ _VIEWS = (
 )
 """Options that choose a format for standard output."""
 _REPORTS = ("open-report", "open-report-json", "policy-report", "policy-report-json")
-_AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "policy_report": {
-            "yaml": "open-report",
-            "json": "open-report-json",
-            **{name: name for name in _REPORTS},
-        },
-        "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
-    }
-)
+_AS_DATA: Mapping[str, Mapping[str, str]] = {
+    "policy_report": {
+        "yaml": "open-report",
+        "json": "open-report-json",
+        **{name: name for name in _REPORTS},
+    },
+    "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
+}
 """Formats of these options combined with a data format."""
 _VIEW = "text"
 

@@ -79,23 +79,21 @@ class SubresourceKind(NamedTuple):
     name: str
 
 
-_SENT: Mapping[tuple[str, str, str], tuple[str, str, Mapping[str, object]]] = MappingProxyType(
-    {
-        ("", "Pod", "exec"): ("v1", "PodExecOptions", {"stdout": True, "command": ["sh"]}),
-        ("", "Pod", "attach"): ("v1", "PodAttachOptions", {"stdout": True}),
-        ("", "Pod", "portforward"): ("v1", "PodPortForwardOptions", {"ports": [80]}),
-        ("", "Pod", "proxy"): ("v1", "PodProxyOptions", {"path": "/"}),
-        ("", "Service", "proxy"): ("v1", "ServiceProxyOptions", {"path": "/"}),
-        ("", "Node", "proxy"): ("v1", "NodeProxyOptions", {"path": "/"}),
-        ("", "Pod", "eviction"): ("policy/v1", "Eviction", {}),
-        ("", "Pod", "binding"): ("v1", "Binding", {"target": {"kind": "Node", "name": "a"}}),
-        ("", "ServiceAccount", "token"): (
-            "authentication.k8s.io/v1",
-            "TokenRequest",
-            {"spec": {"audiences": ["a"]}},
-        ),
-    }
-)
+_SENT: Mapping[tuple[str, str, str], tuple[str, str, Mapping[str, object]]] = {
+    ("", "Pod", "exec"): ("v1", "PodExecOptions", {"stdout": True, "command": ["sh"]}),
+    ("", "Pod", "attach"): ("v1", "PodAttachOptions", {"stdout": True}),
+    ("", "Pod", "portforward"): ("v1", "PodPortForwardOptions", {"ports": [80]}),
+    ("", "Pod", "proxy"): ("v1", "PodProxyOptions", {"path": "/"}),
+    ("", "Service", "proxy"): ("v1", "ServiceProxyOptions", {"path": "/"}),
+    ("", "Node", "proxy"): ("v1", "NodeProxyOptions", {"path": "/"}),
+    ("", "Pod", "eviction"): ("policy/v1", "Eviction", {}),
+    ("", "Pod", "binding"): ("v1", "Binding", {"target": {"kind": "Node", "name": "a"}}),
+    ("", "ServiceAccount", "token"): (
+        "authentication.k8s.io/v1",
+        "TokenRequest",
+        {"spec": {"audiences": ["a"]}},
+    ),
+}
 """By group, kind and subresource the body of a request: apiVersion, kind and fields.
 
 Options are sent with CONNECT, others are created."""

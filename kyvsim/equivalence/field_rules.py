@@ -21,55 +21,53 @@ from kyvsim.simulator.api_server.defaults import as_typed
 # Only what policies are often about. Source of the rules: the API reference of Kubernetes,
 # "Required" and "Possible enum values" of the types in k8s.io/api.
 
-_WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
-    {
-        ("accessModes",): ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
-        ("concurrencyPolicy",): ("Allow", "Forbid", "Replace"),
-        ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-        ("effect",): ("NoSchedule", "PreferNoSchedule", "NoExecute"),
-        ("externalTrafficPolicy",): ("Cluster", "Local"),
-        ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
-        ("pathType",): ("Exact", "Prefix", "ImplementationSpecific"),
-        ("persistentVolumeReclaimPolicy",): ("Retain", "Recycle", "Delete"),
-        ("policyTypes",): ("Ingress", "Egress"),
-        ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
-        ("procMount",): ("Default", "Unmasked"),
-        ("protocol",): ("TCP", "UDP", "SCTP"),
-        ("restartPolicy",): ("Always", "OnFailure", "Never"),
-        ("sessionAffinity",): ("None", "ClientIP"),
-        ("whenUnsatisfiable",): ("DoNotSchedule", "ScheduleAnyway"),
-        ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
-        ("appArmorProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
-        ("strategy", "type"): ("Recreate", "RollingUpdate"),
-        ("updateStrategy", "type"): ("RollingUpdate", "OnDelete"),
-        ("subjects", "kind"): ("User", "Group", "ServiceAccount"),
-        ("roleRef", "kind"): ("ClusterRole", "Role"),
-        ("tolerations", "operator"): ("Exists", "Equal"),
-        ("matchExpressions", "operator"): ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
-        ("httpGet", "scheme"): ("HTTP", "HTTPS"),
-        ("volumeBindingMode",): ("Immediate", "WaitForFirstConsumer"),
-        ("volumeMode",): ("Filesystem", "Block"),
-        ("fsGroupChangePolicy",): ("Always", "OnRootMismatch"),
-        ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
-        ("podManagementPolicy",): ("OrderedReady", "Parallel"),
-        ("completionMode",): ("NonIndexed", "Indexed"),
-        ("internalTrafficPolicy",): ("Cluster", "Local"),
-        ("ipFamilyPolicy",): ("SingleStack", "PreferDualStack", "RequireDualStack"),
-        ("ipFamilies",): ("IPv4", "IPv6"),
-        ("mountPropagation",): ("None", "HostToContainer", "Bidirectional"),
-        ("hostPath", "type"): (
-            "",
-            "DirectoryOrCreate",
-            "Directory",
-            "FileOrCreate",
-            "File",
-            "Socket",
-            "CharDevice",
-            "BlockDevice",
-        ),
-        ("spec", "type"): ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
-    }
-)
+_WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("accessModes",): ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+    ("concurrencyPolicy",): ("Allow", "Forbid", "Replace"),
+    ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+    ("effect",): ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    ("externalTrafficPolicy",): ("Cluster", "Local"),
+    ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
+    ("pathType",): ("Exact", "Prefix", "ImplementationSpecific"),
+    ("persistentVolumeReclaimPolicy",): ("Retain", "Recycle", "Delete"),
+    ("policyTypes",): ("Ingress", "Egress"),
+    ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
+    ("procMount",): ("Default", "Unmasked"),
+    ("protocol",): ("TCP", "UDP", "SCTP"),
+    ("restartPolicy",): ("Always", "OnFailure", "Never"),
+    ("sessionAffinity",): ("None", "ClientIP"),
+    ("whenUnsatisfiable",): ("DoNotSchedule", "ScheduleAnyway"),
+    ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
+    ("appArmorProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
+    ("strategy", "type"): ("Recreate", "RollingUpdate"),
+    ("updateStrategy", "type"): ("RollingUpdate", "OnDelete"),
+    ("subjects", "kind"): ("User", "Group", "ServiceAccount"),
+    ("roleRef", "kind"): ("ClusterRole", "Role"),
+    ("tolerations", "operator"): ("Exists", "Equal"),
+    ("matchExpressions", "operator"): ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+    ("httpGet", "scheme"): ("HTTP", "HTTPS"),
+    ("volumeBindingMode",): ("Immediate", "WaitForFirstConsumer"),
+    ("volumeMode",): ("Filesystem", "Block"),
+    ("fsGroupChangePolicy",): ("Always", "OnRootMismatch"),
+    ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
+    ("podManagementPolicy",): ("OrderedReady", "Parallel"),
+    ("completionMode",): ("NonIndexed", "Indexed"),
+    ("internalTrafficPolicy",): ("Cluster", "Local"),
+    ("ipFamilyPolicy",): ("SingleStack", "PreferDualStack", "RequireDualStack"),
+    ("ipFamilies",): ("IPv4", "IPv6"),
+    ("mountPropagation",): ("None", "HostToContainer", "Bidirectional"),
+    ("hostPath", "type"): (
+        "",
+        "DirectoryOrCreate",
+        "Directory",
+        "FileOrCreate",
+        "File",
+        "Socket",
+        "CharDevice",
+        "BlockDevice",
+    ),
+    ("spec", "type"): ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+}
 """By the last names of a path: the only texts that an API server takes there."""
 _SHARES = frozenset({("maxUnavailable",), ("minAvailable",)})
 _SHARE = re.compile(r"[0-9]+%")
@@ -97,82 +95,73 @@ _HANDLERS = frozenset({"exec", "grpc", "httpGet", "sleep", "tcpSocket"})
 _SOURCES = frozenset(
     {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"}
 )
-_ONE_OF: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "livenessProbe": _HANDLERS,
-        "readinessProbe": _HANDLERS,
-        "startupProbe": _HANDLERS,
-        "postStart": _HANDLERS,
-        "preStop": _HANDLERS,
-        "valueFrom": _SOURCES,
-        "envFrom": frozenset({"configMapRef", "secretRef"}),
-        "backend": frozenset({"service", "resource"}),
-        "defaultBackend": frozenset({"service", "resource"}),
-    }
-)
+_ONE_OF: Mapping[str, frozenset[str]] = {
+    "livenessProbe": _HANDLERS,
+    "readinessProbe": _HANDLERS,
+    "startupProbe": _HANDLERS,
+    "postStart": _HANDLERS,
+    "preStop": _HANDLERS,
+    "valueFrom": _SOURCES,
+    "envFrom": frozenset({"configMapRef", "secretRef"}),
+    "backend": frozenset({"service", "resource"}),
+    "defaultBackend": frozenset({"service", "resource"}),
+}
 """By the name of a field: parts of which it, or each element of it, has just one."""
-_EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
-    {
-        "env": (frozenset({"value", "valueFrom"}),),
-        "spec": (frozenset({"minAvailable", "maxUnavailable"}),),
-    }
-)
+_EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = {
+    "env": (frozenset({"value", "valueFrom"}),),
+    "spec": (frozenset({"minAvailable", "maxUnavailable"}),),
+}
 """By the name of a field: parts of which it, or each element of it, has no two."""
 _PROBES: Mapping[str, object] = MappingProxyType({"tcpSocket": {"port": 80}})
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
-OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
-    {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
-)
+OTHER_AMOUNTS: Mapping[str, str] = {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
 """Of resources only some names are taken."""
 _QUANTITIES = ("1", "2")
 _IMAGES = ("nginx", "nginx:1.25", f"nginx@sha256:{'0' * 64}")
 """Patterns of images give none with a digest, which has a form of its own."""
-_NEEDED: Mapping[str, Mapping[str, object]] = MappingProxyType(
-    {
-        "appArmorProfile": {"type": "RuntimeDefault"},
-        "configMapKeyRef": {"key": "a"},
-        "ephemeralContainers": {"name": "c", "image": "nginx"},
-        "fieldRef": {"fieldPath": "metadata.name"},
-        "hostPath": {"path": "/a"},
-        "httpGet": {"port": 80},
-        "initContainers": {"name": "b", "image": "nginx"},
-        "livenessProbe": _PROBES,
-        "readinessProbe": _PROBES,
-        "startupProbe": _PROBES,
-        "postStart": {"exec": {"command": ["true"]}},
-        "preStop": {"exec": {"command": ["true"]}},
-        "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
-        "envFrom": {"configMapRef": {"name": "a"}},
-        "containers": {"name": "a", "image": "nginx"},
-        "nfs": {"server": "a", "path": "/a"},
-        "ownerReferences": {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "a"},
-        "paths": {"pathType": "Prefix", "backend": {"resource": {"kind": "A", "name": "a"}}},
-        "persistentVolumeClaim": {"claimName": "a"},
-        "resourceFieldRef": {"resource": "limits.cpu"},
-        "seccompProfile": {"type": "RuntimeDefault"},
-        "secretKeyRef": {"key": "a"},
-        "sysctls": {"name": "a", "value": "a"},
-        "tcpSocket": {"port": 80},
-        "topologySpreadConstraints": {
-            "maxSkew": 1,
-            "topologyKey": "a",
-            "whenUnsatisfiable": "DoNotSchedule",
-        },
-    }
-)
+_NEEDED: Mapping[str, Mapping[str, object]] = {
+    "appArmorProfile": {"type": "RuntimeDefault"},
+    "configMapKeyRef": {"key": "a"},
+    "ephemeralContainers": {"name": "c", "image": "nginx"},
+    "fieldRef": {"fieldPath": "metadata.name"},
+    "hostPath": {"path": "/a"},
+    "httpGet": {"port": 80},
+    "initContainers": {"name": "b", "image": "nginx"},
+    "livenessProbe": _PROBES,
+    "readinessProbe": _PROBES,
+    "startupProbe": _PROBES,
+    "postStart": {"exec": {"command": ["true"]}},
+    "preStop": {"exec": {"command": ["true"]}},
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
+    "envFrom": {"configMapRef": {"name": "a"}},
+    "containers": {"name": "a", "image": "nginx"},
+    "nfs": {"server": "a", "path": "/a"},
+    "ownerReferences": {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "a"},
+    "paths": {"pathType": "Prefix", "backend": {"resource": {"kind": "A", "name": "a"}}},
+    "persistentVolumeClaim": {"claimName": "a"},
+    "resourceFieldRef": {"resource": "limits.cpu"},
+    "seccompProfile": {"type": "RuntimeDefault"},
+    "secretKeyRef": {"key": "a"},
+    "sysctls": {"name": "a", "value": "a"},
+    "tcpSocket": {"port": 80},
+    "topologySpreadConstraints": {
+        "maxSkew": 1,
+        "topologyKey": "a",
+        "whenUnsatisfiable": "DoNotSchedule",
+    },
+}
 """By the name of a field: what it, or each element of it, must have."""
-_NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"resource": ("kind", "name"), "service": ("name", "port")}
-)
+_NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "resource": ("kind", "name"),
+    "service": ("name", "port"),
+}
 """What the two kinds of backends of an Ingress must have."""
 _BACKENDS = frozenset({"backend", "defaultBackend"})
-_NEEDED_AT_TOP: Mapping[str, Mapping[str, object]] = MappingProxyType(
-    {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
-        "rules": {"verbs": ["get"]},
-        "subjects": {"kind": "User", "name": "a"},
-    }
-)
+_NEEDED_AT_TOP: Mapping[str, Mapping[str, object]] = {
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+    "rules": {"verbs": ["get"]},
+    "subjects": {"kind": "User", "name": "a"},
+}
 """The same of fields at the top of an object: those of roles and their bindings."""
 _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
 """Kinds of which nothing is left without a specification."""
@@ -304,17 +293,17 @@ _NOTHING: tuple[object, ...] = (None, "", [])
 
 # The types of values by path, as far as Kubernetes' types are known.
 
-_CLASSES: Mapping[str, frozenset[type]] = MappingProxyType(
-    {
-        merge_types.STRING: frozenset({str}),
-        merge_types.NUMERIC: frozenset({int, float}),
-        merge_types.BOOLEAN: frozenset({bool}),
-        merge_types.UNTYPED: frozenset({str, int, float, bool}),
-    }
-)
-_SAMPLES: Mapping[str, object] = MappingProxyType(
-    {merge_types.STRING: "a", merge_types.NUMERIC: 1, merge_types.BOOLEAN: True}
-)
+_CLASSES: Mapping[str, frozenset[type]] = {
+    merge_types.STRING: frozenset({str}),
+    merge_types.NUMERIC: frozenset({int, float}),
+    merge_types.BOOLEAN: frozenset({bool}),
+    merge_types.UNTYPED: frozenset({str, int, float, bool}),
+}
+_SAMPLES: Mapping[str, object] = {
+    merge_types.STRING: "a",
+    merge_types.NUMERIC: 1,
+    merge_types.BOOLEAN: True,
+}
 
 
 def type_of(obj: KubernetesObject, find: merge_types.FindType) -> merge_types.Type | None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TypeVar
 
 from kyvsim.engine.world import DelegatingView, GivenObjects
@@ -125,9 +124,7 @@ _MOST = 6
 _MOST_COUNTED = 12
 _DIGEST = f"sha256:{'0' * 64}"
 _OF_IMAGES = frozenset({"imageRegistry", "image"})
-_SPELLED: Mapping[str, str] = MappingProxyType(
-    {"configData": "config", "manifestList": "imageIndex"}
-)
+_SPELLED: Mapping[str, str] = {"configData": "config", "manifestList": "imageIndex"}
 """Data of images as rules call them, and as they are called since."""
 _IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
 

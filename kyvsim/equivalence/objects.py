@@ -22,34 +22,32 @@ from kyvsim.model.request import UserInfo
 
 NAME = "a"
 NAMESPACE = "default"
-_POD_SPEC: Mapping[str, object] = MappingProxyType(
-    {"containers": [{"name": "a", "image": "nginx"}]}
-)
+_POD_SPEC: Mapping[str, object] = {"containers": [{"name": "a", "image": "nginx"}]}
 _LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
 _USUAL = (
     *(("", "Pod"), ("", "ConfigMap"), ("", "Service")),
     *(("apps", "Deployment"), ("rbac.authorization.k8s.io", "ClusterRole")),
 )
 """What stands for kinds that a wildcard leaves open."""
-_CLUSTER_ROLE: Mapping[str, object] = MappingProxyType(
-    {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"}
-)
-_FIELDS: Mapping[str, Mapping[str, object]] = MappingProxyType(
-    {
-        "Service": {"spec": {"ports": [{"port": 80}]}},
-        "PersistentVolumeClaim": {
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "resources": {"requests": {"storage": "1Gi"}},
-            }
-        },
-        "Ingress": {"spec": {"rules": [{"host": "a.example.com"}]}},
-        "NetworkPolicy": {"spec": {"podSelector": {}}},
-        "StorageClass": {"provisioner": "example.com/a"},
-        "ClusterRoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
-        "RoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
-    }
-)
+_CLUSTER_ROLE: Mapping[str, object] = {
+    "apiGroup": "rbac.authorization.k8s.io",
+    "kind": "ClusterRole",
+    "name": "a",
+}
+_FIELDS: Mapping[str, Mapping[str, object]] = {
+    "Service": {"spec": {"ports": [{"port": 80}]}},
+    "PersistentVolumeClaim": {
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+    },
+    "Ingress": {"spec": {"rules": [{"host": "a.example.com"}]}},
+    "NetworkPolicy": {"spec": {"podSelector": {}}},
+    "StorageClass": {"provisioner": "example.com/a"},
+    "ClusterRoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
+    "RoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
+}
 """What an object of a kind has to have besides its name."""
 
 
@@ -81,25 +79,21 @@ def _finishing(template: KubernetesObject) -> KubernetesObject:
     return {"template": template}
 
 
-CONTROLLERS: Mapping[tuple[str, str], Callable[[KubernetesObject], KubernetesObject]] = (
-    MappingProxyType(
-        {
-            ("apps", "Deployment"): _selecting,
-            ("apps", "DaemonSet"): _selecting,
-            ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
-            ("apps", "ReplicaSet"): _selecting,
-            ("", "ReplicationController"): lambda one: {
-                **_selecting(one),
-                "selector": dict(_LABELS),
-            },
-            ("batch", "Job"): _finishing,
-            ("batch", "CronJob"): lambda one: {
-                "schedule": "0 0 * * *",
-                "jobTemplate": {"spec": _finishing(one)},
-            },
-        }
-    )
-)
+CONTROLLERS: Mapping[tuple[str, str], Callable[[KubernetesObject], KubernetesObject]] = {
+    ("apps", "Deployment"): _selecting,
+    ("apps", "DaemonSet"): _selecting,
+    ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
+    ("apps", "ReplicaSet"): _selecting,
+    ("", "ReplicationController"): lambda one: {
+        **_selecting(one),
+        "selector": dict(_LABELS),
+    },
+    ("batch", "Job"): _finishing,
+    ("batch", "CronJob"): lambda one: {
+        "schedule": "0 0 * * *",
+        "jobTemplate": {"spec": _finishing(one)},
+    },
+}
 """The controllers of Pods, each with what makes its `spec` of a template."""
 POD = ("", "Pod")
 

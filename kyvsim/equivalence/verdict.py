@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
@@ -333,9 +332,7 @@ def _reached(side: PolicyRunner, acted: int) -> SideReached:
 
 # Examples: the smallest objects, among the cases of a search, that show what each rule does.
 
-_STATUSES: Mapping[str, str] = MappingProxyType(
-    {"passed": "pass", "failed": "fail", "applied": "pass"}
-)
+_STATUSES: Mapping[str, str] = {"passed": "pass", "failed": "fail", "applied": "pass"}
 _REFUSING = frozenset({"fail", "error"})
 _EXAMPLE_PROBES = 2000
 """How many evaluations may be spent on making an object small."""

@@ -12,7 +12,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.fleet import FleetError, ReadError
@@ -87,9 +87,12 @@ def _unzstd(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-_UNPACK: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(
-    {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".zst": _unzstd}
-)
+_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+    ".zst": _unzstd,
+}
 
 # Files of this machine: found, read in part, written whole.
 

@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from kyvsim import __version__
@@ -200,10 +200,8 @@ class PartialFormat(NamedTuple):
     """Returns the report in a file, None where it is damaged or of another format version."""
 
 
-FORMATS: Final[Mapping[str, PartialFormat]] = MappingProxyType(
-    {
-        "jsonl": PartialFormat(".jsonl", write_lines, read_lines),
-        "parquet": PartialFormat(".parquet", write_parquet, read_parquet),
-    }
-)
+FORMATS: Final[Mapping[str, PartialFormat]] = {
+    "jsonl": PartialFormat(".jsonl", write_lines, read_lines),
+    "parquet": PartialFormat(".parquet", write_parquet, read_parquet),
+}
 """File formats of partial reports, by the name of the option."""

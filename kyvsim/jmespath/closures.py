@@ -159,9 +159,12 @@ def _four_fields(keys: tuple[str, ...]) -> Run:
     return run
 
 
-_SHORT_PATHS: Final[Mapping[int, Callable[[tuple[str, ...]], Run]]] = MappingProxyType(
-    {1: lambda keys: _field(keys[0]), 2: _two_fields, 3: _three_fields, 4: _four_fields}
-)
+_SHORT_PATHS: Final[Mapping[int, Callable[[tuple[str, ...]], Run]]] = {
+    1: lambda keys: _field(keys[0]),
+    2: _two_fields,
+    3: _three_fields,
+    4: _four_fields,
+}
 """Paths are tried as a whole first, and walked by the rules only if that fails."""
 
 
@@ -492,17 +495,15 @@ def _is_list_of(kind: type) -> Callable[[object], bool]:
     return lambda value: value.__class__ is list and all(item.__class__ is kind for item in value)
 
 
-_TYPE_CHECKS: Final[Mapping[str, Callable[[object], bool]]] = MappingProxyType(
-    {
-        "number": lambda value: value.__class__ is float,
-        "string": lambda value: value.__class__ is str,
-        "array": lambda value: value.__class__ is list,
-        "object": lambda value: value.__class__ is dict,
-        "array[number]": _is_list_of(float),
-        "array[string]": _is_list_of(str),
-        "expref": callable,
-    }
-)
+_TYPE_CHECKS: Final[Mapping[str, Callable[[object], bool]]] = {
+    "number": lambda value: value.__class__ is float,
+    "string": lambda value: value.__class__ is str,
+    "array": lambda value: value.__class__ is list,
+    "object": lambda value: value.__class__ is dict,
+    "array[number]": _is_list_of(float),
+    "array[string]": _is_list_of(str),
+    "expref": callable,
+}
 _Check: TypeAlias = Callable[[object], None]
 _Code: TypeAlias = Callable[..., object]
 
@@ -634,32 +635,30 @@ def _call_of_two(
     return run
 
 
-_LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = MappingProxyType(
-    {
-        "and_expression": _of_two(_and),
-        "comparator": _comparator,
-        "current": lambda *_: _identity,
-        "empty": lambda *_: _failing("Unknown AST node: ASTEmpty"),
-        # Where no function takes it, upstream prints `&key` as an empty map.
-        "expref": lambda *_: lambda _: {},
-        "field": lambda tree, _: _field(tree["value"]),
-        "filter_projection": _filter,
-        "flatten": _flatten,
-        "function_expression": _call,
-        "identity": lambda *_: _identity,
-        "index": _index,
-        "index_expression": _chain,
-        "literal": lambda tree, _: _constant(tree["value"]),
-        "multi_select_dict": _map,
-        "multi_select_list": _list,
-        "nameless_call": lambda *_: _failing("invalid node value type"),
-        "not_expression": _not,
-        "or_expression": _of_two(_or),
-        "pipe": _of_two(_pipe),
-        "projection": _projection,
-        "slice": _slice,
-        "subexpression": _chain,
-        "variable": _variable,
-        "value_projection": _values,
-    }
-)
+_LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = {
+    "and_expression": _of_two(_and),
+    "comparator": _comparator,
+    "current": lambda *_: _identity,
+    "empty": lambda *_: _failing("Unknown AST node: ASTEmpty"),
+    # Where no function takes it, upstream prints `&key` as an empty map.
+    "expref": lambda *_: lambda _: {},
+    "field": lambda tree, _: _field(tree["value"]),
+    "filter_projection": _filter,
+    "flatten": _flatten,
+    "function_expression": _call,
+    "identity": lambda *_: _identity,
+    "index": _index,
+    "index_expression": _chain,
+    "literal": lambda tree, _: _constant(tree["value"]),
+    "multi_select_dict": _map,
+    "multi_select_list": _list,
+    "nameless_call": lambda *_: _failing("invalid node value type"),
+    "not_expression": _not,
+    "or_expression": _of_two(_or),
+    "pipe": _of_two(_pipe),
+    "projection": _projection,
+    "slice": _slice,
+    "subexpression": _chain,
+    "variable": _variable,
+    "value_projection": _values,
+}

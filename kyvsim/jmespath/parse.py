@@ -421,23 +421,21 @@ def _element(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     return _of_each(parser, left)
 
 
-_BEGINNINGS: Final[Mapping[str, Callable[[_ExpressionParser, Token], Tree]]] = MappingProxyType(
-    {
-        "literal": _literal,
-        "variable": lambda _, token: _named_node("variable", token["value"]),
-        "unquoted_identifier": lambda _, token: _named_node("field", token["value"]),
-        "quoted_identifier": _quoted_field,
-        "star": _all_values,
-        "filter": lambda parser, token: _filter(parser, _node("identity"), token),
-        "flatten": lambda parser, token: _flattened(parser, _node("identity"), token),
-        "lbrace": lambda parser, _: parser.fields(),
-        "lparen": _in_parentheses,
-        "lbracket": _bracket,
-        "not": lambda parser, _: _node("not_expression", parser.expression(_POWERS["not"])),
-        "current": lambda _parser, _token: _node("current"),
-        "expref": lambda parser, _: _node("expref", parser.expression(0)),
-    }
-)
+_BEGINNINGS: Final[Mapping[str, Callable[[_ExpressionParser, Token], Tree]]] = {
+    "literal": _literal,
+    "variable": lambda _, token: _named_node("variable", token["value"]),
+    "unquoted_identifier": lambda _, token: _named_node("field", token["value"]),
+    "quoted_identifier": _quoted_field,
+    "star": _all_values,
+    "filter": lambda parser, token: _filter(parser, _node("identity"), token),
+    "flatten": lambda parser, token: _flattened(parser, _node("identity"), token),
+    "lbrace": lambda parser, _: parser.fields(),
+    "lparen": _in_parentheses,
+    "lbracket": _bracket,
+    "not": lambda parser, _: _node("not_expression", parser.expression(_POWERS["not"])),
+    "current": lambda _parser, _token: _node("current"),
+    "expref": lambda parser, _: _node("expref", parser.expression(0)),
+}
 """What a token begins that stands at the start of an expression."""
 _CONTINUATIONS: Final[Mapping[str, Callable[[_ExpressionParser, Tree, Token], Tree]]] = (
     MappingProxyType(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
@@ -130,18 +129,16 @@ def _prefix_of(check: Check) -> Check:
     return lambda text: check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
-CHECKS: MappingProxyType[str, Check] = MappingProxyType(
-    {
-        "dns1123Label": _label,
-        "dns1123Subdomain": _SUBDOMAIN.check,
-        "dns1035Label": _OLD_LABEL.check,
-        "qualifiedName": _qualified_name,
-        "dns1123LabelPrefix": _prefix_of(_label),
-        "dns1123SubdomainPrefix": _prefix_of(_SUBDOMAIN.check),
-        "dns1035LabelPrefix": _prefix_of(_OLD_LABEL.check),
-        "labelValue": _LABEL_VALUE.check,
-    }
-)
+CHECKS: Mapping[str, Check] = {
+    "dns1123Label": _label,
+    "dns1123Subdomain": _SUBDOMAIN.check,
+    "dns1035Label": _OLD_LABEL.check,
+    "qualifiedName": _qualified_name,
+    "dns1123LabelPrefix": _prefix_of(_label),
+    "dns1123SubdomainPrefix": _prefix_of(_SUBDOMAIN.check),
+    "dns1035LabelPrefix": _prefix_of(_OLD_LABEL.check),
+    "labelValue": _LABEL_VALUE.check,
+}
 """By its name, what returns the problems of a text with a format."""
 
 # What is wrong with a label selector, in the words of Kubernetes.

@@ -1,21 +1,18 @@
 """Pods in objects: where their specification is, and what it refers to."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, JsonMap, object_key
 
 IN_TEMPLATE = ("spec", "template", "spec")
 
-POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Pod": ("spec",),
-        "CronJob": ("spec", "jobTemplate", *IN_TEMPLATE),
-        **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet"), IN_TEMPLATE),
-        **dict.fromkeys(("ReplicationController", "StatefulSet"), IN_TEMPLATE),
-    }
-)
+POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
+    "Pod": ("spec",),
+    "CronJob": ("spec", "jobTemplate", *IN_TEMPLATE),
+    **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet"), IN_TEMPLATE),
+    **dict.fromkeys(("ReplicationController", "StatefulSet"), IN_TEMPLATE),
+}
 """By kind, the fields that lead to the specification."""
 
 

@@ -5,9 +5,8 @@ leading `v`. Ranges know `x` as a wildcard, but neither `^` nor `~`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import eq, ge, gt, le, lt, ne
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.go_text import quote
@@ -32,9 +31,17 @@ Range = Callable[[Version], bool]
 
 ZERO = Version(0, 0, 0)
 
-_COMPARISONS: MappingProxyType[str, Callable[[Version, Version], bool]] = MappingProxyType(
-    {"": eq, "=": eq, "==": eq, "!": ne, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
-)
+_COMPARISONS: Mapping[str, Callable[[Version, Version], bool]] = {
+    "": eq,
+    "=": eq,
+    "==": eq,
+    "!": ne,
+    "!=": ne,
+    ">": gt,
+    ">=": ge,
+    "<": lt,
+    "<=": le,
+}
 
 
 def parse_version(text: str) -> Version | None:

@@ -152,15 +152,13 @@ def _mounts(container: object, path: str, volumes: list[str]) -> Iterator[str]:
 # Kinds whose controllers make Pods.
 
 _JOB_POLICIES = frozenset({"OnFailure", "Never"})
-_EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
-    {
-        "DaemonSet": "empty selector is invalid for daemonset",
-        "Deployment": "empty selector is invalid for deployment",
-        # The API server names Deployments here, too.
-        "ReplicaSet": "empty selector is invalid for deployment",
-        "StatefulSet": "empty selector is invalid for statefulset",
-    }
-)
+_EMPTY_SELECTORS: Mapping[str, str] = {
+    "DaemonSet": "empty selector is invalid for daemonset",
+    "Deployment": "empty selector is invalid for deployment",
+    # The API server names Deployments here, too.
+    "ReplicaSet": "empty selector is invalid for deployment",
+    "StatefulSet": "empty selector is invalid for statefulset",
+}
 
 
 def workload_problems(obj: KubernetesObject) -> Iterator[str]:
@@ -243,16 +241,14 @@ def definition_problems(obj: KubernetesObject) -> Iterator[str]:
 # What an update may not change: Validate…Update of upstream.
 
 _RBAC_API = "rbac.authorization.k8s.io/v1"
-_FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = MappingProxyType(
-    {
-        ("v1", "Secret"): (("type",),),
-        ("apps/v1", "DaemonSet"): (("spec", "selector"),),
-        ("apps/v1", "Deployment"): (("spec", "selector"),),
-        ("apps/v1", "ReplicaSet"): (("spec", "selector"),),
-        ("apps/v1", "StatefulSet"): (("spec", "selector"), ("spec", "serviceName")),
-        ("batch/v1", "Job"): (("spec", "selector"), ("spec", "template")),
-    }
-)
+_FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("v1", "Secret"): (("type",),),
+    ("apps/v1", "DaemonSet"): (("spec", "selector"),),
+    ("apps/v1", "Deployment"): (("spec", "selector"),),
+    ("apps/v1", "ReplicaSet"): (("spec", "selector"),),
+    ("apps/v1", "StatefulSet"): (("spec", "selector"), ("spec", "serviceName")),
+    ("batch/v1", "Job"): (("spec", "selector"), ("spec", "template")),
+}
 _POD_FIELDS = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
     "`spec.tolerations` (only additions to existing tolerations),"
@@ -336,35 +332,33 @@ _AUTOSCALER: _RequiredFields = MappingProxyType(
     }
 )
 _INGRESS_PATH = "spec.rules.*.http.paths.*"
-_REQUIRED: Mapping[tuple[str, str], _RequiredFields] = MappingProxyType(
-    {
-        ("v1", "LimitRange"): _required("spec.limits.*.type"),
-        ("v1", "PersistentVolume"): _required("spec.accessModes", "spec.capacity"),
-        ("v1", "PersistentVolumeClaim"): {
-            "spec.accessModes": "Required value: at least 1 access mode is required",
-            **_required("spec.resources"),
-        },
-        ("v1", "Service"): {"spec.ports.*.port": _NO_PORT},
-        ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
-        ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
-        ("batch/v1", "CronJob"): _required("spec.schedule"),
-        ("networking.k8s.io/v1", "Ingress"): {
-            **_required(f"{_INGRESS_PATH}.backend"),
-            f"{_INGRESS_PATH}.pathType": "Required value: pathType must be specified",
-            **_required(
-                f"{_INGRESS_PATH}.backend.resource.kind",
-                f"{_INGRESS_PATH}.backend.resource.name",
-                f"{_INGRESS_PATH}.backend.service.name",
-            ),
-        },
-        ("networking.k8s.io/v1", "IngressClass"): _required("spec.controller"),
-        (_RBAC_API, "ClusterRole"): _VERBS,
-        (_RBAC_API, "ClusterRoleBinding"): _BINDING,
-        (_RBAC_API, "Role"): _VERBS,
-        (_RBAC_API, "RoleBinding"): _BINDING,
-        ("storage.k8s.io/v1", "StorageClass"): _required("provisioner"),
-    }
-)
+_REQUIRED: Mapping[tuple[str, str], _RequiredFields] = {
+    ("v1", "LimitRange"): _required("spec.limits.*.type"),
+    ("v1", "PersistentVolume"): _required("spec.accessModes", "spec.capacity"),
+    ("v1", "PersistentVolumeClaim"): {
+        "spec.accessModes": "Required value: at least 1 access mode is required",
+        **_required("spec.resources"),
+    },
+    ("v1", "Service"): {"spec.ports.*.port": _NO_PORT},
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
+    ("batch/v1", "CronJob"): _required("spec.schedule"),
+    ("networking.k8s.io/v1", "Ingress"): {
+        **_required(f"{_INGRESS_PATH}.backend"),
+        f"{_INGRESS_PATH}.pathType": "Required value: pathType must be specified",
+        **_required(
+            f"{_INGRESS_PATH}.backend.resource.kind",
+            f"{_INGRESS_PATH}.backend.resource.name",
+            f"{_INGRESS_PATH}.backend.service.name",
+        ),
+    },
+    ("networking.k8s.io/v1", "IngressClass"): _required("spec.controller"),
+    (_RBAC_API, "ClusterRole"): _VERBS,
+    (_RBAC_API, "ClusterRoleBinding"): _BINDING,
+    (_RBAC_API, "Role"): _VERBS,
+    (_RBAC_API, "RoleBinding"): _BINDING,
+    ("storage.k8s.io/v1", "StorageClass"): _required("provisioner"),
+}
 _LACKING: tuple[object, ...] = (None, "", 0, [], {})
 
 
@@ -389,16 +383,14 @@ def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, Jso
         yield from _parts(part.get(path[0]), f"{place}{path[0]}.", path[1:])
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[KubernetesObject], Iterator[str]]] = MappingProxyType(
-    {
-        ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
-        ("v1", "ReplicationController"): workload_problems,
-        **{("apps/v1", kind): workload_problems for kind in ("DaemonSet", "Deployment")},
-        **{("apps/v1", kind): workload_problems for kind in ("ReplicaSet", "StatefulSet")},
-        **{("batch/v1", kind): workload_problems for kind in ("CronJob", "Job")},
-    }
-)
+_CHECKS: Mapping[tuple[str, str], Callable[[KubernetesObject], Iterator[str]]] = {
+    ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
+    ("v1", "ReplicationController"): workload_problems,
+    **{("apps/v1", kind): workload_problems for kind in ("DaemonSet", "Deployment")},
+    **{("apps/v1", kind): workload_problems for kind in ("ReplicaSet", "StatefulSet")},
+    **{("batch/v1", kind): workload_problems for kind in ("CronJob", "Job")},
+}
 
 
 def problems_of(obj: KubernetesObject, old: KubernetesObject | None = None) -> Iterator[str]:

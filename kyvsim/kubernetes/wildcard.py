@@ -7,7 +7,6 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import format_float
@@ -111,16 +110,14 @@ class Operator(NamedTuple):
     is no order among texts."""
 
 
-OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
-    {
-        ">=": Operator(operator.ge, None),
-        "<=": Operator(operator.le, None),
-        ">": Operator(operator.gt, None),
-        "<": Operator(operator.lt, None),
-        "!": Operator(operator.ne, matches_text=False),
-        "": Operator(operator.eq, matches_text=True),
-    }
-)
+OPERATORS: Final[Mapping[str, Operator]] = {
+    ">=": Operator(operator.ge, None),
+    "<=": Operator(operator.le, None),
+    ">": Operator(operator.gt, None),
+    "<": Operator(operator.lt, None),
+    "!": Operator(operator.ne, matches_text=False),
+    "": Operator(operator.eq, matches_text=True),
+}
 """In the order in which a text is searched for them; a text without any means equality."""
 
 

@@ -11,7 +11,7 @@ import base64
 import ipaddress
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from itertools import takewhile
@@ -472,26 +472,24 @@ _NEVER_CRITICAL: Final = MappingProxyType(
         _INFORMATION_ACCESS: "authority info access",
     }
 )
-_READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
-    {
-        "2.5.29.14": _subject_key,
-        "2.5.29.15": _key_usage,
-        _ALTERNATIVE_NAMES: _alternative_names,
-        "2.5.29.19": _basic_constraints,
-        _NAME_CONSTRAINTS: _name_constraints,
-        "2.5.29.31": _revocation_lists,
-        "2.5.29.32": _policies,
-        "2.5.29.33": _policy_mappings,
-        "2.5.29.35": _authority_key,
-        "2.5.29.36": _limits(
-            RequireExplicitPolicy="require_explicit_policy",
-            InhibitPolicyMapping="inhibit_policy_mapping",
-        ),
-        "2.5.29.37": _extended_usage,
-        "2.5.29.54": _limits(InhibitAnyPolicy="skip_certs"),
-        _INFORMATION_ACCESS: _information_access,
-    }
-)
+_READERS: Final[Mapping[str, _Reader]] = {
+    "2.5.29.14": _subject_key,
+    "2.5.29.15": _key_usage,
+    _ALTERNATIVE_NAMES: _alternative_names,
+    "2.5.29.19": _basic_constraints,
+    _NAME_CONSTRAINTS: _name_constraints,
+    "2.5.29.31": _revocation_lists,
+    "2.5.29.32": _policies,
+    "2.5.29.33": _policy_mappings,
+    "2.5.29.35": _authority_key,
+    "2.5.29.36": _limits(
+        RequireExplicitPolicy="require_explicit_policy",
+        InhibitPolicyMapping="inhibit_policy_mapping",
+    ),
+    "2.5.29.37": _extended_usage,
+    "2.5.29.54": _limits(InhibitAnyPolicy="skip_certs"),
+    _INFORMATION_ACCESS: _information_access,
+}
 
 
 def _url(text: str) -> object:

@@ -133,9 +133,7 @@ NATIVE_POLICIES: Final = PolicyKinds(
 
 LANGUAGES: Final = (CLASSIC_POLICIES, CLEANUP_POLICIES, CEL_POLICIES, NATIVE_POLICIES)
 
-_BY_KIND: Mapping[str, PolicyKinds] = MappingProxyType(
-    {kind: one for one in LANGUAGES for kind in one.kinds}
-)
+_BY_KIND: Mapping[str, PolicyKinds] = {kind: one for one in LANGUAGES for kind in one.kinds}
 
 
 @lru_cache(maxsize=len(LANGUAGES))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from kyvsim.cel.environment import Environment
@@ -18,16 +17,14 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
 from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, expressions
 
-_ROOTS: Mapping[str, Subject] = MappingProxyType(
-    {
-        "object": Subject.OBJECT,
-        "oldObject": Subject.OLD_OBJECT,
-        "target": Subject.OBJECT,
-        "request": Subject.REQUEST,
-        "namespaceObject": Subject.NAMESPACE,
-        "world": Subject.WORLD,
-    }
-)
+_ROOTS: Mapping[str, Subject] = {
+    "object": Subject.OBJECT,
+    "oldObject": Subject.OLD_OBJECT,
+    "target": Subject.OBJECT,
+    "request": Subject.REQUEST,
+    "namespaceObject": Subject.NAMESPACE,
+    "world": Subject.WORLD,
+}
 
 
 IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
@@ -292,27 +289,23 @@ class _ExpressionReader:
         self._bound = before
         return found
 
-    _READERS: ClassVar[Mapping[type, Callable[..., FieldValues]]] = MappingProxyType(
-        {
-            Literal: _literal,
-            Ident: _ident,
-            Select: _select,
-            Call: _call,
-            Loop: _loop,
-            Bind: _bind,
-            ListLiteral: lambda self, node: either(map(self.read, node.elements)),
-        }
-    )
-
-
-_MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
-    {
-        "startsWith": lambda reading: reading._replace(
-            values=tuple(one for one in reading.values if one not in {"[", "{"})
-        ),
-        "endsWith": endings,
+    _READERS: ClassVar[Mapping[type, Callable[..., FieldValues]]] = {
+        Literal: _literal,
+        Ident: _ident,
+        Select: _select,
+        Call: _call,
+        Loop: _loop,
+        Bind: _bind,
+        ListLiteral: lambda self, node: either(map(self.read, node.elements)),
     }
-)
+
+
+_MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = {
+    "startsWith": lambda reading: reading._replace(
+        values=tuple(one for one in reading.values if one not in {"[", "{"})
+    ),
+    "endsWith": endings,
+}
 """What the string arguments of some functions mean for the strings that they test."""
 
 

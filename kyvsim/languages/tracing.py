@@ -1,7 +1,6 @@
 """Tracing of CEL expressions and constraints: for `explain`, and for the coverage of tests."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel import Program
@@ -109,17 +108,15 @@ def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext)
     return traced(trace.at(name), test, step, complete)
 
 
-_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
-    {
-        "apiGroups": (lambda facts: facts.group, ("apiVersion",)),
-        "apiVersions": (lambda facts: facts.version, ("apiVersion",)),
-        "resources": (kind_text, ("kind",)),
-        "operations": (lambda facts: facts.operation, None),
-        "scope": (lambda facts: facts.namespace, ("metadata", "namespace")),
-        "resourceNames": (lambda facts: facts.name, ("metadata", "name")),
-        "namespaceSelector": (lambda facts: dict(facts.namespace_labels), None),
-        "objectSelector": (lambda facts: dict(facts.labels), ("metadata", "labels")),
-        "namespace of the policy": (lambda facts: facts.namespace, ("metadata", "namespace")),
-    }
-)
+_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = {
+    "apiGroups": (lambda facts: facts.group, ("apiVersion",)),
+    "apiVersions": (lambda facts: facts.version, ("apiVersion",)),
+    "resources": (kind_text, ("kind",)),
+    "operations": (lambda facts: facts.operation, None),
+    "scope": (lambda facts: facts.namespace, ("metadata", "namespace")),
+    "resourceNames": (lambda facts: facts.name, ("metadata", "name")),
+    "namespaceSelector": (lambda facts: dict(facts.namespace_labels), None),
+    "objectSelector": (lambda facts: dict(facts.labels), ("metadata", "labels")),
+    "namespace of the policy": (lambda facts: facts.namespace, ("metadata", "namespace")),
+}
 """The value that each part tests, and its path if it is in the object."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral
@@ -70,14 +69,12 @@ def _path_text(node: Node) -> str:
     return UNKNOWN
 
 
-_PARENTS: Mapping[str, str] = MappingProxyType(
-    {
-        "/metadata/labels": "labels",
-        "/metadata/annotations": "annotations",
-        "/metadata/finalizers": "finalizers",
-        "/spec/nodeSelector": "nodeSelector",
-    }
-)
+_PARENTS: Mapping[str, str] = {
+    "/metadata/labels": "labels",
+    "/metadata/annotations": "annotations",
+    "/metadata/finalizers": "finalizers",
+    "/spec/nodeSelector": "nodeSelector",
+}
 """What no defaults of an API server put into objects, by path, with the name of the field."""
 _LABELLED = frozenset({"Namespace", "Node"})
 """Kinds whose objects have labels in every cluster."""
@@ -250,12 +247,10 @@ def _below(found: Type, way: Sequence[str]) -> Type | None:
     return here if here is not None and here.mapping is not None else None
 
 
-_ALTERNATIVES: Mapping[str, str] = MappingProxyType(
-    {
-        "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
-        "MutatingAdmissionPolicy": "write a JSON patch",
-    }
-)
+_ALTERNATIVES: Mapping[str, str] = {
+    "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
+    "MutatingAdmissionPolicy": "write a JSON patch",
+}
 
 
 def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:

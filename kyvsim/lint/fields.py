@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
@@ -105,38 +104,32 @@ def _word(value: Json) -> str:
 
 
 _CRITERIA = ("resources", "subjects", "roles", "clusterRoles")
-_MOVERS: Mapping[str, _Mover] = MappingProxyType(
-    {
-        "validationFailureAction": _action,
-        "failurePolicy": _into_webhook("failurePolicy"),
-        "webhookTimeoutSeconds": _into_webhook("timeoutSeconds"),
-        "mutateExistingOnPolicyUpdate": _into_rules(
-            "mutateExistingOnPolicyUpdate",
-            lambda rule: rule.tree.mutate if rule.mutates_existing else None,
-        ),
-        "generateExisting": _into_rules("generateExisting", lambda rule: rule.tree.generate),
-        "schemaValidation": lambda policy, _, path: (
-            change(policy.document, ChangeKind.REMOVE, path),
-        ),
-        **dict.fromkeys(_CRITERIA, _one_filter),
-        "name": _into_names,
-        "predicateType": lambda policy, data, path: (
-            () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
-        ),
-    }
-)
+_MOVERS: Mapping[str, _Mover] = {
+    "validationFailureAction": _action,
+    "failurePolicy": _into_webhook("failurePolicy"),
+    "webhookTimeoutSeconds": _into_webhook("timeoutSeconds"),
+    "mutateExistingOnPolicyUpdate": _into_rules(
+        "mutateExistingOnPolicyUpdate",
+        lambda rule: rule.tree.mutate if rule.mutates_existing else None,
+    ),
+    "generateExisting": _into_rules("generateExisting", lambda rule: rule.tree.generate),
+    "schemaValidation": lambda policy, _, path: (change(policy.document, ChangeKind.REMOVE, path),),
+    **dict.fromkeys(_CRITERIA, _one_filter),
+    "name": _into_names,
+    "predicateType": lambda policy, data, path: (
+        () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
+    ),
+}
 """What puts the successor of a deprecated field in its place, where that means the same.
 
 Nothing is changed if both fields are set: then the author has to decide.
 """
-_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "schemaValidation": "remove `schemaValidation`",
-        "name": "use `names`",
-        "predicateType": "use `type`",
-        **dict.fromkeys(_CRITERIA, "use `any`"),
-    }
-)
+_TITLES: Mapping[str, str] = {
+    "schemaValidation": "remove `schemaValidation`",
+    "name": "use `names`",
+    "predicateType": "use `type`",
+    **dict.fromkeys(_CRITERIA, "use `any`"),
+}
 _SPEC = (
     ("validationFailureAction", "`validate.failureAction` of each rule"),
     ("validationFailureActionOverrides", "`validate.failureActionOverrides` of each rule"),
@@ -155,13 +148,11 @@ _IMAGE = (
     ("additionalExtensions", "`attestors` with `keyless`"),
     ("annotations", "`annotations` of each attestor"),
 )
-_FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        MatchBlock: tuple((name, "criteria under `any` or `all`") for name in _CRITERIA),
-        ImageVerification: _IMAGE,
-        Attestation: (("predicateType", "`type`"),),
-    }
-)
+_FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
+    MatchBlock: tuple((name, "criteria under `any` or `all`") for name in _CRITERIA),
+    ImageVerification: _IMAGE,
+    Attestation: (("predicateType", "`type`"),),
+}
 
 
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
@@ -37,18 +36,16 @@ _MOST_MEANT = 200
 """For so many unknown kinds a likely one is looked for: who has more has no slips."""
 NAME_IT = "pass its CRD with --crd-path"
 """What to do about a custom resource without a definition."""
-_FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "": (
-            *("NodeProxyOptions", "ServiceProxyOptions", "PodAttachOptions", "PodExecOptions"),
-            *("PodPortForwardOptions", "PodProxyOptions"),
-        ),
-        "authentication.k8s.io": ("TokenRequest",),
-        "autoscaling": ("Scale",),
-        "policy": ("Eviction",),
-        "openreports.io": ("ClusterReport", "Report"),
-    }
-)
+_FURTHER: Mapping[str, tuple[str, ...]] = {
+    "": (
+        *("NodeProxyOptions", "ServiceProxyOptions", "PodAttachOptions", "PodExecOptions"),
+        *("PodPortForwardOptions", "PodProxyOptions"),
+    ),
+    "authentication.k8s.io": ("TokenRequest",),
+    "autoscaling": ("Scale",),
+    "policy": ("Eviction",),
+    "openreports.io": ("ClusterReport", "Report"),
+}
 """Kinds that are sent to subresources, and those of reports that Kyverno can write."""
 
 

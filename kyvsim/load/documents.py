@@ -8,7 +8,6 @@ that a comment hides.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
@@ -38,14 +37,12 @@ from kyvsim.yaml.text import (
 
 # Codes: KV097 an unusable AdmissionReview, KV098 one that contradicts its object.
 
-_NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "CREATE": ("object",),
-        "UPDATE": ("object", "oldObject"),
-        "DELETE": ("oldObject",),
-        "CONNECT": ("object",),
-    }
-)
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "CREATE": ("object",),
+    "UPDATE": ("object", "oldObject"),
+    "DELETE": ("oldObject",),
+    "CONNECT": ("object",),
+}
 """The objects of each operation; the first is the object of the request."""
 _OBJECTS = ("object", "oldObject")
 

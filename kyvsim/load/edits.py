@@ -9,7 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from types import MappingProxyType
 from typing import NamedTuple
 
 import yaml
@@ -243,13 +242,11 @@ def _item(read: _Text, change: TextChange) -> Iterator[_Piece]:
         at += len(line) + 1
 
 
-_EDITORS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = MappingProxyType(
-    {
-        ChangeKind.VALUE: lambda read, change: _scalar(read, _entry(read, change).value, change),
-        ChangeKind.KEY: lambda read, change: _scalar(read, _entry(read, change).key, change),
-        ChangeKind.ENTRY: _new_entry,
-        ChangeKind.REMOVE: _removal,
-        ChangeKind.ADD: _addition,
-        ChangeKind.ITEM: _item,
-    }
-)
+_EDITORS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = {
+    ChangeKind.VALUE: lambda read, change: _scalar(read, _entry(read, change).value, change),
+    ChangeKind.KEY: lambda read, change: _scalar(read, _entry(read, change).key, change),
+    ChangeKind.ENTRY: _new_entry,
+    ChangeKind.REMOVE: _removal,
+    ChangeKind.ADD: _addition,
+    ChangeKind.ITEM: _item,
+}

@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import IO, NamedTuple
 
 from kyvsim.load.files import Source
@@ -20,9 +19,11 @@ from kyvsim.model.source import HELM, KUSTOMIZE
 # Programs are started in folders of others, so they are never taken from such a folder, and have no
 # network access: transports can run commands.
 
-NO_TRANSPORT: Mapping[str, str] = MappingProxyType(
-    {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
-)
+NO_TRANSPORT: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 """Keeps git from fetching: there is no transport `none`."""
 _CLOSED_PROXY = "http://127.0.0.1:9"
 """A closed port (`discard`), so that requests through this proxy fail."""
@@ -259,9 +260,11 @@ def _as_argument(path: str) -> str:
     return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
-_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"helm": (), "kustomize": ("build",), "kubectl": ("kustomize",)}
-)
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "helm": (),
+    "kustomize": ("build",),
+    "kubectl": ("kustomize",),
+}
 """Subcommands that render."""
 
 

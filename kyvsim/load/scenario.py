@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, JsonMap, ObjectKey, Path, text_field
@@ -102,9 +101,7 @@ def _wrong_shapes(document: Document) -> Iterator[Diagnostic]:
                 yield _wrong_shape(document, path, _WORDS[expected])
 
 
-_WORDS: Mapping[type, str] = MappingProxyType(
-    {list: "a list", bool: "true or false", str: "text", dict: "a map"}
-)
+_WORDS: Mapping[type, str] = {list: "a list", bool: "true or false", str: "text", dict: "a map"}
 _SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
     *((("features", name, "enabled"), bool) for name in ("policyExceptions", *_SWITCHES)),
     (("features", "policyExceptions", "namespace"), str),

@@ -131,50 +131,47 @@ _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     "KV017",
     lambda finding, shown: f"`{shown}` does not fit `{finding.word}`",
 )
-_WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingProxyType(
-    {
-        "unknown": (
-            "KV012",
-            lambda finding, shown: (
-                f"unknown field `{shown}`{likely(str(finding.path[-1]), finding.limit)}"
-            ),
+_WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
+    "unknown": (
+        "KV012",
+        lambda finding, shown: (
+            f"unknown field `{shown}`{likely(str(finding.path[-1]), finding.limit)}"
         ),
-        "type": ("KV013", _type),
-        "enum": ("KV014", _choice),
-        "required": (
-            "KV015",
-            lambda finding, _: f"`{show_path((*finding.path, finding.limit))}` is required",
+    ),
+    "type": ("KV013", _type),
+    "enum": ("KV014", _choice),
+    "required": (
+        "KV015",
+        lambda finding, _: f"`{show_path((*finding.path, finding.limit))}` is required",
+    ),
+    "propertyNames": (
+        "KV016",
+        lambda finding, _: (
+            f"`{finding.path[-1]}` is not a valid key in `{show_path(finding.path[:-1])}`"
         ),
-        "propertyNames": (
-            "KV016",
-            lambda finding, _: (
-                f"`{finding.path[-1]}` is not a valid key in `{show_path(finding.path[:-1])}`"
-            ),
+    ),
+    "pattern": (
+        "KV016",
+        lambda finding, shown: f"`{shown}`: `{finding.value}` does not match `{finding.limit}`",
+    ),
+    "format": (
+        "KV016",
+        lambda finding, shown: f"`{shown}`: `{finding.value}` is not a valid {finding.limit}",
+    ),
+    "minimum": ("KV016", lambda finding, shown: f"`{shown}` must be at least {finding.limit}"),
+    "maxLength": (
+        "KV016",
+        lambda finding, shown: (
+            f"`{shown}` has {len(finding.value)} characters, more than the {finding.limit} allowed"
         ),
-        "pattern": (
-            "KV016",
-            lambda finding, shown: f"`{shown}`: `{finding.value}` does not match `{finding.limit}`",
-        ),
-        "format": (
-            "KV016",
-            lambda finding, shown: f"`{shown}`: `{finding.value}` is not a valid {finding.limit}",
-        ),
-        "minimum": ("KV016", lambda finding, shown: f"`{shown}` must be at least {finding.limit}"),
-        "maxLength": (
-            "KV016",
-            lambda finding, shown: (
-                f"`{shown}` has {len(finding.value)} characters, "
-                f"more than the {finding.limit} allowed"
-            ),
-        ),
-        "minLength": ("KV016", lambda _, shown: f"`{shown}` must not be empty"),
-        "minItems": ("KV016", _too_few),
-        "duplicate": ("KV016", _duplicate),
-        "oneOf": ("KV017", _one_of),
-        "anyOf": ("KV017", _one_of),
-        "not": ("KV017", _not),
-    }
-)
+    ),
+    "minLength": ("KV016", lambda _, shown: f"`{shown}` must not be empty"),
+    "minItems": ("KV016", _too_few),
+    "duplicate": ("KV016", _duplicate),
+    "oneOf": ("KV017", _one_of),
+    "anyOf": ("KV017", _one_of),
+    "not": ("KV017", _not),
+}
 """The code of a finding and its text, by the word of the schema."""
 
 

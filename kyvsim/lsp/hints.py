@@ -148,12 +148,10 @@ def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     yield from (Offer(name, detail) for name, detail in found.items())
 
 
-_NOTES: Mapping[str, str] = MappingProxyType(
-    {
+_NOTES: Mapping[str, str] = {
         one.name: " ".join((one.holds.__doc__ or "").split("\n\n")[0].split())
         for one in OPERATORS
-    }
-)  # fmt: skip
+    }  # fmt: skip
 
 
 def operator_note(name: str) -> str:
@@ -162,25 +160,23 @@ def operator_note(name: str) -> str:
     return f"holds where {condition}" if condition else ""
 
 
-VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "request.object": "the object after the request",
-        "request.oldObject": "the object before an update or deletion",
-        "request.operation": "CREATE, UPDATE, DELETE or CONNECT",
-        "request.userInfo": "the user of the request: username, groups",
-        "request.namespace": "the namespace of the object",
-        "request.name": "its name",
-        "request.roles": "roles of the user",
-        "request.clusterRoles": "cluster roles of the user",
-        "serviceAccountName": "the service account of the request",
-        "serviceAccountNamespace": "its namespace",
-        "images": "the images of the object, by field and container",
-        "element": "the element of the innermost loop",
-        "elementIndex": "its index",
-        "target": "the object that a mutate rule changes",
-        "@": "the value that the pattern is compared with",
-    }
-)
+VARIABLES: Final[Mapping[str, str]] = {
+    "request.object": "the object after the request",
+    "request.oldObject": "the object before an update or deletion",
+    "request.operation": "CREATE, UPDATE, DELETE or CONNECT",
+    "request.userInfo": "the user of the request: username, groups",
+    "request.namespace": "the namespace of the object",
+    "request.name": "its name",
+    "request.roles": "roles of the user",
+    "request.clusterRoles": "cluster roles of the user",
+    "serviceAccountName": "the service account of the request",
+    "serviceAccountNamespace": "its namespace",
+    "images": "the images of the object, by field and container",
+    "element": "the element of the innermost loop",
+    "elementIndex": "its index",
+    "target": "the object that a mutate rule changes",
+    "@": "the value that the pattern is compared with",
+}
 """Variables in `{{ }}` that need no context entry."""
 
 

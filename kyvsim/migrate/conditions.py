@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.go_text import sprint
@@ -344,28 +343,26 @@ def _among_read(one: Expr, value: Expr) -> Test:
     return Relation(text, "in", listed)
 
 
-OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = MappingProxyType(
-    {
-        "Equal": _equals,
-        "Equals": _equals,
-        "NotEqual": lambda key, value: opposite(_equals(key, value)),
-        "NotEquals": lambda key, value: opposite(_equals(key, value)),
-        "In": partial(_membership, "all", True),
-        "AnyIn": partial(_membership, "exists", True),
-        "AllIn": partial(_membership, "all", True),
-        "NotIn": _not_in,
-        "AnyNotIn": partial(_membership, "exists", False),
-        "AllNotIn": partial(_membership, "all", False),
-        "GreaterThan": partial(_compared, ">"),
-        "GreaterThanOrEquals": partial(_compared, ">="),
-        "LessThan": partial(_compared, "<"),
-        "LessThanOrEquals": partial(_compared, "<="),
-        "DurationGreaterThan": partial(_compared, ">"),
-        "DurationGreaterThanOrEquals": partial(_compared, ">="),
-        "DurationLessThan": partial(_compared, "<"),
-        "DurationLessThanOrEquals": partial(_compared, "<="),
-    }
-)
+OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = {
+    "Equal": _equals,
+    "Equals": _equals,
+    "NotEqual": lambda key, value: opposite(_equals(key, value)),
+    "NotEquals": lambda key, value: opposite(_equals(key, value)),
+    "In": partial(_membership, "all", True),
+    "AnyIn": partial(_membership, "exists", True),
+    "AllIn": partial(_membership, "all", True),
+    "NotIn": _not_in,
+    "AnyNotIn": partial(_membership, "exists", False),
+    "AllNotIn": partial(_membership, "all", False),
+    "GreaterThan": partial(_compared, ">"),
+    "GreaterThanOrEquals": partial(_compared, ">="),
+    "LessThan": partial(_compared, "<"),
+    "LessThanOrEquals": partial(_compared, "<="),
+    "DurationGreaterThan": partial(_compared, ">"),
+    "DurationGreaterThanOrEquals": partial(_compared, ">="),
+    "DurationLessThan": partial(_compared, "<"),
+    "DurationLessThanOrEquals": partial(_compared, "<="),
+}
 
 _ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
 _AMOUNTS: Final = ConversionCondition(

@@ -164,9 +164,14 @@ def _turns(test: Test) -> bool:
     return isinstance(test, Not | Relation) and getattr(test, "sign", "!=") != "in"
 
 
-_LEVELS: Final[Mapping[type[Test], int]] = MappingProxyType(
-    {Relation: RELATION, Not: UNARY, All: AND, Some: OR, Quantified: TIGHT, Conditional: CHOICE}
-)
+_LEVELS: Final[Mapping[type[Test], int]] = {
+    Relation: RELATION,
+    Not: UNARY,
+    All: AND,
+    Some: OR,
+    Quantified: TIGHT,
+    Conditional: CHOICE,
+}
 
 
 def level_of(test: Test) -> int:

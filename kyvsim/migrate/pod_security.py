@@ -1,7 +1,6 @@
 """Controls of the Pod Security Standards → CEL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
@@ -438,39 +437,35 @@ def _se_linux_options(pod: PodExpressions) -> Test:
     return every([*map(of_pod, controls.SELINUX_FIELDS), pod.containers(of_container)])
 
 
-CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyType(
-    {
-        "allowPrivilegeEscalation": _escalation,
-        "appArmorProfile": _app_armor,
-        "capabilities_baseline": _capabilities_baseline,
-        "capabilities_restricted": _capabilities_restricted,
-        "hostNamespaces": _host_namespaces,
-        "hostPathVolumes": _host_path_volumes,
-        "hostPorts": _host_ports,
-        "hostProbesAndHostLifecycle": _host_probes,
-        "privileged": lambda pod: pod.settings(
-            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true"), of_pod=False
-        ),
-        "procMount": _proc_mount,
-        "restrictedVolumes": _restricted_volumes,
-        "runAsNonRoot": _non_root,
-        "runAsUser": lambda pod: pod.settings(
-            ("runAsUser",), lambda user: Relation(user.or_else(1), "!=", "0"), lambda _: _fixed("0")
-        ),
-        "seLinuxOptions": _se_linux_options,
-        # Rules name no version before Kubernetes had fields for it: no annotations.
-        "seccompProfile_baseline": lambda pod: _allowed_types(
-            pod, _PROFILE, controls.SECCOMP_PROFILES
-        ),
-        "seccompProfile_restricted": _seccomp_restricted,
-        "sysctls": _sysctls,
-        "windowsHostProcess": lambda pod: pod.settings(
-            ("windowsOptions", "hostProcess"),
-            lambda one: Not(_is_set(one)),
-            lambda _: _fixed("true"),
-        ),
-    }
-)
+CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = {
+    "allowPrivilegeEscalation": _escalation,
+    "appArmorProfile": _app_armor,
+    "capabilities_baseline": _capabilities_baseline,
+    "capabilities_restricted": _capabilities_restricted,
+    "hostNamespaces": _host_namespaces,
+    "hostPathVolumes": _host_path_volumes,
+    "hostPorts": _host_ports,
+    "hostProbesAndHostLifecycle": _host_probes,
+    "privileged": lambda pod: pod.settings(
+        ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true"), of_pod=False
+    ),
+    "procMount": _proc_mount,
+    "restrictedVolumes": _restricted_volumes,
+    "runAsNonRoot": _non_root,
+    "runAsUser": lambda pod: pod.settings(
+        ("runAsUser",), lambda user: Relation(user.or_else(1), "!=", "0"), lambda _: _fixed("0")
+    ),
+    "seLinuxOptions": _se_linux_options,
+    # Rules name no version before Kubernetes had fields for it: no annotations.
+    "seccompProfile_baseline": lambda pod: _allowed_types(pod, _PROFILE, controls.SECCOMP_PROFILES),
+    "seccompProfile_restricted": _seccomp_restricted,
+    "sysctls": _sysctls,
+    "windowsHostProcess": lambda pod: pod.settings(
+        ("windowsOptions", "hostProcess"),
+        lambda one: Not(_is_set(one)),
+        lambda _: _fixed("true"),
+    ),
+}
 """By the ids of the checks."""
 
 

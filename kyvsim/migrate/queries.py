@@ -171,13 +171,11 @@ def _marked(number: str, scope: Scope) -> Expr:
 
 _PLAIN: Final = frozenset({"operation", "namespace", "name"})
 _TYPED: Final = frozenset({"kind", "resource", "requestKind", "requestResource"})
-_USER: Final[Mapping[str, Expr]] = MappingProxyType(
-    {
-        "username": Expr("request.userInfo.username", TEXT, noun="username"),
-        "groups": Expr("request.userInfo.groups", list_of(TEXT), noun="groups"),
-        "uid": Expr("request.userInfo.uid", TEXT, noun="uid"),
-    }
-)
+_USER: Final[Mapping[str, Expr]] = {
+    "username": Expr("request.userInfo.username", TEXT, noun="username"),
+    "groups": Expr("request.userInfo.groups", list_of(TEXT), noun="groups"),
+    "uid": Expr("request.userInfo.uid", TEXT, noun="uid"),
+}
 
 
 def _field(tree: _Tree, scope: Scope) -> Expr:
@@ -645,95 +643,89 @@ def _arithmetic(sign: str, level: int, left: Expr, right: Expr) -> Expr:
     return Expr(text, NUMBER, level, is_double=True)
 
 
-_FUNCTIONS: Final[Mapping[str, Callable[..., Expr]]] = MappingProxyType(
-    {
-        "length": lambda value: Expr(f"size({value.text})", NUMBER),
-        "contains": _contains,
-        "keys": lambda value: Expr(
-            f"{value.tight()}.map(key, key)", list_of(TEXT), noun="keys", keys_of=value.tight()
-        ),
-        "values": _values_of,
-        "starts_with": partial(_test_method, "startsWith"),
-        "ends_with": partial(_test_method, "endsWith"),
-        "regex_match": lambda pattern, text: _as_value(
-            Plain(f"{_subject(text)}.matches({pattern.text})")
-        ),
-        "regex_replace_all": _regex_replace_all,
-        "split": lambda text, sign: Expr(
-            f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun
-        ),
-        "join": lambda sign, texts: Expr(f"{texts.tight()}.join({sign.text})", TEXT),
-        "replace_all": lambda text, old, new: Expr(
-            f"{text.tight()}.replace({old.text}, {new.text})", TEXT
-        ),
-        "trim": partial(_method, "trim"),
-        "to_lower": partial(_method, "lowerAscii"),
-        "to_upper": partial(_method, "upperAscii"),
-        "to_string": _to_string,
-        "to_number": lambda value: Expr(f"double({value.text})", NUMBER, is_double=True),
-        "to_array": _to_array,
-        "max": partial(_number, "max"),
-        "min": partial(_number, "min"),
-        "sum": partial(_number, "sum"),
-        "sort": lambda value: Expr(f"{value.tight()}.sort()", value.types, noun=value.noun),
-        "reverse": _reverse,
-        "label_match": _label_match,
-        "parse_json": lambda text: Expr(f"json.unmarshal({text.text})"),
-        "parse_yaml": lambda text: Expr(f"yaml.parse({text.text})"),
-        "base64_decode": lambda text: Expr(f"string(base64.decode({text.text}))", TEXT),
-        "base64_encode": lambda text: Expr(f"base64.encode(bytes({text.text}))", TEXT),
-        "random": lambda text: Expr(f"random({text.text})", TEXT),
-        "add": partial(_arithmetic, "+", 5),
-        "subtract": partial(_arithmetic, "-", 5),
-        "multiply": partial(_arithmetic, "*", 6),
-        "time_now": lambda: _time("time.now()"),
-        "time_now_utc": lambda: _time("time.now()"),
-        "time_utc": lambda time: _time(_moment(time)),
-        "time_since": _since,
-        "time_diff": lambda start, end: _duration(f"{_moment(end)} - {_moment(start)}"),
-        "time_add": lambda time, added: _time(
-            f"{_moment(time)} + {added.duration or f'duration({added.text})'}"
-        ),
-        "time_before": partial(_time_test, "<"),
-        "time_after": partial(_time_test, ">"),
-        "time_between": _between,
-        "time_to_cron": lambda time: Expr(f"time.toCron({_moment(time)})", TEXT),
-    }
-)
+_FUNCTIONS: Final[Mapping[str, Callable[..., Expr]]] = {
+    "length": lambda value: Expr(f"size({value.text})", NUMBER),
+    "contains": _contains,
+    "keys": lambda value: Expr(
+        f"{value.tight()}.map(key, key)", list_of(TEXT), noun="keys", keys_of=value.tight()
+    ),
+    "values": _values_of,
+    "starts_with": partial(_test_method, "startsWith"),
+    "ends_with": partial(_test_method, "endsWith"),
+    "regex_match": lambda pattern, text: _as_value(
+        Plain(f"{_subject(text)}.matches({pattern.text})")
+    ),
+    "regex_replace_all": _regex_replace_all,
+    "split": lambda text, sign: Expr(
+        f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun
+    ),
+    "join": lambda sign, texts: Expr(f"{texts.tight()}.join({sign.text})", TEXT),
+    "replace_all": lambda text, old, new: Expr(
+        f"{text.tight()}.replace({old.text}, {new.text})", TEXT
+    ),
+    "trim": partial(_method, "trim"),
+    "to_lower": partial(_method, "lowerAscii"),
+    "to_upper": partial(_method, "upperAscii"),
+    "to_string": _to_string,
+    "to_number": lambda value: Expr(f"double({value.text})", NUMBER, is_double=True),
+    "to_array": _to_array,
+    "max": partial(_number, "max"),
+    "min": partial(_number, "min"),
+    "sum": partial(_number, "sum"),
+    "sort": lambda value: Expr(f"{value.tight()}.sort()", value.types, noun=value.noun),
+    "reverse": _reverse,
+    "label_match": _label_match,
+    "parse_json": lambda text: Expr(f"json.unmarshal({text.text})"),
+    "parse_yaml": lambda text: Expr(f"yaml.parse({text.text})"),
+    "base64_decode": lambda text: Expr(f"string(base64.decode({text.text}))", TEXT),
+    "base64_encode": lambda text: Expr(f"base64.encode(bytes({text.text}))", TEXT),
+    "random": lambda text: Expr(f"random({text.text})", TEXT),
+    "add": partial(_arithmetic, "+", 5),
+    "subtract": partial(_arithmetic, "-", 5),
+    "multiply": partial(_arithmetic, "*", 6),
+    "time_now": lambda: _time("time.now()"),
+    "time_now_utc": lambda: _time("time.now()"),
+    "time_utc": lambda time: _time(_moment(time)),
+    "time_since": _since,
+    "time_diff": lambda start, end: _duration(f"{_moment(end)} - {_moment(start)}"),
+    "time_add": lambda time, added: _time(
+        f"{_moment(time)} + {added.duration or f'duration({added.text})'}"
+    ),
+    "time_before": partial(_time_test, "<"),
+    "time_after": partial(_time_test, ">"),
+    "time_between": _between,
+    "time_to_cron": lambda time: Expr(f"time.toCron({_moment(time)})", TEXT),
+}
 
 
-_NODES: Final[Mapping[str, Callable[[_Tree, Scope], Expr]]] = MappingProxyType(
-    {
-        "field": _field,
-        "subexpression": _subexpression,
-        "index_expression": _subexpression,
-        "index": _index,
-        "identity": _identity,
-        "current": _identity,
-        "literal": lambda tree, scope: (
-            _marked_text(tree["value"], scope)
-            if _is_marked(tree["value"])
-            else constant(tree["value"])
-        ),
-        "comparator": _comparator,
-        "or_expression": _either,
-        "and_expression": lambda tree, scope: _as_value(
-            every(_truth_of(_read(one, scope)) for one in tree["children"])
-        ),
-        "not_expression": lambda tree, scope: _as_value(
-            opposite(_truth_of(_read(tree["children"][0], scope)))
-        ),
-        "projection": lambda tree, scope: _mapped(
-            _read(tree["children"][0], scope), tree["children"][1], scope
-        ),
-        "flatten": _flatten,
-        "filter_projection": _filtered,
-        "value_projection": _values,
-        "multi_select_list": _multi_select,
-        "multi_select_dict": _multi_select_map,
-        "function_expression": _call,
-        "pipe": lambda tree, scope: _read(
-            tree["children"][1], scope.within(_read(tree["children"][0], scope))
-        ),
-    }
-)
+_NODES: Final[Mapping[str, Callable[[_Tree, Scope], Expr]]] = {
+    "field": _field,
+    "subexpression": _subexpression,
+    "index_expression": _subexpression,
+    "index": _index,
+    "identity": _identity,
+    "current": _identity,
+    "literal": lambda tree, scope: (
+        _marked_text(tree["value"], scope) if _is_marked(tree["value"]) else constant(tree["value"])
+    ),
+    "comparator": _comparator,
+    "or_expression": _either,
+    "and_expression": lambda tree, scope: _as_value(
+        every(_truth_of(_read(one, scope)) for one in tree["children"])
+    ),
+    "not_expression": lambda tree, scope: _as_value(
+        opposite(_truth_of(_read(tree["children"][0], scope)))
+    ),
+    "projection": lambda tree, scope: _mapped(
+        _read(tree["children"][0], scope), tree["children"][1], scope
+    ),
+    "flatten": _flatten,
+    "filter_projection": _filtered,
+    "value_projection": _values,
+    "multi_select_list": _multi_select,
+    "multi_select_dict": _multi_select_map,
+    "function_expression": _call,
+    "pipe": lambda tree, scope: _read(
+        tree["children"][1], scope.within(_read(tree["children"][0], scope))
+    ),
+}

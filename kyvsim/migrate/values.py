@@ -36,20 +36,18 @@ MAP: Final[Types] = (merge_types.Type(mapping=merge_types.MapType({}, "*", False
 
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 """Fields of metadata that are texts, although merges take them for anything."""
-_GIVEN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "containers": ("initContainers",),
-        "image": ("imagePullPolicy",),
-        "name": ("imagePullPolicy", "valueFrom"),
-        "verbs": ("nonResourceURLs",),
-        "roleRef": ("subjects",),
-        "containerPort": ("hostIP",),
-        "port": ("targetPort",),
-        "template": ("serviceName", "revisionHistoryLimit", "minReadySeconds", "backoffLimit"),
-        "jobTemplate": ("schedule",),
-        "spec": ("metadata",),
-    }
-)
+_GIVEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "containers": ("initContainers",),
+    "image": ("imagePullPolicy",),
+    "name": ("imagePullPolicy", "valueFrom"),
+    "verbs": ("nonResourceURLs",),
+    "roleRef": ("subjects",),
+    "containerPort": ("hostIP",),
+    "port": ("targetPort",),
+    "template": ("serviceName", "revisionHistoryLimit", "minReadySeconds", "backoffLimit"),
+    "jobTemplate": ("schedule",),
+    "spec": ("metadata",),
+}
 """Fields that an API server insists on, with neighbours by which they are known."""
 
 

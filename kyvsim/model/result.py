@@ -192,20 +192,18 @@ class EngineResponse(NamedTuple):
 
 
 _OLDER = "kyverno"
-_SOURCES: Mapping[str, str] = MappingProxyType(
-    {
-        **{
-            kind: f"Kyverno{kind}"
-            for kind in (
-                "GeneratingPolicy",
-                "ImageValidatingPolicy",
-                "MutatingPolicy",
-                "ValidatingPolicy",
-            )
-        },
-        **{kind: kind for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")},
-    }
-)
+_SOURCES: Mapping[str, str] = {
+    **{
+        kind: f"Kyverno{kind}"
+        for kind in (
+            "GeneratingPolicy",
+            "ImageValidatingPolicy",
+            "MutatingPolicy",
+            "ValidatingPolicy",
+        )
+    },
+    **{kind: kind for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")},
+}
 
 
 def report_source(kind: str) -> str:
@@ -282,16 +280,14 @@ class RunVerdict(StrEnum):
     PASSED = "PASSED"
 
 
-_STATUS: Mapping[RunVerdict, int] = MappingProxyType(
-    {
-        RunVerdict.INCOMPLETE: 2,
-        RunVerdict.FAILED: 1,
-        RunVerdict.DIFFERENT: 1,
-        RunVerdict.NOTHING: 0,
-        RunVerdict.SAME: 0,
-        RunVerdict.PASSED: 0,
-    }
-)
+_STATUS: Mapping[RunVerdict, int] = {
+    RunVerdict.INCOMPLETE: 2,
+    RunVerdict.FAILED: 1,
+    RunVerdict.DIFFERENT: 1,
+    RunVerdict.NOTHING: 0,
+    RunVerdict.SAME: 0,
+    RunVerdict.PASSED: 0,
+}
 """The exit status that a verdict stands for; the user sets that of WARNED."""
 
 

@@ -110,29 +110,25 @@ def _constants(point: MutationPoint, value: object, data: object) -> Iterator[Po
 
 # Conditions and blocks: operators, `any` and `all`, parts that are left out.
 
-_ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "GreaterThan": ("GreaterThanOrEquals", "LessThanOrEquals"),
-        "GreaterThanOrEquals": ("GreaterThan", "LessThan"),
-        "LessThan": ("LessThanOrEquals", "GreaterThanOrEquals"),
-        "LessThanOrEquals": ("LessThan", "GreaterThan"),
-    }
-)
-OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        **{name: (f"Not{name}",) for name in ("Equal", "Equals", "In")},
-        **{f"Not{name}": (name,) for name in ("Equal", "Equals", "In")},
-        "AnyIn": ("AllIn", "AllNotIn"),
-        "AllIn": ("AnyIn", "AnyNotIn"),
-        "AnyNotIn": ("AllNotIn", "AllIn"),
-        "AllNotIn": ("AnyNotIn", "AnyIn"),
-        **_ORDERED,
-        **{
-            f"Duration{name}": tuple(f"Duration{one}" for one in others)
-            for name, others in _ORDERED.items()
-        },
-    }
-)
+_ORDERED: Mapping[str, tuple[str, ...]] = {
+    "GreaterThan": ("GreaterThanOrEquals", "LessThanOrEquals"),
+    "GreaterThanOrEquals": ("GreaterThan", "LessThan"),
+    "LessThan": ("LessThanOrEquals", "GreaterThanOrEquals"),
+    "LessThanOrEquals": ("LessThan", "GreaterThan"),
+}
+OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = {
+    **{name: (f"Not{name}",) for name in ("Equal", "Equals", "In")},
+    **{f"Not{name}": (name,) for name in ("Equal", "Equals", "In")},
+    "AnyIn": ("AllIn", "AllNotIn"),
+    "AllIn": ("AnyIn", "AnyNotIn"),
+    "AnyNotIn": ("AllNotIn", "AllIn"),
+    "AllNotIn": ("AnyNotIn", "AnyIn"),
+    **_ORDERED,
+    **{
+        f"Duration{name}": tuple(f"Duration{one}" for one in others)
+        for name, others in _ORDERED.items()
+    },
+}
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
@@ -163,9 +159,7 @@ def _pod_security_levels(point: MutationPoint, was: str, data: object) -> Iterat
 
 _OTHER_ANCHORS: Mapping[str, str] = MappingProxyType({CONDITION: EQUALITY, GLOBAL: CONDITION})
 """Anchors that become another one, too; all are left off."""
-_OTHER_PATTERN_OPERATORS: Mapping[str, str] = MappingProxyType(
-    {">=": ">", ">": ">=", "<=": "<", "<": "<=", "!": ""}
-)
+_OTHER_PATTERN_OPERATORS: Mapping[str, str] = {">=": ">", ">": ">=", "<=": "<", "<": "<=", "!": ""}
 _ATOM = re.compile(r"[^|&]+")
 
 

@@ -1,7 +1,6 @@
 """All mutants of a policy: every kind of change at every place where it applies."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, found_at
@@ -207,31 +206,29 @@ _WITHOUT_POINTS = (
     images.ImageExtractors, images.ImageExtractor, images.Manifests, images.ManifestObject,
     images.IgnoredFields,
 )  # fmt: skip
-POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
-    {
-        RuleNode: _rule,
-        tree.MatchBlock: lambda one: _choices(one, "filter", others=not one.own.is_empty),
-        tree.ResourceFilter: _filter,
-        tree.Conditions: _conditions,
-        tree.ConditionGroup: lambda group: _choices(group, "condition", others=False),
-        tree.Condition: _condition,
-        tree.VariableEntry: _variable,
-        Validate: _validation,
-        ForEachValidation: _validation,
-        tree.PatternMap: _pattern_map,
-        tree.PatternList: lambda one: _elements(one.items, one.path, "element"),
-        tree.PatternLeaf: _pattern_leaf,
-        tree.PodSecurity: _pod_security,
-        cel_policy.CelValidation: _cel,
-        Mutate: _loops,
-        ForEachMutation: _loops,
-        Generate: _loops,
-        GenerateTarget: lambda one: _patch_points(pattern_node(one.data, (*one.path, "data"))),
-        images.ImageVerification: _images,
-        WebhookConfiguration: _webhook,
-        **dict.fromkeys(_WITHOUT_POINTS, lambda _: iter(())),
-    }
-)
+POINTS: Mapping[type, Callable[..., _Points]] = {
+    RuleNode: _rule,
+    tree.MatchBlock: lambda one: _choices(one, "filter", others=not one.own.is_empty),
+    tree.ResourceFilter: _filter,
+    tree.Conditions: _conditions,
+    tree.ConditionGroup: lambda group: _choices(group, "condition", others=False),
+    tree.Condition: _condition,
+    tree.VariableEntry: _variable,
+    Validate: _validation,
+    ForEachValidation: _validation,
+    tree.PatternMap: _pattern_map,
+    tree.PatternList: lambda one: _elements(one.items, one.path, "element"),
+    tree.PatternLeaf: _pattern_leaf,
+    tree.PodSecurity: _pod_security,
+    cel_policy.CelValidation: _cel,
+    Mutate: _loops,
+    ForEachMutation: _loops,
+    Generate: _loops,
+    GenerateTarget: lambda one: _patch_points(pattern_node(one.data, (*one.path, "data"))),
+    images.ImageVerification: _images,
+    WebhookConfiguration: _webhook,
+    **dict.fromkeys(_WITHOUT_POINTS, lambda _: iter(())),
+}
 """The points of a node by its class, without those of the nodes below it."""
 
 
@@ -284,20 +281,18 @@ def _resource_rule(rule: Mapping[str, object], path: Path) -> _Points:
             yield from _elements(inner, (*path, name))
 
 
-_FIELDS: Mapping[str, _Read] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("auditAnnotations", "message", "messageExpression"), lambda _value, _path: iter(())
-        ),
-        "conditions": _listed("condition"),
-        "data": lambda value, path: _patch_points(pattern_node(value, path)),
-        "expression": lambda _, path: iter((MutationPoint(PartKind.EXPRESSION, path),)),
-        "matchConditions": _match_conditions,
-        "matchConstraints": _constraints,
-        "mutations": _listed("mutation"),
-        "validations": _listed("validation"),
-    }
-)
+_FIELDS: Mapping[str, _Read] = {
+    **dict.fromkeys(
+        ("auditAnnotations", "message", "messageExpression"), lambda _value, _path: iter(())
+    ),
+    "conditions": _listed("condition"),
+    "data": lambda value, path: _patch_points(pattern_node(value, path)),
+    "expression": lambda _, path: iter((MutationPoint(PartKind.EXPRESSION, path),)),
+    "matchConditions": _match_conditions,
+    "matchConstraints": _constraints,
+    "mutations": _listed("mutation"),
+    "validations": _listed("validation"),
+}
 """What reads a field, by its name; under other names everything is read in the same way."""
 
 

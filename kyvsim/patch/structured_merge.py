@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.go_text import quote, sprint
@@ -147,24 +146,20 @@ def _in_scalar(scalar: str, value: object) -> list[TypeMismatch]:
     return [TypeMismatch("", _WORDING[scalar](value))]
 
 
-_FITTING: Mapping[str, frozenset[type]] = MappingProxyType(
-    {
-        NUMERIC: _NUMBERS,
-        STRING: frozenset({str}),
-        BOOLEAN: frozenset({bool}),
-        UNTYPED: _SCALARS,
-    }
-)
-_WORDING: Mapping[str, Callable[[object], str]] = MappingProxyType(
-    {
-        NUMERIC: lambda value: f"expected numeric (int or float), got {go_type(value)}",
-        STRING: lambda value: (
-            f"expected string, got &value.valueUnstructured{{Value:{literal(value)}}}"
-        ),
-        BOOLEAN: lambda value: f"expected boolean, got &{{{sprint(value)}}}",
-        UNTYPED: lambda value: f"expected any scalar, got &{{{sprint(value)}}}",
-    }
-)
+_FITTING: Mapping[str, frozenset[type]] = {
+    NUMERIC: _NUMBERS,
+    STRING: frozenset({str}),
+    BOOLEAN: frozenset({bool}),
+    UNTYPED: _SCALARS,
+}
+_WORDING: Mapping[str, Callable[[object], str]] = {
+    NUMERIC: lambda value: f"expected numeric (int or float), got {go_type(value)}",
+    STRING: lambda value: (
+        f"expected string, got &value.valueUnstructured{{Value:{literal(value)}}}"
+    ),
+    BOOLEAN: lambda value: f"expected boolean, got &{{{sprint(value)}}}",
+    UNTYPED: lambda value: f"expected any scalar, got &{{{sprint(value)}}}",
+}
 
 
 def element_name(kind: ListType, element: object) -> Hashable:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.wildcard import SPACE
@@ -62,17 +61,15 @@ class AnchorKind(NamedTuple):
 
 PLAIN: Final = AnchorKind("", lack=Lack.NULL, first=False)
 """What a key without an anchor means."""
-ANCHORS: Final[Mapping[str, AnchorKind]] = MappingProxyType(
-    {
-        CONDITION: AnchorKind("conditional", lack=Lack.SKIP, skips=True, tracked=True),
-        GLOBAL: AnchorKind("global", skips=True, first=False),
-        NEGATION: AnchorKind("negation", Demand.ABSENCE),
-        EQUALITY: AnchorKind("equality"),
-        EXISTENCE: AnchorKind("existence", Demand.ELEMENTS, tracked=True),
-        # It is for patches. Validation looks for a field that is called `+(key)`.
-        ADDITION: PLAIN,
-    }
-)
+ANCHORS: Final[Mapping[str, AnchorKind]] = {
+    CONDITION: AnchorKind("conditional", lack=Lack.SKIP, skips=True, tracked=True),
+    GLOBAL: AnchorKind("global", skips=True, first=False),
+    NEGATION: AnchorKind("negation", Demand.ABSENCE),
+    EQUALITY: AnchorKind("equality"),
+    EXISTENCE: AnchorKind("existence", Demand.ELEMENTS, tracked=True),
+    # It is for patches. Validation looks for a field that is called `+(key)`.
+    ADDITION: PLAIN,
+}
 """By the sign before the parentheses."""
 IN_VALIDATION: Final = frozenset(sign for sign, kind in ANCHORS.items() if kind is not PLAIN)
 """The signs of the anchors that validation patterns may have."""

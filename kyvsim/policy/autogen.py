@@ -17,16 +17,14 @@ from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.policy.rule import RuleNode, body_paths
 
 CRON_JOB: Final = "CronJob"
-CONTROLLERS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "DaemonSet": "apps/v1/DaemonSet",
-        "Deployment": "apps/v1/Deployment",
-        "Job": "batch/v1/Job",
-        "ReplicaSet": "apps/v1/ReplicaSet",
-        "ReplicationController": "v1/ReplicationController",
-        "StatefulSet": "apps/v1/StatefulSet",
-    }
-)
+CONTROLLERS: Final[Mapping[str, str]] = {
+    "DaemonSet": "apps/v1/DaemonSet",
+    "Deployment": "apps/v1/Deployment",
+    "Job": "batch/v1/Job",
+    "ReplicaSet": "apps/v1/ReplicaSet",
+    "ReplicationController": "v1/ReplicationController",
+    "StatefulSet": "apps/v1/StatefulSet",
+}
 """The controllers whose Pod is in `spec.template`, with their selectors."""
 _SELECTORS = MappingProxyType({**CONTROLLERS, CRON_JOB: "batch/v1/CronJob", "Pod": "v1/Pod"})
 _LONGEST_NAME = 63
@@ -146,30 +144,26 @@ def _loops_with_merges(section: Mapping[str, Json], template: PodTemplate) -> Js
     return {"foreach": loops} if loops else None
 
 
-REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = MappingProxyType(
-    {
-        ("validate", "podSecurity"): _validation("podSecurity"),
-        ("mutate", "foreach"): _loops_with_merges,
-        ("mutate", "patchStrategicMerge"): lambda section, template: {
-            "patchStrategicMerge": _nested(section["patchStrategicMerge"], template)
-        },
-        ("validate", "deny"): _validation("deny", _deny),
-        ("validate", "pattern"): _validation("pattern", _nested),
-        # What is not a list stays, and a check refuses it.
-        ("validate", "anyPattern"): _validation(
-            "anyPattern",
-            lambda patterns, template: (
-                [_nested(one, template) for one in patterns]
-                if patterns.__class__ is list
-                else patterns
-            ),
+REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = {
+    ("validate", "podSecurity"): _validation("podSecurity"),
+    ("mutate", "foreach"): _loops_with_merges,
+    ("mutate", "patchStrategicMerge"): lambda section, template: {
+        "patchStrategicMerge": _nested(section["patchStrategicMerge"], template)
+    },
+    ("validate", "deny"): _validation("deny", _deny),
+    ("validate", "pattern"): _validation("pattern", _nested),
+    # What is not a list stays, and a check refuses it.
+    ("validate", "anyPattern"): _validation(
+        "anyPattern",
+        lambda patterns, template: (
+            [_nested(one, template) for one in patterns] if patterns.__class__ is list else patterns
         ),
-        ("validate", "foreach"): _validation("foreach", _loops, "pattern"),
-        # upstream derives the whole section, unless the body is empty
-        ("validate", "cel"): lambda section, _: section if section["cel"] else None,
-        ("verifyImages",): lambda images, _: images or None,
-    }
-)
+    ),
+    ("validate", "foreach"): _validation("foreach", _loops, "pattern"),
+    # upstream derives the whole section, unless the body is empty
+    ("validate", "cel"): lambda section, _: section if section["cel"] else None,
+    ("verifyImages",): lambda images, _: images or None,
+}
 """How the section of a rule is rewritten, by the path of its body in the rule; the first body that
 a rule has counts."""
 

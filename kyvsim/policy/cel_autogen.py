@@ -11,25 +11,23 @@ pkg/cel/policies/mpol/autogen.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, read_cel_policy
 
-_GROUPS: Mapping[str, str] = MappingProxyType(
-    {
-        "daemonsets": "apps",
-        "deployments": "apps",
-        "replicasets": "apps",
-        "statefulsets": "apps",
-        "jobs": "batch",
-        "cronjobs": "batch",
-    }
-)
-_TEMPLATES: Mapping[str, str] = MappingProxyType(
-    {"cronjobs": "spec.jobTemplate.spec.template", "defaults": "spec.template"}
-)
+_GROUPS: Mapping[str, str] = {
+    "daemonsets": "apps",
+    "deployments": "apps",
+    "replicasets": "apps",
+    "statefulsets": "apps",
+    "jobs": "batch",
+    "cronjobs": "batch",
+}
+_TEMPLATES: Mapping[str, str] = {
+    "cronjobs": "spec.jobTemplate.spec.template",
+    "defaults": "spec.template",
+}
 _OF_PODS = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![0-9A-Za-z_]))")
 
 

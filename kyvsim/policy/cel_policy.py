@@ -8,7 +8,6 @@ upstream: kyverno/api api/policies.kyverno.io/v1beta1, k8s.io/api admissionregis
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path, text_field
@@ -143,9 +142,10 @@ class Mutation(NamedTuple):
         return self.expressions[field], (*self.path, field, "expression")
 
 
-_PATCH_FIELDS: Mapping[str, str] = MappingProxyType(
-    {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
-)
+_PATCH_FIELDS: Mapping[str, str] = {
+    "JSONPatch": "jsonPatch",
+    "ApplyConfiguration": "applyConfiguration",
+}
 
 
 class Template(NamedTuple):

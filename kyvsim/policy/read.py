@@ -7,7 +7,6 @@ Kyverno's own.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path
@@ -195,33 +194,29 @@ def read_context(data: Json, path: Path) -> tuple[tree.ContextEntry, ...]:
     return read_each(data, path, entry) or ()
 
 
-CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.ContextEntry]] = (
-    MappingProxyType(
-        {
-            "variable": lambda name, data, path: tree.VariableEntry(
-                path, name, data.get("value"), data.get("default"), read_text(data, "jmesPath")
-            ),
-            "configMap": lambda name, data, path: tree.ConfigMapEntry(
-                path, name, *texts_of(data, "name", "namespace")
-            ),
-            "apiCall": lambda name, data, path: tree.ApiCallEntry(
-                path,
-                name,
-                url_path=read_text(data, "urlPath"),
-                service=data.get("service"),
-                default=data.get("default"),
-                jmes_path=read_text(data, "jmesPath"),
-                call=data,
-            ),
-            "globalReference": lambda name, data, path: tree.GlobalReferenceEntry(
-                path, name, *texts_of(data, "name", "jmesPath")
-            ),
-            "imageRegistry": lambda name, data, path: tree.ImageRegistryEntry(
-                path, name, *texts_of(data, "reference", "jmesPath")
-            ),
-        }
-    )
-)
+CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.ContextEntry]] = {
+    "variable": lambda name, data, path: tree.VariableEntry(
+        path, name, data.get("value"), data.get("default"), read_text(data, "jmesPath")
+    ),
+    "configMap": lambda name, data, path: tree.ConfigMapEntry(
+        path, name, *texts_of(data, "name", "namespace")
+    ),
+    "apiCall": lambda name, data, path: tree.ApiCallEntry(
+        path,
+        name,
+        url_path=read_text(data, "urlPath"),
+        service=data.get("service"),
+        default=data.get("default"),
+        jmes_path=read_text(data, "jmesPath"),
+        call=data,
+    ),
+    "globalReference": lambda name, data, path: tree.GlobalReferenceEntry(
+        path, name, *texts_of(data, "name", "jmesPath")
+    ),
+    "imageRegistry": lambda name, data, path: tree.ImageRegistryEntry(
+        path, name, *texts_of(data, "reference", "jmesPath")
+    ),
+}
 """The fields that a context entry may have besides its name, one of them in each entry."""
 
 

@@ -271,16 +271,14 @@ NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, N
 """The specification of a policy that is of another kind."""
 
 
-READERS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "verifyImages": "images.read_image_verifications",
-        "imageExtractors": "images.read_image_extractors",
-        "manifests": "images.read_manifests",
-        "cel": "cel_policy.read_cel",
-        "celPreconditions": "cel_policy.read_match_conditions",
-        "matchConditions": "cel_policy.read_match_conditions",
-    }
-)
+READERS: Final[Mapping[str, str]] = {
+    "verifyImages": "images.read_image_verifications",
+    "imageExtractors": "images.read_image_extractors",
+    "manifests": "images.read_manifests",
+    "cel": "cel_policy.read_cel",
+    "celPreconditions": "cel_policy.read_match_conditions",
+    "matchConditions": "cel_policy.read_match_conditions",
+}
 """What reads a section whose nodes have a module of their own: the module and its function."""
 
 

@@ -124,33 +124,31 @@ def texts_within(
         pending += reversed([((*place, step), one, kind) for step, one in below])
 
 
-_PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
-    {
-        "VariableEntry": (
-            (TextKind.QUERY, ("variable", "jmesPath")),
-            (TextKind.DATA, ("variable", "value")),
-            (TextKind.DATA, ("variable", "default")),
-        ),
-        "ApiCallEntry": (
-            (TextKind.QUERY, ("apiCall", "jmesPath")),
-            (TextKind.DATA, ("apiCall", "data")),
-            (TextKind.DATA, ("apiCall", "default")),
-        ),
-        "GlobalReferenceEntry": ((TextKind.QUERY, ("globalReference", "jmesPath")),),
-        "ImageRegistryEntry": ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
-        **dict.fromkeys(
-            ("ForEachValidation", "ForEachMutation", "ForEachGeneration"),
-            ((TextKind.QUERY, ("list",)),),
-        ),
-        **dict.fromkeys(("CelValidation", "NamedExpression"), ((TextKind.CEL, ()),)),
-        "Condition": ((TextKind.DATA, ("value",)),),
-        "Pattern": ((TextKind.DATA, ()),),
-        "JsonPatch": ((TextKind.DATA, ()),),
-        "ImageExtractor": ((TextKind.QUERY, ("jmesPath",)),),
-        "GenerateTarget": ((TextKind.DATA, ("data",)),),
-        "Validate": ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
-    }
-)
+_PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = {
+    "VariableEntry": (
+        (TextKind.QUERY, ("variable", "jmesPath")),
+        (TextKind.DATA, ("variable", "value")),
+        (TextKind.DATA, ("variable", "default")),
+    ),
+    "ApiCallEntry": (
+        (TextKind.QUERY, ("apiCall", "jmesPath")),
+        (TextKind.DATA, ("apiCall", "data")),
+        (TextKind.DATA, ("apiCall", "default")),
+    ),
+    "GlobalReferenceEntry": ((TextKind.QUERY, ("globalReference", "jmesPath")),),
+    "ImageRegistryEntry": ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
+    **dict.fromkeys(
+        ("ForEachValidation", "ForEachMutation", "ForEachGeneration"),
+        ((TextKind.QUERY, ("list",)),),
+    ),
+    **dict.fromkeys(("CelValidation", "NamedExpression"), ((TextKind.CEL, ()),)),
+    "Condition": ((TextKind.DATA, ("value",)),),
+    "Pattern": ((TextKind.DATA, ()),),
+    "JsonPatch": ((TextKind.DATA, ()),),
+    "ImageExtractor": ((TextKind.QUERY, ("jmesPath",)),),
+    "GenerateTarget": ((TextKind.DATA, ("data",)),),
+    "Validate": ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
+}
 """The parts of nodes that are not templates, by their paths from the node.
 
 Keyed by names: most runs do not load the modules of all classes.

@@ -1,7 +1,6 @@
 """Results of `chainsaw` as text, JSON and JUnit XML."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
@@ -91,9 +90,11 @@ def summary_line(report: ChainsawReport) -> str:
 
 
 _INDENT = " " * 6
-_STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"pass": ("pass", "pass"), "fail": ("FAIL", "fail"), "unsupported": ("n/a ", "skip")}
-)
+_STYLES: Mapping[str, tuple[str, str]] = {
+    "pass": ("pass", "pass"),
+    "fail": ("FAIL", "fail"),
+    "unsupported": ("n/a ", "skip"),
+}
 
 
 def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """What tests reached in policies, as text, JSON and lcov."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
@@ -49,14 +48,12 @@ def _unreached(point: Point, missing: list[str]) -> str:
     return f"{whole}: `{path_text(point.inside)}` {words}"
 
 
-_WORDS: Mapping[PointKind, str] = MappingProxyType(
-    {
-        PointKind.MATCH: "never matched",
-        PointKind.EXCLUDE: "never excluded anything",
-        PointKind.ALTERNATIVE: "was never chosen",
-        PointKind.EXPRESSION: "was never evaluated",
-    }
-)
+_WORDS: Mapping[PointKind, str] = {
+    PointKind.MATCH: "never matched",
+    PointKind.EXCLUDE: "never excluded anything",
+    PointKind.ALTERNATIVE: "was never chosen",
+    PointKind.EXPRESSION: "was never evaluated",
+}
 
 
 def render_json(coverage: Coverage) -> Iterator[str]:

@@ -33,9 +33,11 @@ from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
 """Steps that show the values that the step around them evaluated."""
-SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
-    {"silent": "no result", "unconcerned": "no match", StepKind.UNASKED.value: "not run"}
-)
+SHOWN_WORDS: Mapping[str, str] = {
+    "silent": "no result",
+    "unconcerned": "no match",
+    StepKind.UNASKED.value: "not run",
+}
 """What texts and pages show in place of words of the JSON document."""
 
 
@@ -135,16 +137,14 @@ def _node(step: Step, path: tuple[Step, ...]) -> dict[str, object]:
 
 
 _WORD = 6
-STYLES: Mapping[str, str] = MappingProxyType(
-    {
-        "yes": "pass",
-        "no": "fail",
-        "no match": "dim",
-        "no result": "dim",
-        "met": "pass",
-        "not run": "warn",
-    }
-)
+STYLES: Mapping[str, str] = {
+    "yes": "pass",
+    "no": "fail",
+    "no match": "dim",
+    "no result": "dim",
+    "met": "pass",
+    "not run": "warn",
+}
 """Looks of words for verdicts and answers that are not their own."""
 
 

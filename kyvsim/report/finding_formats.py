@@ -112,9 +112,11 @@ def _case(finding: Finding) -> tuple[str, str]:
     return outcome, case_element(names, *content)
 
 
-_COMMANDS: Mapping[Severity, str] = MappingProxyType(
-    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-)
+_COMMANDS: Mapping[Severity, str] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+}
 _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
@@ -174,9 +176,11 @@ def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str
     yield from map(annotation_of, findings.diagnostics)
 
 
-_GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
-    {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
-)
+_GITLAB_SEVERITIES: Mapping[Severity, str] = {
+    Severity.ERROR: "major",
+    Severity.WARNING: "minor",
+    Severity.INFO: "info",
+}
 
 
 def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str) -> str:
@@ -219,9 +223,13 @@ def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
     return "".join(json_entries(issues))
 
 
-_RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
-    {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}
-)
+_RESULT_WEIGHTS: Mapping[str, str] = {
+    "critical": "blocker",
+    "high": "critical",
+    "medium": "major",
+    "low": "minor",
+    "info": "info",
+}
 
 
 def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -263,9 +271,11 @@ def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str
 # Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS: Mapping[Severity, str] = MappingProxyType(
-    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-)
+LEVELS: Mapping[Severity, str] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "note",
+}
 
 
 def physical_location(place: Location, end: Location | None = None) -> dict[str, object]:

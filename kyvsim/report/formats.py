@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.report.style import CONTROLS
@@ -56,223 +55,201 @@ _html = partial(OutputFormat, media="text/html", extension=".html")
 _github = partial(OutputFormat, media=ANNOTATIONS, extension=".txt")
 
 # The formats of `apply`, by the name that chooses them; each begins a `StreamingDocument`.
-RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "text.begin_text",
-            "Findings with reasons and positions, changed objects and a summary, for people",
-        ),
-        "table": _text(
-            "tables.begin_table",
-            "A table with a row for each policy, rule and resource",
-            whole=True,
-        ),
-        "json": _json("documents.begin_json", "The run as one JSON document"),
-        "yaml": _yaml("documents.begin_yaml", "The run as one YAML document, results first"),
-        "manifests": _yaml(
-            "documents.begin_manifests",
-            "The resources after mutation, as a stream of manifests",
-            single_process=True,
-        ),
-        "policy-report": _yaml(
-            "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML"
-        ),
-        "policy-report-json": _json(
-            "policy_objects.begin_report_json", "A PolicyReport (wgpolicyk8s.io) in JSON"
-        ),
-        "open-report": _yaml("policy_objects.begin_open_yaml", "A Report (openreports.io) in YAML"),
-        "open-report-json": _json(
-            "policy_objects.begin_open_json", "A Report (openreports.io) in JSON"
-        ),
-        "exceptions": _yaml(
-            "policy_objects.begin_exceptions_yaml",
-            "PolicyExceptions that exempt every failure, in YAML",
-        ),
-        "exceptions-json": _json(
-            "policy_objects.begin_exceptions_json",
-            "PolicyExceptions that exempt every failure, in JSON",
-        ),
-        "junit": _xml(
-            "finding_formats.begin_junit",
-            "JUnit XML: a suite for each object, a case for each rule",
-        ),
-        "sarif": _sarif(
-            "finding_formats.begin_sarif",
-            "SARIF 2.1.0, for code scanning services",
-            single_process=True,
-        ),
-        "github": _github(
-            "finding_formats.begin_github", "Workflow commands, which GitHub shows as annotations"
-        ),
-        "gitlab": _json(
-            "finding_formats.begin_gitlab", "A GitLab code quality report", single_process=True
-        ),
-        "markdown": _markdown(
-            "tables.begin_markdown", "A Markdown table, for comments and summary pages"
-        ),
-        "csv": OutputFormat(
-            "tables.begin_csv",
-            "Comma-separated values (RFC 4180 with LF line ends)",
-            "text/csv",
-            ".csv",
-        ),
-        "html": _html(
-            "run_html.begin",
-            "A page with the findings, their reasons and the changed objects",
-            whole=True,
-            explains=True,
-        ),
-    }
-)
+RUN_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "text.begin_text",
+        "Findings with reasons and positions, changed objects and a summary, for people",
+    ),
+    "table": _text(
+        "tables.begin_table",
+        "A table with a row for each policy, rule and resource",
+        whole=True,
+    ),
+    "json": _json("documents.begin_json", "The run as one JSON document"),
+    "yaml": _yaml("documents.begin_yaml", "The run as one YAML document, results first"),
+    "manifests": _yaml(
+        "documents.begin_manifests",
+        "The resources after mutation, as a stream of manifests",
+        single_process=True,
+    ),
+    "policy-report": _yaml(
+        "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML"
+    ),
+    "policy-report-json": _json(
+        "policy_objects.begin_report_json", "A PolicyReport (wgpolicyk8s.io) in JSON"
+    ),
+    "open-report": _yaml("policy_objects.begin_open_yaml", "A Report (openreports.io) in YAML"),
+    "open-report-json": _json(
+        "policy_objects.begin_open_json", "A Report (openreports.io) in JSON"
+    ),
+    "exceptions": _yaml(
+        "policy_objects.begin_exceptions_yaml",
+        "PolicyExceptions that exempt every failure, in YAML",
+    ),
+    "exceptions-json": _json(
+        "policy_objects.begin_exceptions_json",
+        "PolicyExceptions that exempt every failure, in JSON",
+    ),
+    "junit": _xml(
+        "finding_formats.begin_junit",
+        "JUnit XML: a suite for each object, a case for each rule",
+    ),
+    "sarif": _sarif(
+        "finding_formats.begin_sarif",
+        "SARIF 2.1.0, for code scanning services",
+        single_process=True,
+    ),
+    "github": _github(
+        "finding_formats.begin_github", "Workflow commands, which GitHub shows as annotations"
+    ),
+    "gitlab": _json(
+        "finding_formats.begin_gitlab", "A GitLab code quality report", single_process=True
+    ),
+    "markdown": _markdown(
+        "tables.begin_markdown", "A Markdown table, for comments and summary pages"
+    ),
+    "csv": OutputFormat(
+        "tables.begin_csv",
+        "Comma-separated values (RFC 4180 with LF line ends)",
+        "text/csv",
+        ".csv",
+    ),
+    "html": _html(
+        "run_html.begin",
+        "A page with the findings, their reasons and the changed objects",
+        whole=True,
+        explains=True,
+    ),
+}
 
 # The formats of `test`, by the name that chooses them. Each writes an outcome of tests as a
 # `SuiteOptions` shows it.
-SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "suite_text.render_text",
-            "A line for each test file, with the failed rows and their reasons",
-        ),
-        "table": _text("suite_text.render_table", "A table of rows for each test file", whole=True),
-        "json": _json("suite_formats.render_json", "The result as one JSON document"),
-        "yaml": _yaml("suite_formats.render_yaml", "The result as one YAML document"),
-        "markdown": _markdown("suite_formats.render_markdown", "The rows as a Markdown table"),
-        "junit": _xml(
-            "suite_formats.render_junit",
-            "JUnit XML: a suite for each test file, a case for each row",
-        ),
-        "tap": OutputFormat(
-            "suite_formats.render_tap", "TAP 13: a test point for each row", "text/x-tap", ".tap"
-        ),
-        "github": _github("suite_formats.render_github", "Workflow commands for failed rows"),
-        "html": _html("suite_formats.render_html", "A page with the failed rows and their reasons"),
-    }
-)
+SUITE_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "suite_text.render_text",
+        "A line for each test file, with the failed rows and their reasons",
+    ),
+    "table": _text("suite_text.render_table", "A table of rows for each test file", whole=True),
+    "json": _json("suite_formats.render_json", "The result as one JSON document"),
+    "yaml": _yaml("suite_formats.render_yaml", "The result as one YAML document"),
+    "markdown": _markdown("suite_formats.render_markdown", "The rows as a Markdown table"),
+    "junit": _xml(
+        "suite_formats.render_junit",
+        "JUnit XML: a suite for each test file, a case for each row",
+    ),
+    "tap": OutputFormat(
+        "suite_formats.render_tap", "TAP 13: a test point for each row", "text/x-tap", ".tap"
+    ),
+    "github": _github("suite_formats.render_github", "Workflow commands for failed rows"),
+    "html": _html("suite_formats.render_html", "A page with the failed rows and their reasons"),
+}
 
 # The formats of `lint`, by the name that chooses them; each writes findings.
-LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text("lint.render_text", "Findings with source lines, and a count per code"),
-        "json": _json("lint.render_json", "The findings as one JSON document"),
-        "github": _github(
-            "finding_formats.render_lint_github",
-            "Workflow commands, which GitHub shows as annotations",
-        ),
-        "gitlab": _json("finding_formats.render_lint_gitlab", "A GitLab code quality report"),
-        "sarif": _sarif(
-            "finding_formats.render_lint_sarif",
-            "SARIF 2.1.0, for code scanning services",
-            whole=True,
-        ),
-    }
-)
+LINT_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text("lint.render_text", "Findings with source lines, and a count per code"),
+    "json": _json("lint.render_json", "The findings as one JSON document"),
+    "github": _github(
+        "finding_formats.render_lint_github",
+        "Workflow commands, which GitHub shows as annotations",
+    ),
+    "gitlab": _json("finding_formats.render_lint_gitlab", "A GitLab code quality report"),
+    "sarif": _sarif(
+        "finding_formats.render_lint_sarif",
+        "SARIF 2.1.0, for code scanning services",
+        whole=True,
+    ),
+}
 
 # The formats of `diff`, by the name that chooses them; each writes a comparison.
-DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text("diff.render_text", "The differences by resource and rule"),
-        "json": _json("diff.render_json", "The comparison as one JSON document"),
-        "markdown": _markdown(
-            "diff.render_markdown", "The differences as Markdown, for comments on pull requests"
-        ),
-    }
-)
+DIFF_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text("diff.render_text", "The differences by resource and rule"),
+    "json": _json("diff.render_json", "The comparison as one JSON document"),
+    "markdown": _markdown(
+        "diff.render_markdown", "The differences as Markdown, for comments on pull requests"
+    ),
+}
 
 # The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page.
-EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "explain.render_text",
-            "Each rule with the deciding step and the tree of evaluated steps",
-        ),
-        "json": _json("explain.render_json", "The explanations as one JSON document"),
-        "html": _html(
-            "explain.render_html", "A page with the tree of steps; steps that decided are expanded"
-        ),
-    }
-)
+EXPLAIN_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "explain.render_text",
+        "Each rule with the deciding step and the tree of evaluated steps",
+    ),
+    "json": _json("explain.render_json", "The explanations as one JSON document"),
+    "html": _html(
+        "explain.render_html", "A page with the tree of steps; steps that decided are expanded"
+    ),
+}
 
 # The formats of `simulate`, by the name that chooses them. Each writes a simulation as a
 # `TimelineOptions` shows it.
-TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "timeline_formats.render_text", "The events in order, then expectations and hazards"
-        ),
-        "json": _json("timeline_formats.render_json", "The simulation as one JSON document"),
-        "html": _html(
-            "timeline_formats.render_html",
-            "A page with a time axis, a lane for each actor, hazards and object versions",
-        ),
-        "mermaid": OutputFormat(
-            "timeline_formats.render_mermaid",
-            "A Mermaid sequence diagram of actors and objects",
-            "text/plain",
-            ".mmd",
-        ),
-    }
-)
+TIMELINE_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "timeline_formats.render_text", "The events in order, then expectations and hazards"
+    ),
+    "json": _json("timeline_formats.render_json", "The simulation as one JSON document"),
+    "html": _html(
+        "timeline_formats.render_html",
+        "A page with a time axis, a lane for each actor, hazards and object versions",
+    ),
+    "mermaid": OutputFormat(
+        "timeline_formats.render_mermaid",
+        "A Mermaid sequence diagram of actors and objects",
+        "text/plain",
+        ".mmd",
+    ),
+}
 
 # The formats of `equal`, by the name that chooses them; each writes what was found.
-EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "equal.render_text",
-            "The answer, the smallest objects that show a difference and what is not covered",
-        ),
-        "html": _html("equal.render_html", "The evidence as a page"),
-        "json": _json("equal.render_json", "The evidence as one JSON document"),
-    }
-)
+EQUAL_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "equal.render_text",
+        "The answer, the smallest objects that show a difference and what is not covered",
+    ),
+    "html": _html("equal.render_html", "The evidence as a page"),
+    "json": _json("equal.render_json", "The evidence as one JSON document"),
+}
 
 # The formats of `migrate`, by the name that chooses them; each writes what became of policies.
-MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "migrate.render_text", "A line for each rule, with the conditions of its conversion"
-        ),
-        "html": _html("migrate.render_html", "A page with the converted policies and the evidence"),
-        "json": _json("migrate.render_json", "The conversions as one JSON document"),
-    }
-)
+MIGRATE_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "migrate.render_text", "A line for each rule, with the conditions of its conversion"
+    ),
+    "html": _html("migrate.render_html", "A page with the converted policies and the evidence"),
+    "json": _json("migrate.render_json", "The conversions as one JSON document"),
+}
 
 # The formats of `chainsaw`, by the name that chooses them. Each writes a report of tests as a
 # `SuiteOptions` shows it.
-CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text(
-            "chainsaw.render_text", "A line for each test, with the reason why it did not pass"
-        ),
-        "json": _json("chainsaw.render_json", "The result as one JSON document"),
-        "junit": _xml("chainsaw.render_junit", "JUnit XML: one suite, a case for each test"),
-    }
-)
+CHAINSAW_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "chainsaw.render_text", "A line for each test, with the reason why it did not pass"
+    ),
+    "json": _json("chainsaw.render_json", "The result as one JSON document"),
+    "junit": _xml("chainsaw.render_junit", "JUnit XML: one suite, a case for each test"),
+}
 
 # The formats of `test --coverage`, by the name that chooses them; each writes a coverage.
-COVERAGE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
-    {
-        "text": _text("coverage.render_text", "Coverage by policy, with what no row reached"),
-        "json": _json("coverage.render_json", "The coverage as one JSON document"),
-        "lcov": OutputFormat(
-            "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
-        ),
-    }
-)
+COVERAGE_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text("coverage.render_text", "Coverage by policy, with what no row reached"),
+    "json": _json("coverage.render_json", "The coverage as one JSON document"),
+    "lcov": OutputFormat(
+        "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
+    ),
+}
 
-FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = MappingProxyType(
-    {
-        "apply": RUN_FORMATS,
-        "test": SUITE_FORMATS,
-        "test --coverage": COVERAGE_FORMATS,
-        "lint": LINT_FORMATS,
-        "diff": DIFF_FORMATS,
-        "explain": EXPLAIN_FORMATS,
-        "simulate": TIMELINE_FORMATS,
-        "equal": EQUAL_FORMATS,
-        "migrate": MIGRATE_FORMATS,
-        "chainsaw": CHAINSAW_FORMATS,
-    }
-)
+FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = {
+    "apply": RUN_FORMATS,
+    "test": SUITE_FORMATS,
+    "test --coverage": COVERAGE_FORMATS,
+    "lint": LINT_FORMATS,
+    "diff": DIFF_FORMATS,
+    "explain": EXPLAIN_FORMATS,
+    "simulate": TIMELINE_FORMATS,
+    "equal": EQUAL_FORMATS,
+    "migrate": MIGRATE_FORMATS,
+    "chainsaw": CHAINSAW_FORMATS,
+}
 """The tables by the command that has them."""
 
 
@@ -314,13 +291,11 @@ _HINTS = ("::", "##", "section_", "travis_")
 """Without these no text of ASCII has a command."""
 _OWN = r"::((?:error|warning|notice) [^\n:]*)::"
 _CONTROL = f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]"
-_ESCAPES: Mapping[str, str] = MappingProxyType(
-    {
-        "application/json": "\\u{:04x}",
-        "application/sarif+json": "\\u{:04x}",
-        "application/xml": "&#{};",
-    }
-)
+_ESCAPES: Mapping[str, str] = {
+    "application/json": "\\u{:04x}",
+    "application/sarif+json": "\\u{:04x}",
+    "application/xml": "&#{};",
+}
 _VISIBLE = "\\x{:02x}"
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import Answer
@@ -220,13 +219,11 @@ def render_json(migration: Migration) -> Iterator[str]:
     )
 
 
-_STYLES: Mapping[ConversionOutcome, str] = MappingProxyType(
-    {
-        ConversionOutcome.REFUSED: "bad",
-        ConversionOutcome.CONDITIONAL: "warn",
-        ConversionOutcome.CONVERTED: "good",
-    }
-)
+_STYLES: Mapping[ConversionOutcome, str] = {
+    ConversionOutcome.REFUSED: "bad",
+    ConversionOutcome.CONDITIONAL: "warn",
+    ConversionOutcome.CONVERTED: "good",
+}
 """Styles of outcomes, worst first."""
 
 

@@ -173,19 +173,17 @@ def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str
 _WEB_ADDRESS = r"https?://[!-~]+"
 _DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
 _KUBERNETES = "https://kubernetes.io/docs/reference/access-authn-authz"
-_PAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "ValidatingPolicy": "validating-policy/",
-        "MutatingPolicy": "mutating-policy/",
-        "GeneratingPolicy": "generating-policy/",
-        "DeletingPolicy": "deleting-policy/",
-        "ImageValidatingPolicy": "image-validating-policy/",
-        "CleanupPolicy": "cleanup-policy/",
-        "ClusterCleanupPolicy": "cleanup-policy/",
-        "ValidatingAdmissionPolicy": f"{_KUBERNETES}/validating-admission-policy/",
-        "MutatingAdmissionPolicy": f"{_KUBERNETES}/mutating-admission-policy/",
-    }
-)
+_PAGES: Mapping[str, str] = {
+    "ValidatingPolicy": "validating-policy/",
+    "MutatingPolicy": "mutating-policy/",
+    "GeneratingPolicy": "generating-policy/",
+    "DeletingPolicy": "deleting-policy/",
+    "ImageValidatingPolicy": "image-validating-policy/",
+    "CleanupPolicy": "cleanup-policy/",
+    "ClusterCleanupPolicy": "cleanup-policy/",
+    "ValidatingAdmissionPolicy": f"{_KUBERNETES}/validating-admission-policy/",
+    "MutatingAdmissionPolicy": f"{_KUBERNETES}/mutating-admission-policy/",
+}
 """Pages on kinds of policies: below Kyverno's, or a whole address."""
 
 

@@ -516,15 +516,13 @@ def verdict_fact(key: str, number: int, text: str, verdict: RunVerdict = RunVerd
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
 
-_STYLES: Mapping[RunVerdict, str] = MappingProxyType(
-    {
-        RunVerdict.INCOMPLETE: "error",
-        RunVerdict.FAILED: "fail",
-        RunVerdict.WARNED: "warn",
-        RunVerdict.NOTHING: "warn",
-        RunVerdict.PASSED: "pass",
-    }
-)
+_STYLES: Mapping[RunVerdict, str] = {
+    RunVerdict.INCOMPLETE: "error",
+    RunVerdict.FAILED: "fail",
+    RunVerdict.WARNED: "warn",
+    RunVerdict.NOTHING: "warn",
+    RunVerdict.PASSED: "pass",
+}
 
 
 def closing_lines(

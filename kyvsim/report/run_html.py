@@ -6,7 +6,6 @@ The worst objects come first, so rendered objects are stored until all responses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from kyvsim.kubernetes.objects import metadata
@@ -30,9 +29,13 @@ from kyvsim.report.run import FIGURES, Lists, Run, StreamingDocument, figures, r
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 
-STYLES: Mapping[str, str] = MappingProxyType(
-    {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}
-)
+STYLES: Mapping[str, str] = {
+    "fail": "bad",
+    "error": "bad",
+    "warn": "warn",
+    NO_RESULT: "warn",
+    "pass": "good",
+}
 """How statuses look; others have no colour."""
 _KNOWN: Final = "known"
 """The status that is shown for a failure of the baseline, which fails nothing."""

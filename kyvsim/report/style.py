@@ -11,23 +11,21 @@ from kyvsim.report.results import QUIET
 Paint: TypeAlias = Callable[[str, str], str]
 """Applies a style from `STYLES`, by its name, to a text; or returns the text as it is."""
 
-STYLES: Mapping[str, str] = MappingProxyType(
-    {
-        "title": "bold",
-        "dim": "dim",
-        "pass": "green",
-        "fail": "red",
-        "error": "red",
-        "warn": "yellow",
-        "skip": "cyan",
-        "none": "yellow",
-        "added": "green",
-        "removed": "red",
-        "place": "cyan",
-        "edit": "green",
-        "new": "green",
-    }
-)
+STYLES: Mapping[str, str] = {
+    "title": "bold",
+    "dim": "dim",
+    "pass": "green",
+    "fail": "red",
+    "error": "red",
+    "warn": "yellow",
+    "skip": "cyan",
+    "none": "yellow",
+    "added": "green",
+    "removed": "red",
+    "place": "cyan",
+    "edit": "green",
+    "new": "green",
+}
 """Names of styles, and their definitions for rich."""
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)

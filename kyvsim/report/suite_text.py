@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.comparison import DifferenceKind
@@ -33,17 +32,15 @@ from kyvsim.report.style import (
     wrapped,
 )
 
-_WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
-    {
-        DifferenceKind.DENIAL_LOST: "the policy denies this, the mutant does not",
-        DifferenceKind.DENIAL_GAINED: "the mutant denies this, the policy does not",
-        DifferenceKind.ENFORCEMENT_LOST: "the policy denies this, the mutant only reports it",
-        DifferenceKind.ENFORCEMENT_GAINED: "the mutant denies this, the policy only reports it",
-        DifferenceKind.OBJECT: "the mutant changes this object differently",
-        DifferenceKind.GENERATED: "the mutant generates different objects for this",
-        DifferenceKind.DELETION: "only one of the two would delete this",
-    }
-)
+_WORDS: Mapping[DifferenceKind, str] = {
+    DifferenceKind.DENIAL_LOST: "the policy denies this, the mutant does not",
+    DifferenceKind.DENIAL_GAINED: "the mutant denies this, the policy does not",
+    DifferenceKind.ENFORCEMENT_LOST: "the policy denies this, the mutant only reports it",
+    DifferenceKind.ENFORCEMENT_GAINED: "the mutant denies this, the policy only reports it",
+    DifferenceKind.OBJECT: "the mutant changes this object differently",
+    DifferenceKind.GENERATED: "the mutant generates different objects for this",
+    DifferenceKind.DELETION: "only one of the two would delete this",
+}
 
 
 def mutant_lines(mutants: Mutants) -> Iterator[str]:

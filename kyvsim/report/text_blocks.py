@@ -38,9 +38,11 @@ from kyvsim.report.style import (
     safe_text,
 )
 
-_ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
-    {RuleStatus.SKIP: "was skipped", RuleStatus.FAIL: "failed", RuleStatus.ERROR: "ended in error"}
-)
+_ENDINGS: Mapping[RuleStatus, str] = {
+    RuleStatus.SKIP: "was skipped",
+    RuleStatus.FAIL: "failed",
+    RuleStatus.ERROR: "ended in error",
+}
 
 
 class PendingReference(NamedTuple):

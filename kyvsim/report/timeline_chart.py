@@ -4,7 +4,6 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field, without_server_fields
@@ -120,9 +119,12 @@ def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
     return sorted(chosen)
 
 
-_OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {"denied": "bad", "failed": "bad", "waiting": "warn", "skipped": "warn"}
-)
+_OUTCOMES: Mapping[str, str] = {
+    "denied": "bad",
+    "failed": "bad",
+    "waiting": "warn",
+    "skipped": "warn",
+}
 _LONG: Final = 60
 """Characters from which on a text that was reported before is not reported again."""
 _MOST_NAMED: Final = 3

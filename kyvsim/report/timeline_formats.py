@@ -153,12 +153,17 @@ def _is_not_run(rule: RuleExplanation) -> bool:
 
 
 _WORD = 11
-_OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {"denied": "fail", "failed": "fail", "waiting": "warn", "skipped": "skip"}
-)
-_LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
-    {HazardLevel.ERROR: "error", HazardLevel.WARNING: "warn", HazardLevel.INFO: "skip"}
-)
+_OUTCOMES: Mapping[str, str] = {
+    "denied": "fail",
+    "failed": "fail",
+    "waiting": "warn",
+    "skipped": "skip",
+}
+_LEVELS: Mapping[HazardLevel, str] = {
+    HazardLevel.ERROR: "error",
+    HazardLevel.WARNING: "warn",
+    HazardLevel.INFO: "skip",
+}
 _NARROWEST = 40
 _TITLE = 30
 """Columns that titles of objects are filled up to."""

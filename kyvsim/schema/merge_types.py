@@ -19,9 +19,7 @@ from kyvsim.kubernetes.package_data import read_text
 from kyvsim.schema.node import SchemaWords
 
 STRING, NUMERIC, BOOLEAN, UNTYPED = "string", "numeric", "boolean", "untyped"
-_SCALARS: Mapping[str, str] = MappingProxyType(
-    {"s": STRING, "n": NUMERIC, "b": BOOLEAN, "u": UNTYPED}
-)
+_SCALARS: Mapping[str, str] = {"s": STRING, "n": NUMERIC, "b": BOOLEAN, "u": UNTYPED}
 
 
 class MapType(NamedTuple):
@@ -128,16 +126,14 @@ def _numbered(number: int) -> Type:
 
 
 _NOTHING: Mapping[str, TypeRef] = MappingProxyType({})
-_ANY: Mapping[str, Type] = MappingProxyType(
-    {
-        sign: Type(
-            UNTYPED,
-            ListType(ANYTHING, None, _NOTHING),
-            MapType(_NOTHING, sign, atomic=sign == ANYTHING),
-        )
-        for sign in (ANYTHING, DEDUCED)
-    }
-)
+_ANY: Mapping[str, Type] = {
+    sign: Type(
+        UNTYPED,
+        ListType(ANYTHING, None, _NOTHING),
+        MapType(_NOTHING, sign, atomic=sign == ANYTHING),
+    )
+    for sign in (ANYTHING, DEDUCED)
+}
 
 
 # The types that structured merges see in an OpenAPI schema, written in the short form.

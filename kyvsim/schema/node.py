@@ -369,14 +369,12 @@ def _combine(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) ->
             walk.found.append(SchemaFinding(word, path, data, limit, fitting, inner))
 
 
-_IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
-    {
-        "anyOf": lambda fitting, _: fitting == 0,
-        "oneOf": lambda fitting, _: fitting != 1,
-        "allOf": lambda fitting, parts: fitting < parts,
-        "not": lambda fitting, _: fitting == 1,
-    }
-)
+_IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = {
+    "anyOf": lambda fitting, _: fitting == 0,
+    "oneOf": lambda fitting, _: fitting != 1,
+    "allOf": lambda fitting, parts: fitting < parts,
+    "not": lambda fitting, _: fitting == 1,
+}
 """Whether a combination is broken, by how many of its schemas fit and how many there are."""
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
@@ -102,12 +101,10 @@ KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], object], ...] = (
     CleanupController,
     TtlController,
 )
-RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
-    {
-        "background-controller": restart_background_controller,
-        "cleanup-controller": restart_cleanup_controller,
-    }
-)
+RESTARTS: Mapping[str, Callable[[Kyverno], None]] = {
+    "background-controller": restart_background_controller,
+    "cleanup-controller": restart_cleanup_controller,
+}
 
 
 class SimulatedCluster(NamedTuple):

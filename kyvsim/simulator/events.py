@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import split_api_version
@@ -62,15 +61,13 @@ class Event(NamedTuple):
     related: Mapping[str, str] | None = None
 
 
-_WRITERS: Mapping[EventSource, UserInfo] = MappingProxyType(
-    {
-        EventSource.ADMISSION: ADMISSION,
-        EventSource.SCAN: REPORTS,
-        EventSource.GENERATE: BACKGROUND,
-        EventSource.MUTATE: BACKGROUND,
-        EventSource.CLEANUP: CLEANUP,
-    }
-)
+_WRITERS: Mapping[EventSource, UserInfo] = {
+    EventSource.ADMISSION: ADMISSION,
+    EventSource.SCAN: REPORTS,
+    EventSource.GENERATE: BACKGROUND,
+    EventSource.MUTATE: BACKGROUND,
+    EventSource.CLEANUP: CLEANUP,
+}
 _NORMAL = frozenset({EventReason.APPLIED, EventReason.SKIPPED})
 _LONGEST_NOTE = 1024
 

@@ -1,7 +1,6 @@
 """Policies that Kyverno leaves to the API server, and those of Kubernetes it reports on."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import preferred_version
@@ -215,12 +214,10 @@ def is_left_to_the_server(obj: KubernetesObject | None) -> bool:
 # Source of the rules: upstream pkg/controllers/report/utils/utils.go, charts/kyverno/values.yaml.
 
 API_VERSION = "admissionregistration.k8s.io/v1"
-_REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = MappingProxyType(
-    {
-        _VALIDATING: ("validatingAdmissionPolicyReports", True),
-        _MUTATING: ("mutatingAdmissionPolicyReports", False),
-    }
-)
+_REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = {
+    _VALIDATING: ("validatingAdmissionPolicyReports", True),
+    _MUTATING: ("mutatingAdmissionPolicyReports", False),
+}
 """The chart's feature that enables scans by each kind, and whether it is on by default."""
 NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
 """The kinds whose objects affect scans."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from types import MappingProxyType
 
 from kyvsim.engine.compile import CompiledPolicy
 from kyvsim.kubernetes.discovery import plural, split_api_version
@@ -122,17 +121,15 @@ def _named(obj: KubernetesObject) -> str:
 
 API_VERSION = "reports.kyverno.io/v1"
 UID_LABEL = "audit.kyverno.io/resource.uid"
-_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "ClusterPolicy": "cpol.kyverno.io",
-        "Policy": "pol.kyverno.io",
-        "GeneratingPolicy": "gpol.kyverno.io",
-        "ImageValidatingPolicy": "ivpol.kyverno.io",
-        "MutatingPolicy": "mpol.kyverno.io",
-        "NamespacedMutatingPolicy": "mpol.kyverno.io",
-        "ValidatingPolicy": "vpol.kyverno.io",
-    }
-)
+_LABELS: Mapping[str, str] = {
+    "ClusterPolicy": "cpol.kyverno.io",
+    "Policy": "pol.kyverno.io",
+    "GeneratingPolicy": "gpol.kyverno.io",
+    "ImageValidatingPolicy": "ivpol.kyverno.io",
+    "MutatingPolicy": "mpol.kyverno.io",
+    "NamespacedMutatingPolicy": "mpol.kyverno.io",
+    "ValidatingPolicy": "vpol.kyverno.io",
+}
 _OTHERS = "validatingadmissionpolicy.apiserver.io"
 """How labels begin that name policies; upstream knows no other namespaced kind in CEL."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"

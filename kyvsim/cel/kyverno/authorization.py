@@ -84,27 +84,25 @@ def _decide_envoy(response: Message) -> PolicyDecision:
     return _decide(response)
 
 
-MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(
-    {
-        PayloadMode.HTTP: AuthorizationMode(
-            library=http_requests.HTTP_DECISIONS,
-            messages=http_requests.HTTP_TYPES,
-            request=http_requests.REQUEST,
-            response=http_requests.RESPONSE,
-            read=http_requests.http_request,
-            decide=_decide,
-        ),
-        PayloadMode.ENVOY: AuthorizationMode(
-            library=envoy.ENVOY,
-            messages=envoy.ENVOY_TYPES,
-            request=envoy.REQUEST,
-            response=envoy.RESPONSE,
-            read=lambda data: envoy.ENVOY_TYPES.read(envoy.REQUEST.name, data),
-            decide=_decide_envoy,
-            constants=envoy.STATUS_CODES,
-        ),
-    }
-)
+MODES: Mapping[PayloadMode, AuthorizationMode] = {
+    PayloadMode.HTTP: AuthorizationMode(
+        library=http_requests.HTTP_DECISIONS,
+        messages=http_requests.HTTP_TYPES,
+        request=http_requests.REQUEST,
+        response=http_requests.RESPONSE,
+        read=http_requests.http_request,
+        decide=_decide,
+    ),
+    PayloadMode.ENVOY: AuthorizationMode(
+        library=envoy.ENVOY,
+        messages=envoy.ENVOY_TYPES,
+        request=envoy.REQUEST,
+        response=envoy.RESPONSE,
+        read=lambda data: envoy.ENVOY_TYPES.read(envoy.REQUEST.name, data),
+        decide=_decide_envoy,
+        constants=envoy.STATUS_CODES,
+    ),
+}
 
 
 def authorization_environment(mode: AuthorizationMode, clock: Clock) -> Environment:

@@ -40,22 +40,20 @@ from kyvsim.yaml.text import load_one
 
 _SAFE = 1 << 53
 
-_NAMES: MappingProxyType[type, str] = MappingProxyType(
-    {
-        bool: "bool",
-        bytes: "Bytes",
-        float: "Double",
-        list: "list",
-        dict: "map",
-        MadeList: "list",
-        JoinedList: "list",
-        TextList: "list",
-        MadeMap: "map",
-        type(None): "'null_type'",
-        Timestamp: "'Timestamp'",
-        Duration: "'Duration'",
-    }
-)
+_NAMES: Mapping[type, str] = {
+    bool: "bool",
+    bytes: "Bytes",
+    float: "Double",
+    list: "list",
+    dict: "map",
+    MadeList: "list",
+    JoinedList: "list",
+    TextList: "list",
+    MadeMap: "map",
+    type(None): "'null_type'",
+    Timestamp: "'Timestamp'",
+    Duration: "'Duration'",
+}
 
 
 def native_texts(value: object) -> list[str]:
@@ -113,21 +111,19 @@ def _refuse(message: str) -> Callable[[object], NoReturn]:
     return convert
 
 
-_CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
-    {
-        **dict.fromkeys((str, bool, float, type(None)), lambda value: value),
-        **dict.fromkeys(
-            (int, UInt),
-            lambda value: float(value) if -_SAFE < value < _SAFE else str(int(value)),
-        ),
-        bytes: lambda value: base64.b64encode(value).decode(),
-        Timestamp: show_timestamp,
-        Duration: show_seconds,
-        Optional: lambda value: struct_value(_content(value)),
-        CelType: _refuse("type conversion not supported for 'type'"),
-        ObjectValue: _refuse("an object of a named type inside a list or map is not supported"),
-    }
-)
+_CONVERSIONS: Mapping[type, Callable[[Any], Json]] = {
+    **dict.fromkeys((str, bool, float, type(None)), lambda value: value),
+    **dict.fromkeys(
+        (int, UInt),
+        lambda value: float(value) if -_SAFE < value < _SAFE else str(int(value)),
+    ),
+    bytes: lambda value: base64.b64encode(value).decode(),
+    Timestamp: show_timestamp,
+    Duration: show_seconds,
+    Optional: lambda value: struct_value(_content(value)),
+    CelType: _refuse("type conversion not supported for 'type'"),
+    ObjectValue: _refuse("an object of a named type inside a list or map is not supported"),
+}
 _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
 """Names of Go types that are not the last part of the CEL type's name."""
 

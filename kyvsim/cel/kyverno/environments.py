@@ -68,35 +68,33 @@ class PolicyEnvironment(NamedTuple):
     unbound: frozenset[str] = frozenset()
 
 
-KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
-    {
-        "ValidatingPolicy": PolicyEnvironment(stored=True),
-        "MutatingPolicy": PolicyEnvironment(
-            stored=True, libraries=(_USERS, _CERTIFICATES, OBJECTS, ESCAPES)
+KINDS: Mapping[str, PolicyEnvironment] = {
+    "ValidatingPolicy": PolicyEnvironment(stored=True),
+    "MutatingPolicy": PolicyEnvironment(
+        stored=True, libraries=(_USERS, _CERTIFICATES, OBJECTS, ESCAPES)
+    ),
+    "GeneratingPolicy": PolicyEnvironment(
+        stored=False, libraries=(_CERTIFICATES,), mixes_types=True, generates=True
+    ),
+    "DeletingPolicy": PolicyEnvironment(
+        stored=False,
+        libraries=(_CERTIFICATES, OBJECTS),
+        exceptions=_UNRESOLVED,
+        unbound=frozenset({"request", "oldObject", "exceptions"}),
+    ),
+    "ImageValidatingPolicy": PolicyEnvironment(
+        stored=True,
+        libraries=(_USERS, images.UNKNOWN),
+        exceptions="",
+        variables=(
+            ("images", map_of(STRING, list_of(STRING))),
+            ("attestors", map_of(STRING, DYN)),
+            ("attestations", map_of(STRING, STRING)),
         ),
-        "GeneratingPolicy": PolicyEnvironment(
-            stored=False, libraries=(_CERTIFICATES,), mixes_types=True, generates=True
-        ),
-        "DeletingPolicy": PolicyEnvironment(
-            stored=False,
-            libraries=(_CERTIFICATES, OBJECTS),
-            exceptions=_UNRESOLVED,
-            unbound=frozenset({"request", "oldObject", "exceptions"}),
-        ),
-        "ImageValidatingPolicy": PolicyEnvironment(
-            stored=True,
-            libraries=(_USERS, images.UNKNOWN),
-            exceptions="",
-            variables=(
-                ("images", map_of(STRING, list_of(STRING))),
-                ("attestors", map_of(STRING, DYN)),
-                ("attestations", map_of(STRING, STRING)),
-            ),
-            lenient=False,
-            bare_payloads=True,
-        ),
-    }
-)
+        lenient=False,
+        bare_payloads=True,
+    ),
+}
 """By the kind of the policy, without `Namespaced` before it."""
 
 

@@ -28,42 +28,40 @@ _STATUS = "envoy.type.v3.HttpStatus"
 _OUTCOME = "google.rpc.Status"
 _PERMISSION_DENIED = 7
 
-_FIELDS: Mapping[str, str] = MappingProxyType(
-    {
-        REQUEST.name: f"attributes={_CONTEXT}",
-        _CONTEXT: f"source={_CONTEXT}.Peer destination={_CONTEXT}.Peer "
-        f"request={_CONTEXT}.Request context_extensions=map<string,string> "
-        f"metadata_context={_CORE}.Metadata route_metadata_context={_CORE}.Metadata "
-        f"tls_session={_CONTEXT}.TLSSession",
-        f"{_CONTEXT}.Peer": f"address={_CORE}.Address service=string labels=map<string,string> "
-        "principal=string certificate=string",
-        f"{_CONTEXT}.Request": f"time=timestamp http={_CONTEXT}.HttpRequest",
-        f"{_CONTEXT}.HttpRequest": "id=string method=string path=string host=string scheme=string "
-        "query=string fragment=string protocol=string body=string headers=map<string,string> "
-        f"header_map={_CORE}.HeaderMap size=int raw_body=bytes",
-        f"{_CONTEXT}.TLSSession": "sni=string",
-        f"{_CORE}.HeaderMap": f"headers=list<{_HEADER}>",
-        f"{_CORE}.Metadata": "filter_metadata=map<string,map<string,dyn>> "
-        "typed_filter_metadata=map<string,any>",
-        f"{_CORE}.Address": f"socket_address={_CORE}.SocketAddress pipe={_CORE}.Pipe "
-        f"envoy_internal_address={_CORE}.EnvoyInternalAddress",
-        f"{_CORE}.SocketAddress": "protocol=int address=string port_value=uint named_port=string "
-        "resolver_name=string ipv4_compat=bool network_namespace_filepath=string",
-        f"{_CORE}.Pipe": "path=string mode=uint",
-        f"{_CORE}.EnvoyInternalAddress": "server_listener_name=string endpoint_id=string",
-        RESPONSE.name: f"status={_OUTCOME} denied_response={_DENIED} ok_response={_OK} "
-        f"error_response={_DENIED} dynamic_metadata=map<string,dyn>",
-        _OUTCOME: "code=int message=string details=list<any>",
-        _OK: f"headers=list<{_OPTION}> headers_to_remove=list<string> "
-        f"dynamic_metadata=map<string,dyn> response_headers_to_add=list<{_OPTION}> "
-        f"query_parameters_to_set=list<{_PARAMETER}> query_parameters_to_remove=list<string>",
-        _DENIED: f"status={_STATUS} headers=list<{_OPTION}> body=string",
-        _STATUS: "code=int",
-        _OPTION: f"header={_HEADER} append=dyn append_action=int keep_empty_value=bool",
-        _HEADER: "key=string value=string raw_value=bytes",
-        _PARAMETER: "key=string value=string",
-    }
-)
+_FIELDS: Mapping[str, str] = {
+    REQUEST.name: f"attributes={_CONTEXT}",
+    _CONTEXT: f"source={_CONTEXT}.Peer destination={_CONTEXT}.Peer "
+    f"request={_CONTEXT}.Request context_extensions=map<string,string> "
+    f"metadata_context={_CORE}.Metadata route_metadata_context={_CORE}.Metadata "
+    f"tls_session={_CONTEXT}.TLSSession",
+    f"{_CONTEXT}.Peer": f"address={_CORE}.Address service=string labels=map<string,string> "
+    "principal=string certificate=string",
+    f"{_CONTEXT}.Request": f"time=timestamp http={_CONTEXT}.HttpRequest",
+    f"{_CONTEXT}.HttpRequest": "id=string method=string path=string host=string scheme=string "
+    "query=string fragment=string protocol=string body=string headers=map<string,string> "
+    f"header_map={_CORE}.HeaderMap size=int raw_body=bytes",
+    f"{_CONTEXT}.TLSSession": "sni=string",
+    f"{_CORE}.HeaderMap": f"headers=list<{_HEADER}>",
+    f"{_CORE}.Metadata": "filter_metadata=map<string,map<string,dyn>> "
+    "typed_filter_metadata=map<string,any>",
+    f"{_CORE}.Address": f"socket_address={_CORE}.SocketAddress pipe={_CORE}.Pipe "
+    f"envoy_internal_address={_CORE}.EnvoyInternalAddress",
+    f"{_CORE}.SocketAddress": "protocol=int address=string port_value=uint named_port=string "
+    "resolver_name=string ipv4_compat=bool network_namespace_filepath=string",
+    f"{_CORE}.Pipe": "path=string mode=uint",
+    f"{_CORE}.EnvoyInternalAddress": "server_listener_name=string endpoint_id=string",
+    RESPONSE.name: f"status={_OUTCOME} denied_response={_DENIED} ok_response={_OK} "
+    f"error_response={_DENIED} dynamic_metadata=map<string,dyn>",
+    _OUTCOME: "code=int message=string details=list<any>",
+    _OK: f"headers=list<{_OPTION}> headers_to_remove=list<string> "
+    f"dynamic_metadata=map<string,dyn> response_headers_to_add=list<{_OPTION}> "
+    f"query_parameters_to_set=list<{_PARAMETER}> query_parameters_to_remove=list<string>",
+    _DENIED: f"status={_STATUS} headers=list<{_OPTION}> body=string",
+    _STATUS: "code=int",
+    _OPTION: f"header={_HEADER} append=dyn append_action=int keep_empty_value=bool",
+    _HEADER: "key=string value=string raw_value=bytes",
+    _PARAMETER: "key=string value=string",
+}
 ENVOY_TYPES = MessageTypes(
     MappingProxyType({name: read_fields(text) for name, text in _FIELDS.items()}),
     enums=MappingProxyType({(f"{_CORE}.SocketAddress", "protocol"): ("TCP", "UDP")}),
@@ -170,10 +168,8 @@ _CODES = (
     "GatewayTimeout=504 HTTPVersionNotSupported=505 VariantAlsoNegotiates=506 "
     "InsufficientStorage=507 LoopDetected=508 NotExtended=510 NetworkAuthenticationRequired=511"
 )
-STATUS_CODES: Mapping[str, int] = MappingProxyType(
-    {
-        f"envoy.type.v3.StatusCode.{name}": int(code)
-        for name, _, code in (one.partition("=") for one in ("Empty=0", *_CODES.split()))
-    }
-)
+STATUS_CODES: Mapping[str, int] = {
+    f"envoy.type.v3.StatusCode.{name}": int(code)
+    for name, _, code in (one.partition("=") for one in ("Empty=0", *_CODES.split()))
+}
 """The names that expressions may use for codes."""

@@ -3,7 +3,6 @@
 import hashlib
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.environment import Library, function, read_fields
@@ -126,20 +125,18 @@ def random_library(entropy: Entropy) -> Library:
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/transform.
 
-_NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
-    {
-        str: "string",
-        int: "int64",
-        UInt: "uint64",
-        float: "float64",
-        bool: "bool",
-        bytes: "[]uint8",
-        MadeList: "[]interface {}",
-        type(None): "structpb.NullValue",
-        Duration: "time.Duration",
-        Timestamp: "time.Time",
-    }
-)
+_NATIVE_TYPES: Mapping[type, str] = {
+    str: "string",
+    int: "int64",
+    UInt: "uint64",
+    float: "float64",
+    bool: "bool",
+    bytes: "[]uint8",
+    MadeList: "[]interface {}",
+    type(None): "structpb.NullValue",
+    Duration: "time.Duration",
+    Timestamp: "time.Time",
+}
 
 
 def _list_to_map(

@@ -129,9 +129,12 @@ def _lists(value: object, path: Path) -> dict[str, list[str]]:
     return dict(value)
 
 
-_READERS: Mapping[str, Callable[[object, Path], object]] = MappingProxyType(
-    {"string": _text, "int": _number, "bytes": _bytes, "map": _lists}
-)
+_READERS: Mapping[str, Callable[[object, Path], object]] = {
+    "string": _text,
+    "int": _number,
+    "bytes": _bytes,
+    "map": _lists,
+}
 
 
 def _header(attributes: Message, name: str) -> list[str]:

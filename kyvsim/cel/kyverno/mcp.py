@@ -31,56 +31,48 @@ class McpAccess(NamedTuple):
         return _TYPE
 
 
-_PARAMETERS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
-    {
-        "mcp.PaginatedParams": {"Cursor": types.STRING},
-        "mcp.CallToolParams": {"Name": types.STRING},
-        "mcp.ReadResourceParams": {"URI": types.STRING},
-        "mcp.SubscribeParams": {"URI": types.STRING},
-        "mcp.UnsubscribeParams": {"URI": types.STRING},
-        "mcp.GetPromptParams": read_fields("Name=string Arguments=map<string,string>"),
-        "mcp.InitializeParams": read_fields("ProtocolVersion=string ClientInfo=mcp.Implementation"),
-        "mcp.ElicitationParams": read_fields("Mode=string Message=string"),
-        "mcp.SetLevelParams": {"Level": types.STRING},
-        "mcp.Implementation": read_fields(
-            "Name=string Version=string Title=string Description=string WebsiteURL=string"
-        ),
-        "mcp.RequestId": {},
-    }
-)
+_PARAMETERS: Mapping[str, Mapping[str, types.CelType]] = {
+    "mcp.PaginatedParams": {"Cursor": types.STRING},
+    "mcp.CallToolParams": {"Name": types.STRING},
+    "mcp.ReadResourceParams": {"URI": types.STRING},
+    "mcp.SubscribeParams": {"URI": types.STRING},
+    "mcp.UnsubscribeParams": {"URI": types.STRING},
+    "mcp.GetPromptParams": read_fields("Name=string Arguments=map<string,string>"),
+    "mcp.InitializeParams": read_fields("ProtocolVersion=string ClientInfo=mcp.Implementation"),
+    "mcp.ElicitationParams": read_fields("Mode=string Message=string"),
+    "mcp.SetLevelParams": {"Level": types.STRING},
+    "mcp.Implementation": read_fields(
+        "Name=string Version=string Title=string Description=string WebsiteURL=string"
+    ),
+    "mcp.RequestId": {},
+}
 """The fields of a request besides its method; those of any type are hidden from expressions."""
-_PLACES: Mapping[str, str] = MappingProxyType(
-    {
-        "Paginated": "mcp.PaginatedParams",
-        "ToolCall": "mcp.CallToolParams",
-        "ResourceRead": "mcp.ReadResourceParams",
-        "ResourceSubscribe": "mcp.SubscribeParams",
-        "ResourceUnsubscribe": "mcp.UnsubscribeParams",
-        "PromptGet": "mcp.GetPromptParams",
-        "Initialize": "mcp.InitializeParams",
-        "Elicitation": "mcp.ElicitationParams",
-        "SetLogLevel": "mcp.SetLevelParams",
-    }
-)
-_METHODS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "initialize": ("InitializeMethod", "Initialize"),
-        "ping": ("PingMethod", ""),
-        "resources/list": ("ResourcesListMethod", "Paginated"),
-        "resources/templates/list": ("ResourcesTemplatesListMethod", "Paginated"),
-        "resources/read": ("ResourcesReadMethod", "ResourceRead"),
-        "prompts/list": ("PromptsListMethod", "Paginated"),
-        "prompts/get": ("PromptsGetMethod", "PromptGet"),
-        "tools/list": ("ToolsListMethod", "Paginated"),
-        "tools/call": ("ToolsCallMethod", "ToolCall"),
-        "logging/setLevel": ("SetLogLevelMethod", "SetLogLevel"),
-        "elicitation/create": ("ElicitationCreateMethod", "Elicitation"),
-    }
-)
+_PLACES: Mapping[str, str] = {
+    "Paginated": "mcp.PaginatedParams",
+    "ToolCall": "mcp.CallToolParams",
+    "ResourceRead": "mcp.ReadResourceParams",
+    "ResourceSubscribe": "mcp.SubscribeParams",
+    "ResourceUnsubscribe": "mcp.UnsubscribeParams",
+    "PromptGet": "mcp.GetPromptParams",
+    "Initialize": "mcp.InitializeParams",
+    "Elicitation": "mcp.ElicitationParams",
+    "SetLogLevel": "mcp.SetLevelParams",
+}
+_METHODS: Mapping[str, tuple[str, str]] = {
+    "initialize": ("InitializeMethod", "Initialize"),
+    "ping": ("PingMethod", ""),
+    "resources/list": ("ResourcesListMethod", "Paginated"),
+    "resources/templates/list": ("ResourcesTemplatesListMethod", "Paginated"),
+    "resources/read": ("ResourcesReadMethod", "ResourceRead"),
+    "prompts/list": ("PromptsListMethod", "Paginated"),
+    "prompts/get": ("PromptsGetMethod", "PromptGet"),
+    "tools/list": ("ToolsListMethod", "Paginated"),
+    "tools/call": ("ToolsCallMethod", "ToolCall"),
+    "logging/setLevel": ("SetLogLevelMethod", "SetLogLevel"),
+    "elicitation/create": ("ElicitationCreateMethod", "Elicitation"),
+}
 """By method: the constant that names it, and the field that holds what it says."""
-MCP_METHODS: Mapping[str, str] = MappingProxyType(
-    {f"mcp.{name}": method for method, (name, _) in _METHODS.items()}
-)
+MCP_METHODS: Mapping[str, str] = {f"mcp.{name}": method for method, (name, _) in _METHODS.items()}
 MCP_TYPES = MessageTypes(
     MappingProxyType(
         {

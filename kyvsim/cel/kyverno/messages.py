@@ -178,17 +178,15 @@ class _Scalar(NamedTuple):
     """What messages call a value."""
 
 
-_SCALARS: Mapping[str, _Scalar] = MappingProxyType(
-    {
-        "string": _Scalar("", _text, "a string"),
-        "int": _Scalar(0, _whole, "a whole number"),
-        "uint": _Scalar(UInt(0), _unsigned, "a whole number from 0 to 4294967295"),
-        "bool": _Scalar(False, _flag, "true or false"),
-        "bytes": _Scalar(b"", _octets, "base64"),
-        "timestamp": _Scalar(
-            Timestamp(0),
-            lambda value: text_to_timestamp(_text(value)),
-            "a time such as 2026-01-31T12:00:00Z",
-        ),
-    }
-)
+_SCALARS: Mapping[str, _Scalar] = {
+    "string": _Scalar("", _text, "a string"),
+    "int": _Scalar(0, _whole, "a whole number"),
+    "uint": _Scalar(UInt(0), _unsigned, "a whole number from 0 to 4294967295"),
+    "bool": _Scalar(False, _flag, "true or false"),
+    "bytes": _Scalar(b"", _octets, "base64"),
+    "timestamp": _Scalar(
+        Timestamp(0),
+        lambda value: text_to_timestamp(_text(value)),
+        "a time such as 2026-01-31T12:00:00Z",
+    ),
+}

@@ -32,30 +32,28 @@ from kyvsim.model.ports import Clock
 
 TOKEN = struct("jwt.Token")
 _SET = opaque("jwk.Set")
-_HASHES: Mapping[str, Callable[[], Any]] = MappingProxyType(
-    {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}
-)
+_HASHES: Mapping[str, Callable[[], Any]] = {
+    "HS256": hashlib.sha256,
+    "HS384": hashlib.sha384,
+    "HS512": hashlib.sha512,
+}
 _OTHERS = frozenset(
     f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in ("256", "384", "512")
 ) | {"none", "EdDSA", "ES256K", "Ed25519"}
 _TIMES = frozenset({"exp", "nbf", "iat"})
 _TEXTS = frozenset({"iss", "sub", "jti"})
-_GO_TYPES: Mapping[type, str] = MappingProxyType(
-    {
-        float: "float64",
-        bool: "bool",
-        list: "[]interface {}",
-        dict: "map[string]interface {}",
-        type(None): "<nil>",
-    }
-)
-_HEADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "alg": "failed to unmarshal SignatureAlgorithm",
-        "kid": "error reading next value",
-        "typ": "error reading next value",
-    }
-)
+_GO_TYPES: Mapping[type, str] = {
+    float: "float64",
+    bool: "bool",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+    type(None): "<nil>",
+}
+_HEADERS: Mapping[str, str] = {
+    "alg": "failed to unmarshal SignatureAlgorithm",
+    "kid": "error reading next value",
+    "typ": "error reading next value",
+}
 """Headers that are strings, with the messages for other types."""
 _CUT_OFF = "unexpected end of JSON input"
 _PARSE = "jwt.Parse: failed to parse token: "

@@ -160,12 +160,14 @@ OBJECT = struct("Object")
 JSON_PATCH = struct("JSONPatch")
 _NO_TYPE = CelType("none", "")
 _TEXTS = ("op", "path", "from")
-_PATCH_FIELDS: Mapping[str, CelType] = MappingProxyType(
-    {**dict.fromkeys(_TEXTS, STRING), "value": DYN}
-)
-_GO_TYPES: Mapping[type, str] = MappingProxyType(
-    {bool: "bool", int: "int64", UInt: "uint64", float: "float64", bytes: "[]uint8"}
-)
+_PATCH_FIELDS: Mapping[str, CelType] = {**dict.fromkeys(_TEXTS, STRING), "value": DYN}
+_GO_TYPES: Mapping[type, str] = {
+    bool: "bool",
+    int: "int64",
+    UInt: "uint64",
+    float: "float64",
+    bytes: "[]uint8",
+}
 
 
 class ObjectValue(dict[str, object]):

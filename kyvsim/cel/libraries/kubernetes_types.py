@@ -1,9 +1,8 @@
 """Types that the API server adds: quantities, semantic versions, URLs, named formats."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.environment import Library, function, method, succeeds
@@ -285,30 +284,26 @@ def _unless(holds: Callable[[str], object], problem: str) -> Check:
     return lambda text: [] if holds(text) else [problem]
 
 
-_CHECKS: MappingProxyType[str, Check] = MappingProxyType(
-    {
-        **NAME_CHECKS,
-        "uri": _uri,
-        "uuid": _unless(partial(re.fullmatch, _UUID), "does not match the UUID format"),
-        "byte": _unless(partial(re.fullmatch, _BASE64), "invalid base64"),
-        "date": _unless(_is_date, "invalid date"),
-        "datetime": _unless(_is_datetime, "invalid datetime"),
-    }
-)
+_CHECKS: Mapping[str, Check] = {
+    **NAME_CHECKS,
+    "uri": _uri,
+    "uuid": _unless(partial(re.fullmatch, _UUID), "does not match the UUID format"),
+    "byte": _unless(partial(re.fullmatch, _BASE64), "invalid base64"),
+    "date": _unless(_is_date, "invalid date"),
+    "datetime": _unless(_is_datetime, "invalid datetime"),
+}
 """By its name, what returns the problems of a text with a format."""
-_PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
-    {
-        **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
-        **dict.fromkeys(("dns1035Label", "dns1035LabelPrefix"), 30),
-        **dict.fromkeys(("dns1123Subdomain", "dns1123SubdomainPrefix", "qualifiedName"), 60),
-        "labelValue": 40,
-        "uri": 1103,
-        "uuid": 85,
-        "byte": 84,
-        "date": 71,
-        "datetime": 71,
-    }
-)
+_PATTERN_SIZES: Mapping[str, int] = {
+    **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
+    **dict.fromkeys(("dns1035Label", "dns1035LabelPrefix"), 30),
+    **dict.fromkeys(("dns1123Subdomain", "dns1123SubdomainPrefix", "qualifiedName"), 60),
+    "labelValue": 40,
+    "uri": 1103,
+    "uuid": 85,
+    "byte": 84,
+    "date": 71,
+    "datetime": 71,
+}
 
 
 def _validate(named: NamedFormat, text: str) -> Optional:

@@ -1,7 +1,6 @@
 """kubectl, in this process: its commands on the simulated cluster."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from kyvsim.chainsaw.environment import Result, ShellEnvironment, error_output
 from kyvsim.chainsaw.errors import UnsupportedError
@@ -23,24 +22,22 @@ _MARKING = ("all", "field-manager", "overwrite", *_PLACES)
 _TERMINAL = ("container", "quiet", "stdin", "tty")
 
 
-COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] = MappingProxyType(
-    {
-        "apply": (write.apply, ("dry-run", "field-manager", "filename", "server-side")),
-        "create": (write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
-        "replace": (write.replace, ("field-manager", "filename")),
-        "delete": (write.delete, (*_DELETING, *_PLACES)),
-        "get": (read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
-        "patch": (write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
-        "label": (lambda call: write.mark(call, "labels", "labeled"), _MARKING),
-        "annotate": (lambda call: write.mark(call, "annotations", "annotated"), _MARKING),
-        "scale": (write.run_scale, ("replicas",)),
-        "run": (pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
-        "exec": (pods.execute, _TERMINAL),
-        "debug": (pods.debug, ("image", "profile", "target", *_TERMINAL)),
-        "evict": (pods.evict, ()),
-        "wait": (read.wait, ("all", "for", "timeout", *_PLACES)),
-    }
-)
+COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] = {
+    "apply": (write.apply, ("dry-run", "field-manager", "filename", "server-side")),
+    "create": (write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
+    "replace": (write.replace, ("field-manager", "filename")),
+    "delete": (write.delete, (*_DELETING, *_PLACES)),
+    "get": (read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
+    "patch": (write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
+    "label": (lambda call: write.mark(call, "labels", "labeled"), _MARKING),
+    "annotate": (lambda call: write.mark(call, "annotations", "annotated"), _MARKING),
+    "scale": (write.run_scale, ("replicas",)),
+    "run": (pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
+    "exec": (pods.execute, _TERMINAL),
+    "debug": (pods.debug, ("image", "profile", "target", *_TERMINAL)),
+    "evict": (pods.evict, ()),
+    "wait": (read.wait, ("all", "for", "timeout", *_PLACES)),
+}
 """Every command that is understood, with the flags that it heeds beside `_ALWAYS`."""
 
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.chainsaw.errors import UnsupportedError
@@ -353,37 +352,35 @@ _EVENT = (
     ("OBJECT", _about),
     ("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
 )
-_COLUMNS: Mapping[tuple[str, str], tuple[tuple[str, Show], ...]] = MappingProxyType(
-    {
-        ("", "ConfigMap"): (_NAME, ("DATA", _entries("data", "binaryData")), _AGE),
-        ("", "Event"): _EVENT,
-        ("", "LimitRange"): (_NAME, _CREATED),
-        ("", "Namespace"): (_NAME, ("STATUS", _field(_STATUS, "phase")), _AGE),
-        ("", "Pod"): (_NAME, ("READY", _ready), ("STATUS", _state), ("RESTARTS", _restarts), _AGE),
-        ("", "Secret"): (_NAME, ("TYPE", _field("type")), ("DATA", _entries("data")), _AGE),
-        ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
-        ("apps", "Deployment"): (
-            _NAME,
-            _REPLICAS,
-            ("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
-            ("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
-            _AGE,
-        ),
-        ("apps", "ReplicaSet"): (
-            _NAME,
-            ("DESIRED", _field(_SPEC, "replicas", default="0")),
-            ("CURRENT", _field(_STATUS, "replicas", default="0")),
-            ("READY", _field(_STATUS, "readyReplicas", default="0")),
-            _AGE,
-        ),
-        ("apps", "StatefulSet"): (_NAME, _REPLICAS, _AGE),
-        ("networking.k8s.io", "NetworkPolicy"): (_NAME, ("POD-SELECTOR", _selector), _AGE),
-        ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
-        ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
-        ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),
-        ("rbac.authorization.k8s.io", "RoleBinding"): _BOUND,
-    }
-)
+_COLUMNS: Mapping[tuple[str, str], tuple[tuple[str, Show], ...]] = {
+    ("", "ConfigMap"): (_NAME, ("DATA", _entries("data", "binaryData")), _AGE),
+    ("", "Event"): _EVENT,
+    ("", "LimitRange"): (_NAME, _CREATED),
+    ("", "Namespace"): (_NAME, ("STATUS", _field(_STATUS, "phase")), _AGE),
+    ("", "Pod"): (_NAME, ("READY", _ready), ("STATUS", _state), ("RESTARTS", _restarts), _AGE),
+    ("", "Secret"): (_NAME, ("TYPE", _field("type")), ("DATA", _entries("data")), _AGE),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
+    ("apps", "Deployment"): (
+        _NAME,
+        _REPLICAS,
+        ("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
+        ("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
+        _AGE,
+    ),
+    ("apps", "ReplicaSet"): (
+        _NAME,
+        ("DESIRED", _field(_SPEC, "replicas", default="0")),
+        ("CURRENT", _field(_STATUS, "replicas", default="0")),
+        ("READY", _field(_STATUS, "readyReplicas", default="0")),
+        _AGE,
+    ),
+    ("apps", "StatefulSet"): (_NAME, _REPLICAS, _AGE),
+    ("networking.k8s.io", "NetworkPolicy"): (_NAME, ("POD-SELECTOR", _selector), _AGE),
+    ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
+    ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),
+    ("rbac.authorization.k8s.io", "RoleBinding"): _BOUND,
+}
 
 # The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it requests.
 #
@@ -419,33 +416,31 @@ _EPHEMERAL: _Columns = (
 )
 _CLEANUP: _Columns = (("SCHEDULE", "string", ".spec.schedule"), _AGE_COLUMN)
 
-KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
-    {
-        ("kyverno.io", "ClusterPolicy"): _POLICY,
-        ("kyverno.io", "Policy"): _POLICY,
-        ("kyverno.io", "CleanupPolicy"): _CLEANUP,
-        ("kyverno.io", "ClusterCleanupPolicy"): _CLEANUP,
-        ("kyverno.io", "PolicyException"): (_AGE_COLUMN,),
-        ("kyverno.io", "GlobalContextEntry"): (
-            _AGE_COLUMN,
-            ("REFRESH INTERVAL", "string", ".spec.apiCall.refreshInterval"),
-            ("LAST REFRESH", "date", ".status.lastRefreshTime"),
-        ),
-        ("kyverno.io", "UpdateRequest"): (
-            ("POLICY", "string", ".spec.policy"),
-            ("RULETYPE", "string", ".spec.requestType"),
-            ("RESOURCEKIND", "string", ".spec.resource.kind"),
-            ("RESOURCENAME", "string", ".spec.resource.name"),
-            ("RESOURCENAMESPACE", "string", ".spec.resource.namespace"),
-            ("STATUS", "string", ".status.state"),
-            _AGE_COLUMN,
-        ),
-        ("wgpolicyk8s.io", "ClusterPolicyReport"): _REPORT,
-        ("wgpolicyk8s.io", "PolicyReport"): _REPORT,
-        ("reports.kyverno.io", "EphemeralReport"): _EPHEMERAL,
-        ("reports.kyverno.io", "ClusterEphemeralReport"): (
-            *_EPHEMERAL,
-            ("UID", "string", _LABEL.format("resource\\.uid")),
-        ),
-    }
-)
+KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = {
+    ("kyverno.io", "ClusterPolicy"): _POLICY,
+    ("kyverno.io", "Policy"): _POLICY,
+    ("kyverno.io", "CleanupPolicy"): _CLEANUP,
+    ("kyverno.io", "ClusterCleanupPolicy"): _CLEANUP,
+    ("kyverno.io", "PolicyException"): (_AGE_COLUMN,),
+    ("kyverno.io", "GlobalContextEntry"): (
+        _AGE_COLUMN,
+        ("REFRESH INTERVAL", "string", ".spec.apiCall.refreshInterval"),
+        ("LAST REFRESH", "date", ".status.lastRefreshTime"),
+    ),
+    ("kyverno.io", "UpdateRequest"): (
+        ("POLICY", "string", ".spec.policy"),
+        ("RULETYPE", "string", ".spec.requestType"),
+        ("RESOURCEKIND", "string", ".spec.resource.kind"),
+        ("RESOURCENAME", "string", ".spec.resource.name"),
+        ("RESOURCENAMESPACE", "string", ".spec.resource.namespace"),
+        ("STATUS", "string", ".status.state"),
+        _AGE_COLUMN,
+    ),
+    ("wgpolicyk8s.io", "ClusterPolicyReport"): _REPORT,
+    ("wgpolicyk8s.io", "PolicyReport"): _REPORT,
+    ("reports.kyverno.io", "EphemeralReport"): _EPHEMERAL,
+    ("reports.kyverno.io", "ClusterEphemeralReport"): (
+        *_EPHEMERAL,
+        ("UID", "string", _LABEL.format("resource\\.uid")),
+    ),
+}

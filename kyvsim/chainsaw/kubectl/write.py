@@ -213,20 +213,16 @@ def _binding(kind: str) -> Callable[[KubectlCall, str], KubernetesObject]:
     return make
 
 
-_MAKERS: Mapping[str, Callable[[KubectlCall, str], KubernetesObject]] = MappingProxyType(
-    {
-        "clusterrolebinding": _binding("ClusterRoleBinding"),
-        "configmap": _config_map,
-        "cronjob": _cron_job,
-        "deployment": _deployment,
-        "job": lambda call, name: _named(
-            "batch/v1", "Job", name, spec=_job_spec(call, name, "Never")
-        ),
-        "namespace": lambda _call, name: _named("v1", "Namespace", name),
-        "rolebinding": _binding("RoleBinding"),
-        "serviceaccount": lambda _call, name: _named("v1", "ServiceAccount", name),
-    }
-)
+_MAKERS: Mapping[str, Callable[[KubectlCall, str], KubernetesObject]] = {
+    "clusterrolebinding": _binding("ClusterRoleBinding"),
+    "configmap": _config_map,
+    "cronjob": _cron_job,
+    "deployment": _deployment,
+    "job": lambda call, name: _named("batch/v1", "Job", name, spec=_job_spec(call, name, "Never")),
+    "namespace": lambda _call, name: _named("v1", "Namespace", name),
+    "rolebinding": _binding("RoleBinding"),
+    "serviceaccount": lambda _call, name: _named("v1", "ServiceAccount", name),
+}
 
 
 def mark(call: KubectlCall, field: str, done: str) -> Result:

@@ -564,14 +564,12 @@ def _shift(shell: Shell, arguments: tuple[str, ...]) -> Result:
     return Result()
 
 
-BUILTINS: Mapping[str, Callable[[Shell, tuple[str, ...]], Result]] = MappingProxyType(
-    {
-        "exit": _exit,
-        "break": lambda shell, arguments: _leave("break", shell, arguments, again=False),
-        "continue": lambda shell, arguments: _leave("continue", shell, arguments, again=True),
-        "export": _export,
-        "set": _set,
-        "unset": _unset,
-        "shift": _shift,
-    }
-)
+BUILTINS: Mapping[str, Callable[[Shell, tuple[str, ...]], Result]] = {
+    "exit": _exit,
+    "break": lambda shell, arguments: _leave("break", shell, arguments, again=False),
+    "continue": lambda shell, arguments: _leave("continue", shell, arguments, again=True),
+    "export": _export,
+    "set": _set,
+    "unset": _unset,
+    "shift": _shift,
+}

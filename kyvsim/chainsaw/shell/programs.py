@@ -391,24 +391,22 @@ def _kubectl(call: ProgramCall) -> Result:
     return kubectl(call.arguments, call.stdin, call.environment)
 
 
-PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = MappingProxyType(
-    {
-        "true": lambda _call: Result(),
-        ":": lambda _call: Result(),
-        "false": lambda _call: Result(1),
-        "echo": _echo,
-        "printf": _printf,
-        "test": lambda call: _condition("test", call.arguments),
-        "[": _bracket,
-        "cat": _cat,
-        "sleep": _sleep,
-        "rm": _rm,
-        "grep": _grep,
-        "wc": _wc,
-        "head": lambda call: _head_or_tail("head", call),
-        "tail": lambda call: _head_or_tail("tail", call),
-        "seq": _seq,
-        "tr": _tr,
-        "kubectl": _kubectl,
-    }
-)
+PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
+    "true": lambda _call: Result(),
+    ":": lambda _call: Result(),
+    "false": lambda _call: Result(1),
+    "echo": _echo,
+    "printf": _printf,
+    "test": lambda call: _condition("test", call.arguments),
+    "[": _bracket,
+    "cat": _cat,
+    "sleep": _sleep,
+    "rm": _rm,
+    "grep": _grep,
+    "wc": _wc,
+    "head": lambda call: _head_or_tail("head", call),
+    "tail": lambda call: _head_or_tail("tail", call),
+    "seq": _seq,
+    "tr": _tr,
+    "kubectl": _kubectl,
+}

@@ -240,38 +240,36 @@ _FIELD = re.compile(r"\s*(?P<key>[^=!,]+?)\s*(?P<sign>==|=|!=)\s*(?P<value>[^=,]
 _EVERY_KIND = frozenset({"metadata.name", "metadata.namespace"})
 _FALSE_BY_DEFAULT = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 _INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_SELECTABLE: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "Pod": frozenset(
-            {
-                "spec.nodeName",
-                "spec.restartPolicy",
-                "spec.schedulerName",
-                "spec.serviceAccountName",
-                "spec.hostNetwork",
-                "status.phase",
-                "status.podIP",
-                "status.nominatedNodeName",
-            }
-        ),
-        "Node": frozenset({"spec.unschedulable"}),
-        "Namespace": frozenset({"status.phase"}),
-        "Secret": frozenset({"type"}),
-        "ReplicaSet": frozenset({"status.replicas"}),
-        "ReplicationController": frozenset({"status.replicas"}),
-        "Job": frozenset({"status.successful"}),
-        "CertificateSigningRequest": frozenset({"spec.signerName"}),
-        "Event": frozenset(
-            {
-                *(f"involvedObject.{name}" for name in _INVOLVED),
-                "reason",
-                "reportingComponent",
-                "source",
-                "type",
-            }
-        ),
-    }
-)
+_SELECTABLE: Mapping[str, frozenset[str]] = {
+    "Pod": frozenset(
+        {
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        }
+    ),
+    "Node": frozenset({"spec.unschedulable"}),
+    "Namespace": frozenset({"status.phase"}),
+    "Secret": frozenset({"type"}),
+    "ReplicaSet": frozenset({"status.replicas"}),
+    "ReplicationController": frozenset({"status.replicas"}),
+    "Job": frozenset({"status.successful"}),
+    "CertificateSigningRequest": frozenset({"spec.signerName"}),
+    "Event": frozenset(
+        {
+            *(f"involvedObject.{name}" for name in _INVOLVED),
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        }
+    ),
+}
 _WITHOUT_EFFECT = frozenset(
     {"pretty", "timeoutSeconds", "resourceVersion", "resourceVersionMatch", "allowWatchBookmarks"}
 )

@@ -284,22 +284,20 @@ STANDARD: Final = (
     ),
 )
 
-FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "Standard JMESPath functions": "functions.STANDARD",
-        "Strings": "functions.strings.FUNCTIONS",
-        "Regular expressions": "functions.strings.REGEXES",
-        "Arithmetic": "functions.arithmetic.FUNCTIONS",
-        "Lists and maps": "functions.containers.CONTAINERS",
-        "Encoding and decoding": "functions.strings.ENCODING",
-        "Hashes": "functions.strings.HASHES",
-        "Sorting": "functions.containers.ORDERING",
-        "Time": "functions.timestamps.FUNCTIONS",
-        "Images, versions and URLs": "functions.references.FUNCTIONS",
-        "Random strings": "functions.strings.RANDOMNESS",
-        "Certificates": "functions.strings.CERTIFICATES",
-    }
-)
+FAMILIES: Final[Mapping[str, str]] = {
+    "Standard JMESPath functions": "functions.STANDARD",
+    "Strings": "functions.strings.FUNCTIONS",
+    "Regular expressions": "functions.strings.REGEXES",
+    "Arithmetic": "functions.arithmetic.FUNCTIONS",
+    "Lists and maps": "functions.containers.CONTAINERS",
+    "Encoding and decoding": "functions.strings.ENCODING",
+    "Hashes": "functions.strings.HASHES",
+    "Sorting": "functions.containers.ORDERING",
+    "Time": "functions.timestamps.FUNCTIONS",
+    "Images, versions and URLs": "functions.references.FUNCTIONS",
+    "Random strings": "functions.strings.RANDOMNESS",
+    "Certificates": "functions.strings.CERTIFICATES",
+}
 """Every family by its title, with the module and the name of its tuple; no name is in two."""
 _STANDARD: Final[Mapping[str, Function]] = MappingProxyType({one.name: one for one in STANDARD})
 

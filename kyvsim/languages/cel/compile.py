@@ -5,7 +5,6 @@ nothing, KV160 a policy that changes nothing in a cluster.
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
@@ -39,9 +38,9 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.policy.cel_autogen import PolicyVariant
 
 KINDS = (VALIDATING, MUTATING, GENERATING, DELETING, IMAGE_VALIDATING)
-_BY_NAME: Mapping[str, CelKind] = MappingProxyType(
-    {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
-)
+_BY_NAME: Mapping[str, CelKind] = {
+    name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")
+}
 
 
 def compile_cel_policy(

@@ -13,7 +13,6 @@ pkg/cel/libs/fake_context.go.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError
@@ -196,17 +195,15 @@ def _scalar_text(placeholder: CompiledExpression, values: Values) -> str:
     )
 
 
-_GO_TYPES: Mapping[type, str] = MappingProxyType(
-    {
-        dict: "map[string]interface {}",
-        list: "[]interface {}",
-        type(None): "<nil>",
-        str: "string",
-        bool: "bool",
-        int: "int64",
-        float: "float64",
-    }
-)
+_GO_TYPES: Mapping[type, str] = {
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    type(None): "<nil>",
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+}
 
 
 def _has_placeholder(node: Node) -> bool:

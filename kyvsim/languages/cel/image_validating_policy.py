@@ -12,7 +12,6 @@ image.go, images.go), pkg/cel/matching/image.go.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, Program, compile_expression
@@ -141,17 +140,15 @@ class Attestors(dict[str, Any]):
 
 
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
-_POD_SPECS: Mapping[tuple[str, str, str], str] = MappingProxyType(
-    {
-        ("", "v1", "pods"): "spec",
-        **{
-            ("apps", "v1", name): "spec.template.spec"
-            for name in ("deployments", "statefulsets", "daemonsets", "replicasets")
-        },
-        ("batch", "v1", "jobs"): "spec.template.spec",
-        ("batch", "v1", "cronjobs"): "spec.jobTemplate.spec.template.spec",
-    }
-)
+_POD_SPECS: Mapping[tuple[str, str, str], str] = {
+    ("", "v1", "pods"): "spec",
+    **{
+        ("apps", "v1", name): "spec.template.spec"
+        for name in ("deployments", "statefulsets", "daemonsets", "replicasets")
+    },
+    ("batch", "v1", "jobs"): "spec.template.spec",
+    ("batch", "v1", "cronjobs"): "spec.jobTemplate.spec.template.spec",
+}
 """The path of the Pod's specification in resources whose images are found by default."""
 _UNBOUND = ("images", "attestors", "attestations")
 """What conditions may name and cannot read."""

@@ -1,7 +1,6 @@
 """What a kind of policy in CEL is, and the values that its expressions see."""
 
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Evaluation, Outcome
@@ -200,24 +199,22 @@ def _namespace_object(evaluation: Evaluation) -> Json:
     return namespace_object(evaluation, namespace)
 
 
-_SOURCES: Mapping[str, _Source] = MappingProxyType(
-    {
-        "object": lambda evaluation: (
-            {} if evaluation.request.operation is Operation.DELETE else evaluation.object
-        ),
-        "oldObject": _old_object,
-        "namespaceObject": _namespace_object,
-        "exceptions": lambda evaluation: {
-            "allowedImages": [image for one in evaluation.exceptions for image in one.images],
-            "allowedValues": [value for one in evaluation.exceptions for value in one.values],
-        },
-        "image": lambda evaluation: (
-            image_access(evaluation.scope.external.images, _hints(evaluation))
-            if evaluation.scope.external.account is None
-            else registry_access()
-        ),
-    }
-)
+_SOURCES: Mapping[str, _Source] = {
+    "object": lambda evaluation: (
+        {} if evaluation.request.operation is Operation.DELETE else evaluation.object
+    ),
+    "oldObject": _old_object,
+    "namespaceObject": _namespace_object,
+    "exceptions": lambda evaluation: {
+        "allowedImages": [image for one in evaluation.exceptions for image in one.images],
+        "allowedValues": [value for one in evaluation.exceptions for value in one.values],
+    },
+    "image": lambda evaluation: (
+        image_access(evaluation.scope.external.images, _hints(evaluation))
+        if evaluation.scope.external.account is None
+        else registry_access()
+    ),
+}
 
 
 def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:

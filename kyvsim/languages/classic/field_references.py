@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
 
@@ -160,22 +159,18 @@ class _QueryReader:
                 whole = either((whole, self._every(one, whole.elements)))
         return whole._replace(counts=True) if tree["value"] == "length" else whole
 
-    _READERS: ClassVar[Mapping[str, Callable[["_QueryReader", Tree, FieldValues], FieldValues]]] = (
-        MappingProxyType(
-            {
-                "field": _field,
-                **dict.fromkeys(("current", "identity"), lambda _self, _tree, here: here),
-                "literal": _literal,
-                **dict.fromkeys(("subexpression", "index_expression", "pipe"), _chain),
-                **dict.fromkeys(("index", "slice"), lambda _self, _tree, here: here.elements),
-                "flatten": _flatten,
-                "projection": _projection,
-                "value_projection": _values,
-                "filter_projection": _filter,
-                "function_expression": _call,
-            }
-        )
-    )
+    _READERS: ClassVar[Mapping[str, Callable[["_QueryReader", Tree, FieldValues], FieldValues]]] = {
+        "field": _field,
+        **dict.fromkeys(("current", "identity"), lambda _self, _tree, here: here),
+        "literal": _literal,
+        **dict.fromkeys(("subexpression", "index_expression", "pipe"), _chain),
+        **dict.fromkeys(("index", "slice"), lambda _self, _tree, here: here.elements),
+        "flatten": _flatten,
+        "projection": _projection,
+        "value_projection": _values,
+        "filter_projection": _filter,
+        "function_expression": _call,
+    }
 
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
@@ -190,58 +185,50 @@ def _setting(field: str, *values: object) -> _Places:
 
 
 _HANDLERS = (*controls.PROBES, *(f"lifecycle.{name}" for name in controls.LIFECYCLE))
-_PLACES: Mapping[str, _Places] = MappingProxyType(
-    {
-        "allowPrivilegeEscalation": {
-            f"{_EACH}securityContext.allowPrivilegeEscalation": (False, True)
-        },
-        "appArmorProfile": {
-            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), "Unconfined"),
-            f"metadata.annotations.{controls.APP_ARMOR_ANNOTATION}a": (
-                "runtime/default",
-                "unconfined",
-                "localhost/a",
-            ),
-        },
-        "capabilities_baseline": {
-            f"{_EACH}securityContext.capabilities.add[]": (
-                *sorted(controls.DEFAULT_CAPABILITIES),
-                "SYS_ADMIN",
-            )
-        },
-        "capabilities_restricted": {
-            f"{_EACH}securityContext.capabilities.add[]": (
-                *sorted(controls.RESTRICTED_CAPABILITIES),
-                "CHOWN",
-            ),
-            f"{_EACH}securityContext.capabilities.drop[]": (controls.ALL_CAPABILITIES,),
-        },
-        "hostNamespaces": {f"spec.{field}": (False, True) for field in controls.HOST_NAMESPACES},
-        "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
-        "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
-        "hostProbesAndHostLifecycle": {
-            f"{_EACH}{one}.{kind}.host": ("a",)
-            for one in _HANDLERS
-            for kind in controls.HOST_HANDLERS
-        },
-        "privileged": {f"{_EACH}securityContext.privileged": (False, True)},
-        "procMount": {
-            f"{_EACH}securityContext.procMount": (controls.DEFAULT_PROC_MOUNT, "Unmasked")
-        },
-        "restrictedVolumes": {
-            f"spec.volumes[].{kind}": () for kind in ("emptyDir", *controls.OTHER_VOLUMES)
-        },
-        "runAsNonRoot": _setting("runAsNonRoot", False, True),
-        "runAsUser": _setting("runAsUser", 0, 1),
-        "seccompProfile_baseline": _setting(
-            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), "Unconfined"
+_PLACES: Mapping[str, _Places] = {
+    "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": (False, True)},
+    "appArmorProfile": {
+        **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), "Unconfined"),
+        f"metadata.annotations.{controls.APP_ARMOR_ANNOTATION}a": (
+            "runtime/default",
+            "unconfined",
+            "localhost/a",
         ),
-        "seccompProfile_restricted": _setting(
-            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES)
+    },
+    "capabilities_baseline": {
+        f"{_EACH}securityContext.capabilities.add[]": (
+            *sorted(controls.DEFAULT_CAPABILITIES),
+            "SYS_ADMIN",
+        )
+    },
+    "capabilities_restricted": {
+        f"{_EACH}securityContext.capabilities.add[]": (
+            *sorted(controls.RESTRICTED_CAPABILITIES),
+            "CHOWN",
         ),
-        "windowsHostProcess": _setting("windowsOptions.hostProcess", False, True),
-    }
-)
+        f"{_EACH}securityContext.capabilities.drop[]": (controls.ALL_CAPABILITIES,),
+    },
+    "hostNamespaces": {f"spec.{field}": (False, True) for field in controls.HOST_NAMESPACES},
+    "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
+    "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
+    "hostProbesAndHostLifecycle": {
+        f"{_EACH}{one}.{kind}.host": ("a",) for one in _HANDLERS for kind in controls.HOST_HANDLERS
+    },
+    "privileged": {f"{_EACH}securityContext.privileged": (False, True)},
+    "procMount": {f"{_EACH}securityContext.procMount": (controls.DEFAULT_PROC_MOUNT, "Unmasked")},
+    "restrictedVolumes": {
+        f"spec.volumes[].{kind}": () for kind in ("emptyDir", *controls.OTHER_VOLUMES)
+    },
+    "runAsNonRoot": _setting("runAsNonRoot", False, True),
+    "runAsUser": _setting("runAsUser", 0, 1),
+    "seccompProfile_baseline": _setting(
+        "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), "Unconfined"
+    ),
+    "seccompProfile_restricted": _setting(
+        "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES)
+    ),
+    "windowsHostProcess": _setting("windowsOptions.hostProcess", False, True),
+}
 """By the ids of the checks, where versions do not differ."""
 
 
@@ -284,14 +271,12 @@ _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
 _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 """The labels in the selector of a call."""
-_SOURCES: Mapping[type, str] = MappingProxyType(
-    {
-        tree.ConfigMapEntry: "configMap",
-        tree.ApiCallEntry: "apiCall",
-        tree.GlobalReferenceEntry: "globalReference",
-        tree.ImageRegistryEntry: "imageRegistry",
-    }
-)
+_SOURCES: Mapping[type, str] = {
+    tree.ConfigMapEntry: "configMap",
+    tree.ApiCallEntry: "apiCall",
+    tree.GlobalReferenceEntry: "globalReference",
+    tree.ImageRegistryEntry: "imageRegistry",
+}
 """What values of context entries come from, where it is outside of the request."""
 
 _PLAIN_NODES = (
@@ -500,33 +485,31 @@ class NodeReader:
                 self._notes.note(Subject.OBJECT, path, references)
         self._parts(images, "image_references", "skip_image_references", "data")
 
-    READERS: ClassVar[Mapping[type, Callable[..., None]]] = MappingProxyType(
-        {
-            rules.RuleNode: _rule,
-            tree.ResourceFilter: _filter,
-            tree.Subject: _subject,
-            tree.Condition: _condition,
-            tree.VariableEntry: _variable,
-            rules.ForEachValidation: _loop,
-            rules.ForEachMutation: _loop,
-            rules.ForEachGeneration: _loop,
-            tree.Pattern: _pattern,
-            tree.PatternMap: lambda self, node: self.read_all(*node.entries),
-            tree.PatternEntry: _entry,
-            tree.PatternList: _list,
-            tree.PatternLeaf: _leaf,
-            tree.PodSecurity: _pod_security,
-            cel_policy.CelValidation: _cel,
-            cel_policy.NamedExpression: lambda self, one: read_texts(
-                [("", one.expression)], kubernetes_environment(params=True), self._notes
-            ),
-            rules.JsonPatch: _json_patch,
-            images.ImageVerification: _images,
-            **dict.fromkeys(_SOURCES, _external),
-            **dict.fromkeys(_PLAIN_NODES, _parts),
-            **dict.fromkeys(_UNREAD_NODES, lambda *_: None),
-        }
-    )
+    READERS: ClassVar[Mapping[type, Callable[..., None]]] = {
+        rules.RuleNode: _rule,
+        tree.ResourceFilter: _filter,
+        tree.Subject: _subject,
+        tree.Condition: _condition,
+        tree.VariableEntry: _variable,
+        rules.ForEachValidation: _loop,
+        rules.ForEachMutation: _loop,
+        rules.ForEachGeneration: _loop,
+        tree.Pattern: _pattern,
+        tree.PatternMap: lambda self, node: self.read_all(*node.entries),
+        tree.PatternEntry: _entry,
+        tree.PatternList: _list,
+        tree.PatternLeaf: _leaf,
+        tree.PodSecurity: _pod_security,
+        cel_policy.CelValidation: _cel,
+        cel_policy.NamedExpression: lambda self, one: read_texts(
+            [("", one.expression)], kubernetes_environment(params=True), self._notes
+        ),
+        rules.JsonPatch: _json_patch,
+        images.ImageVerification: _images,
+        **dict.fromkeys(_SOURCES, _external),
+        **dict.fromkeys(_PLAIN_NODES, _parts),
+        **dict.fromkeys(_UNREAD_NODES, lambda *_: None),
+    }
     """By class of nodes: all of them, so that none is forgotten."""
 
 

@@ -5,7 +5,6 @@ that the module of its rule type compiles.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from kyvsim.engine.compile.compiled import Proof, Proofs
@@ -112,14 +111,10 @@ def _fixed_pattern_shape(context: RuleContext, pattern: Pattern | None) -> Patte
     return pattern_shape(with_data(pattern, template.value).root)
 
 
-PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]]]] = (
-    MappingProxyType(
-        {
-            ("validate", "pattern"): _pattern,
-            ("validate", "anyPattern"): _any_pattern,
-            ("validate", "deny"): _deny,
-            ("validate", "foreach"): _foreach,
-        }
-    )
-)
+PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]]]] = {
+    ("validate", "pattern"): _pattern,
+    ("validate", "anyPattern"): _any_pattern,
+    ("validate", "deny"): _deny,
+    ("validate", "foreach"): _foreach,
+}
 """What compiles the proofs of bodies without a context, where an object is created."""

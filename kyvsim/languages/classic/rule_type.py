@@ -9,7 +9,6 @@ rules.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, passed
@@ -90,23 +89,21 @@ class RuleType(NamedTuple):
         return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
 
 
-_HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
-    {
-        ("validate", "manifests"): "validate_manifests.RULE_TYPE",
-        ("validate", "podSecurity"): "validate_pod_security.RULE_TYPE",
-        ("mutate", "targets"): "mutate_existing.RULE_TYPE",
-        ("mutate", "foreach"): "mutate_foreach.RULE_TYPE",
-        ("mutate", "patchStrategicMerge"): "mutate_resource.STRATEGIC_MERGE",
-        ("mutate", "patchesJson6902"): "mutate_resource.JSON_PATCH",
-        ("validate", "deny"): "validate_deny.RULE_TYPE",
-        ("validate", "pattern"): "validate_pattern.PATTERN",
-        ("validate", "anyPattern"): "validate_pattern.ANY_PATTERN",
-        ("validate", "foreach"): "validate_foreach.RULE_TYPE",
-        ("validate", "cel"): "validate_cel.RULE_TYPE",
-        ("generate",): "generate.RULE_TYPE",
-        ("verifyImages",): "verify_images.RULE_TYPE",
-    }
-)
+_HOMES: Final[Mapping[tuple[str, ...], str]] = {
+    ("validate", "manifests"): "validate_manifests.RULE_TYPE",
+    ("validate", "podSecurity"): "validate_pod_security.RULE_TYPE",
+    ("mutate", "targets"): "mutate_existing.RULE_TYPE",
+    ("mutate", "foreach"): "mutate_foreach.RULE_TYPE",
+    ("mutate", "patchStrategicMerge"): "mutate_resource.STRATEGIC_MERGE",
+    ("mutate", "patchesJson6902"): "mutate_resource.JSON_PATCH",
+    ("validate", "deny"): "validate_deny.RULE_TYPE",
+    ("validate", "pattern"): "validate_pattern.PATTERN",
+    ("validate", "anyPattern"): "validate_pattern.ANY_PATTERN",
+    ("validate", "foreach"): "validate_foreach.RULE_TYPE",
+    ("validate", "cel"): "validate_cel.RULE_TYPE",
+    ("generate",): "generate.RULE_TYPE",
+    ("verifyImages",): "verify_images.RULE_TYPE",
+}
 """The path of a type's body in a rule, as in `RuleType.field`, and the type's module and name."""
 
 SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))

@@ -85,18 +85,16 @@ class Hook(NamedTuple):
     mutates: bool = False
 
 
-WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
-    {
-        "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
-        "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
-        "ImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/ivpol/validate"),
-        "NamespacedImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/nivpol/validate"),
-        "GeneratingPolicy": Hook("gpol.validate.kyverno.svc", "/gpol"),
-        "NamespacedGeneratingPolicy": Hook("ngpol.validate.kyverno.svc", "/ngpol"),
-        "MutatingPolicy": Hook("mpol.validate.kyverno.svc", "/mpol", mutates=True),
-        "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
-    }
-)
+WEBHOOKS: Mapping[str, Hook] = {
+    "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
+    "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
+    "ImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/ivpol/validate"),
+    "NamespacedImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/nivpol/validate"),
+    "GeneratingPolicy": Hook("gpol.validate.kyverno.svc", "/gpol"),
+    "NamespacedGeneratingPolicy": Hook("ngpol.validate.kyverno.svc", "/ngpol"),
+    "MutatingPolicy": Hook("mpol.validate.kyverno.svc", "/mpol", mutates=True),
+    "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
+}
 _FAILURES = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
@@ -273,12 +271,10 @@ def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
 # `validationActions`; only the second one reports.
 # Source of the rules: upstream pkg/webhooks/resource/ivpol/handler.go.
 
-PINNING_WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
-    {
-        f"{prefix}ImageValidatingPolicy": Hook("ivpol.mutate.kyverno.svc", path, mutates=True)
-        for prefix, path in (("", "/ivpol/mutate"), ("Namespaced", "/nivpol/mutate"))
-    }
-)
+PINNING_WEBHOOKS: Mapping[str, Hook] = {
+    f"{prefix}ImageValidatingPolicy": Hook("ivpol.mutate.kyverno.svc", path, mutates=True)
+    for prefix, path in (("", "/ivpol/mutate"), ("Namespaced", "/nivpol/mutate"))
+}
 """The webhooks that change objects, by the kind of policies."""
 
 

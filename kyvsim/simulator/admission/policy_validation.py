@@ -619,15 +619,13 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
 _KINDS: Mapping[
     tuple[str, str],
     tuple[str, Callable[[SimulationContext, KubernetesObject, KubernetesObject | None], _Said]],
-] = MappingProxyType(
-    {
-        (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
-        (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
-        (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
-        (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
-        (RULES_GROUP, "Policy"): (_POLICIES, _policy),
-        (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
-        **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
-        (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
-    }
-)
+] = {
+    (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
+    (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
+    (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
+    (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
+    (RULES_GROUP, "Policy"): (_POLICIES, _policy),
+    (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
+    **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
+    (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
+}

@@ -357,43 +357,41 @@ def _subject(one: Json) -> Json:
 
 
 _ROLE_BINDING = MappingProxyType({"roleRef.": {"apiGroup": _RBAC}, "subjects[]": _subject})
-_OF_KIND: Mapping[tuple[str, str], Defaults] = MappingProxyType(
-    {
-        ("v1", "Namespace"): _namespace,
-        ("v1", "PersistentVolumeClaim"): {**_CLAIM, "status": {"phase": "Pending"}},
-        ("v1", "Pod"): {"spec.": _pod},
-        ("v1", "Secret"): _secret,
-        ("v1", "Service"): {"spec.": _service},
-        ("apps/v1", "DaemonSet"): {"spec.": _DAEMON_SET},
-        ("apps/v1", "Deployment"): {"spec.": _DEPLOYMENT},
-        ("apps/v1", "ReplicaSet"): {"spec.": {"replicas": 1, **_TEMPLATE}},
-        ("apps/v1", "StatefulSet"): {"spec.": _STATEFUL_SET},
-        ("batch/v1", "CronJob"): {"spec.": _CRON_JOB},
-        ("batch/v1", "Job"): {"spec.": _job},
-        ("networking.k8s.io/v1", "NetworkPolicy"): {"spec.": _network_policy},
-        ("scheduling.k8s.io/v1", "PriorityClass"): {"preemptionPolicy": "PreemptLowerPriority"},
-        ("storage.k8s.io/v1", "StorageClass"): {
-            "reclaimPolicy": "Delete",
-            "volumeBindingMode": "Immediate",
-        },
-        (f"{_RBAC}/v1", "ClusterRoleBinding"): _ROLE_BINDING,
-        (f"{_RBAC}/v1", "RoleBinding"): _ROLE_BINDING,
-        (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): {
-            "webhooks[]": {**_WEBHOOK, "reinvocationPolicy": "Never"}
-        },
-        (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): {"webhooks[]": _WEBHOOK},
-        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): {"spec.": _POLICY},
-        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): _BINDING,
-        **{
-            (f"{_REGISTRATION}/{version}", f"MutatingAdmissionPolicy{part}"): complete
-            for version in ("v1alpha1", "v1beta1", "v1")
-            for part, complete in (
-                ("", {"spec.": {**_POLICY, "reinvocationPolicy": "Never"}}),
-                ("Binding", _BINDING),
-            )
-        },
-    }
-)
+_OF_KIND: Mapping[tuple[str, str], Defaults] = {
+    ("v1", "Namespace"): _namespace,
+    ("v1", "PersistentVolumeClaim"): {**_CLAIM, "status": {"phase": "Pending"}},
+    ("v1", "Pod"): {"spec.": _pod},
+    ("v1", "Secret"): _secret,
+    ("v1", "Service"): {"spec.": _service},
+    ("apps/v1", "DaemonSet"): {"spec.": _DAEMON_SET},
+    ("apps/v1", "Deployment"): {"spec.": _DEPLOYMENT},
+    ("apps/v1", "ReplicaSet"): {"spec.": {"replicas": 1, **_TEMPLATE}},
+    ("apps/v1", "StatefulSet"): {"spec.": _STATEFUL_SET},
+    ("batch/v1", "CronJob"): {"spec.": _CRON_JOB},
+    ("batch/v1", "Job"): {"spec.": _job},
+    ("networking.k8s.io/v1", "NetworkPolicy"): {"spec.": _network_policy},
+    ("scheduling.k8s.io/v1", "PriorityClass"): {"preemptionPolicy": "PreemptLowerPriority"},
+    ("storage.k8s.io/v1", "StorageClass"): {
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+    },
+    (f"{_RBAC}/v1", "ClusterRoleBinding"): _ROLE_BINDING,
+    (f"{_RBAC}/v1", "RoleBinding"): _ROLE_BINDING,
+    (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): {
+        "webhooks[]": {**_WEBHOOK, "reinvocationPolicy": "Never"}
+    },
+    (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): {"webhooks[]": _WEBHOOK},
+    (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): {"spec.": _POLICY},
+    (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): _BINDING,
+    **{
+        (f"{_REGISTRATION}/{version}", f"MutatingAdmissionPolicy{part}"): complete
+        for version in ("v1alpha1", "v1beta1", "v1")
+        for part, complete in (
+            ("", {"spec.": {**_POLICY, "reinvocationPolicy": "Never"}}),
+            ("Binding", _BINDING),
+        )
+    },
+}
 """What completes an object of a kind."""
 
 

@@ -1,7 +1,6 @@
 """What an API server refuses before an object is stored: schemas, types, names."""
 
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint, to_json
@@ -60,19 +59,17 @@ def _worded(finding: SchemaFinding) -> Iterator[str]:
     yield from (*parts, whole) if finding.word == "allOf" else (whole, *parts)
 
 
-_COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = MappingProxyType(
-    {
-        "anyOf": lambda _: "must validate at least one schema (anyOf)",
-        "oneOf": lambda one: (
-            "must validate one and only one schema (oneOf). "
-            + (f"Found {one.fitting} valid alternatives" if one.fitting else "Found none valid")
-        ),
-        "allOf": lambda one: (
-            f"must validate all the schemas (allOf){'' if one.fitting else '. None validated'}"
-        ),
-        "not": lambda _: "must not validate the schema (not)",
-    }
-)
+_COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = {
+    "anyOf": lambda _: "must validate at least one schema (anyOf)",
+    "oneOf": lambda one: (
+        "must validate one and only one schema (oneOf). "
+        + (f"Found {one.fitting} valid alternatives" if one.fitting else "Found none valid")
+    ),
+    "allOf": lambda one: (
+        f"must validate all the schemas (allOf){'' if one.fitting else '. None validated'}"
+    ),
+    "not": lambda _: "must not validate the schema (not)",
+}
 """Messages about a whole object, for which the API server names no field."""
 
 
@@ -95,38 +92,34 @@ def _bound(words: str) -> Callable[[SchemaFinding, str], str]:
     return lambda one, place: _invalid(place, one.value, f"should be {words} {sprint(one.limit)}")
 
 
-_WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = MappingProxyType(
-    {
-        "type": _type,
-        "enum": _choice,
-        "maxLength": lambda one, place: (
-            f"{place}: Too long: may not be more than {one.limit} bytes"
-        ),
-        "minLength": lambda one, place: _invalid(
-            place, one.value, f"should be at least {one.limit} chars long"
-        ),
-        "pattern": lambda one, place: _invalid(place, one.value, f"should match '{one.limit}'"),
-        "format": lambda one, place: _invalid(
-            place, one.value, f"must be of type {one.limit}: {quote(one.value)}"
-        ),
-        "exclusiveMinimum": _bound("greater than"),
-        "minimum": _bound("greater than or equal to"),
-        "exclusiveMaximum": _bound("less than"),
-        "maximum": _bound("less than or equal to"),
-        "minItems": lambda one, place: _invalid(
-            place, len(one.value), f"should have at least {one.limit} items"
-        ),
-        "maxItems": lambda one, place: (
-            f"{place}: Too many: {len(one.value)}: must have at most {one.limit} "
-            f"{'item' if one.limit == 1 else 'items'}"
-        ),
-        "minProperties": lambda one, place: _invalid(
-            place, len(one.value), f"should have at least {one.limit} properties"
-        ),
-        "required": lambda one, _: f"{path_text((*one.path, one.limit))}: Required value",
-        "duplicate": lambda one, place: f"{place}: Duplicate value: {_shown(one.value)}",
-    }
-)
+_WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = {
+    "type": _type,
+    "enum": _choice,
+    "maxLength": lambda one, place: f"{place}: Too long: may not be more than {one.limit} bytes",
+    "minLength": lambda one, place: _invalid(
+        place, one.value, f"should be at least {one.limit} chars long"
+    ),
+    "pattern": lambda one, place: _invalid(place, one.value, f"should match '{one.limit}'"),
+    "format": lambda one, place: _invalid(
+        place, one.value, f"must be of type {one.limit}: {quote(one.value)}"
+    ),
+    "exclusiveMinimum": _bound("greater than"),
+    "minimum": _bound("greater than or equal to"),
+    "exclusiveMaximum": _bound("less than"),
+    "maximum": _bound("less than or equal to"),
+    "minItems": lambda one, place: _invalid(
+        place, len(one.value), f"should have at least {one.limit} items"
+    ),
+    "maxItems": lambda one, place: (
+        f"{place}: Too many: {len(one.value)}: must have at most {one.limit} "
+        f"{'item' if one.limit == 1 else 'items'}"
+    ),
+    "minProperties": lambda one, place: _invalid(
+        place, len(one.value), f"should have at least {one.limit} properties"
+    ),
+    "required": lambda one, _: f"{path_text((*one.path, one.limit))}: Required value",
+    "duplicate": lambda one, place: f"{place}: Duplicate value: {_shown(one.value)}",
+}
 
 
 def _invalid(place: str, value: Json, why: str) -> str:

@@ -6,7 +6,6 @@ A loader is imported when the first entry needs it.
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType
 from typing import Final, cast
 
 from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, traced_entry
@@ -21,15 +20,13 @@ from kyvsim.policy.tree import (
     VariableEntry,
 )
 
-LOADERS: Final[Mapping[type, str]] = MappingProxyType(
-    {
-        VariableEntry: "variable",
-        ConfigMapEntry: "config_map",
-        ApiCallEntry: "api_call",
-        GlobalReferenceEntry: "global_reference",
-        ImageRegistryEntry: "image_registry",
-    }
-)
+LOADERS: Final[Mapping[type, str]] = {
+    VariableEntry: "variable",
+    ConfigMapEntry: "config_map",
+    ApiCallEntry: "api_call",
+    GlobalReferenceEntry: "global_reference",
+    ImageRegistryEntry: "image_registry",
+}
 """The module that loads the entries of a class."""
 
 

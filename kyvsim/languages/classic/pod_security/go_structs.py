@@ -9,7 +9,6 @@ structs, `other_types.json` those that Pods do not reach; it is read only when o
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from operator import is_
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import json_kind, to_json
@@ -19,15 +18,13 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
 
 _INT32 = range(-(2**31), 2**31)
-_SCALARS: Mapping[str, type | range] = MappingProxyType(
-    {
-        "string": str,
-        "bool": bool,
-        "int32": _INT32,
-        "int64": range(-(2**63), 2**63),
-        "float64": float,
-    }
-)
+_SCALARS: Mapping[str, type | range] = {
+    "string": str,
+    "bool": bool,
+    "int32": _INT32,
+    "int64": range(-(2**63), 2**63),
+    "float64": float,
+}
 _OWN_READERS = frozenset(
     (
         *("resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.FieldsV1"),

@@ -206,9 +206,10 @@ def _finding_step(finding: ForbiddenField, kind: str) -> Step:
 
 _ROOTS: Mapping[str, str] = MappingProxyType({"Pod": "v1.Pod", "CronJob": "v1.CronJob"})
 """The Go types that upstream reads kinds as; it reads all other controllers as Deployments."""
-_METADATA: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"Pod": ("metadata",), "CronJob": ("spec", "jobTemplate", "metadata")}
-)
+_METADATA: Mapping[str, tuple[str, ...]] = {
+    "Pod": ("metadata",),
+    "CronJob": ("spec", "jobTemplate", "metadata"),
+}
 """Where the Pod's annotations are looked for; upstream takes a CronJob's from its Job."""
 
 
