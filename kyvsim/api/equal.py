@@ -44,7 +44,6 @@ from kyvsim.model.source import Document, Location
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explained_rules import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
-from kyvsim.suite.coverage import PointCounter
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
@@ -99,11 +98,10 @@ class ComparisonSetup(NamedTuple):
         return frozenset(text for text in written if text.__class__ is str and is_pattern(text))
 
     def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
-        marks, tally = StepCounter(), PointCounter()
-        options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
-        compiled = compile_policies(policies, options)[0]
+        marks = StepCounter()
+        compiled = compile_policies(policies, self.options._replace(tracer=marks))[0]
         has_lookups = bool(self.space(policies).lookups)
-        return PolicyRunner(compiled, self.case_world, marks, tally, has_lookups=has_lookups)
+        return PolicyRunner(compiled, self.case_world, marks, has_lookups=has_lookups)
 
 
 def comparison_setup(

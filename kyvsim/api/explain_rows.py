@@ -23,6 +23,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
+from kyvsim.model.tracing import PointKind, PolicyPlace
 from kyvsim.report.explanations import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
 
@@ -212,12 +213,17 @@ MOST_STEPS = 20_000
 class Recorder:
     """Follows evaluations, and keeps their steps until they are taken."""
 
+    takes_steps = True
+
     def __init__(self) -> None:
         self._told: list[tuple[RuleRun, list[Step]]] = []
         self._open: list[tuple[int, list[Step]]] = []
         self._marks = 0
         self._resumed = False
         self._left = MOST_STEPS
+
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> None:
+        """Count nothing."""
 
     def evaluate(self, run: RuleRun) -> None:
         """Take notice of a rule that begins to be evaluated."""
@@ -242,7 +248,7 @@ class Recorder:
     def _is_reported(self, run: RuleRun) -> bool:
         return bool(self._told) and self._told[-1][0].rule is run.rule
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Take notice of a step that begins; 0 where a rule has told enough."""
         if self._left <= 0:
             return 0
@@ -251,7 +257,7 @@ class Recorder:
         self._open.append((self._marks, []))
         return self._marks
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """Take a step that has ended; what was left open inside has ended with it."""
         if not mark or not self._open:
             return
@@ -325,7 +331,7 @@ def compile_explain(
     Of a rule that failed the body alone is asked: it applied, or it had not failed.
     """
     recorder = Recorder()
-    followed = options._replace(coverage_sink=None, tracer=recorder)
+    followed = options._replace(tracer=recorder)
     known: dict[tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]] = {}
     evaluate_again = _compile_evaluate(world, payloads)
 

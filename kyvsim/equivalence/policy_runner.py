@@ -33,6 +33,7 @@ from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -77,13 +78,16 @@ _Part: TypeAlias = tuple[object, ...]
 
 
 class StepCounter:
-    """A tracer that counts the different results of each step.
+    """A tracer that counts the different results of each step, and the outcomes of points.
 
     If the parts of a step must hold together, it also counts how many of them held at once: parts
     that held one by one do not show that the whole can hold.
     """
 
+    takes_steps = True
+
     def __init__(self) -> None:
+        self.points = PointCounter()
         self.answers: set[tuple[object, ...]] = set()
         self.parts: set[_Part] = set()
         """The parts that were evaluated, without what is only found if one fails."""
@@ -92,18 +96,22 @@ class StepCounter:
         self.failed_entries = 0
         """How often an entry of a context could not be loaded."""
 
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
+        """Take a point."""
+        return self.points.declare(place, kind, outcomes)
+
     def evaluate(self, run: RuleRun) -> None:
         """Ignore which rule it is: locations are unique."""
 
     def resume(self, run: RuleRun) -> None:
         """Take no notice of which rule it is."""
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Take a step that begins."""
         self._open.append(None)
         return 1
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """Keep what a step came to."""
         del mark
         inner = self._open.pop()
@@ -240,20 +248,18 @@ class PolicyRunner:
         policies: PolicySet,
         case_world: CaseWorld,
         marks: StepCounter | None = None,
-        tally: PointCounter | None = None,
         *,
         has_lookups: bool = False,
     ) -> None:
-        """Take the tracers that the policies were compiled with, and whether they look up data."""
+        """Take the tracer that the policies were compiled with, and whether they look up data."""
         self._has_lookups = has_lookups
         self.policies = policies
         self._case_world = case_world
         self.marks = marks or StepCounter()
-        self._tally = tally or PointCounter()
 
     def points(self) -> tuple[Point, ...]:
         """Return the coverage counted so far."""
-        return self._tally.points()
+        return self.marks.points.points()
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""

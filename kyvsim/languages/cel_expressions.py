@@ -27,7 +27,7 @@ from kyvsim.cel.program import LazyVariables, composited, plainly
 from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.languages.tracing import with_coverage
+from kyvsim.languages.tracing import traced_program
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
@@ -89,7 +89,7 @@ class CompiledExpression(NamedTuple):
 
     def covered(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
         """Return the same, whose evaluations are traced and count for coverage."""
-        program = self.program and with_coverage(self.program, trace, decides=decides)
+        program = self.program and traced_program(self.program, trace, decides=decides)
         return self._replace(program=program)
 
 

@@ -92,9 +92,7 @@ def compile_constraints(
 
 
 def _all_hold(parts: _Parts, trace: TraceContext) -> Predicate:
-    if trace.tracer is not None:
-        parts = traced_parts(parts, trace)
-    tests = tuple(test for _, _, test in parts)
+    tests = traced_parts(parts, trace)
     if len(tests) == 1:
         return tests[0]
 

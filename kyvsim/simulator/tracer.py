@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.tracing import Tracer
+from kyvsim.model.tracing import PointKind, PolicyPlace, Tracer
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, ObjectStore
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
@@ -59,6 +59,8 @@ class _OpenRequest:
 class SimulationTracer:
     """Follows the evaluations of one cluster, and records those about the traced objects."""
 
+    takes_steps = True
+
     def __init__(
         self,
         is_traced: Callable[[ObjectKey], bool],
@@ -87,6 +89,9 @@ class SimulationTracer:
         self._store_rules()
         self._cluster = None
 
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> None:
+        """Count nothing."""
+
     def evaluate(self, run: RuleRun) -> None:
         """Start following a rule."""
         if self._switch_to(run.subject):
@@ -97,13 +102,13 @@ class SimulationTracer:
         if self._switch_to(run.subject):
             self._recording.resume(run)
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Open a step."""
-        return self._recording.begin()
+        return self._recording.enter()
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """Close a step."""
-        self._recording.end(mark, step)
+        self._recording.leave(mark, step)
 
     def add_responses(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
         """Add responses of policies to a request."""
@@ -155,10 +160,10 @@ class SimulationTracer:
             if rule.kinds is not None and subject.kind not in rule.kinds:
                 continue
             self.evaluate(RuleRun(policy, rule.rule, rule.stage, subject))
-            mark = self._recording.begin()
+            mark = self._recording.enter()
             record()
             place = policy.document.locate(rule.rule.path)
-            self._recording.end(mark, step._replace(place=place))
+            self._recording.leave(mark, step._replace(place=place))
 
     def _switch_to(self, subject: ObjectKey | None) -> bool:
         """Store the collected rules if another step begins; return whether rules are followed."""

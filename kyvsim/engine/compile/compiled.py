@@ -18,7 +18,7 @@ from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.model.source import Document
-from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
+from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext, Tracer
 from kyvsim.policy.tree import NO_MATCH, MatchBlock
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ class CompileOptions(NamedTuple):
     """Whether the policies need no checks: a cluster has let them in, or they were checked."""
     simulated: bool = False
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
-    coverage_sink: CoverageSink | None = None
-    """Counts what is reached when the policies run; there is none by default."""
     cel_exceptions: tuple["CelException", ...] = ()
     """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
@@ -58,24 +56,19 @@ class CompileOptions(NamedTuple):
     parameters: tuple[Json, ...] = ()
     """The objects given as parameters of such policies."""
     tracer: Tracer | None = None
-    """Receives the steps of evaluations; there is none by default."""
+    """Observes evaluations, for coverage or explanations; there is none by default."""
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
     settled: bool = False
     """Whether that rule is known to apply to what it will be asked about: then it is not asked
     what it matches, nor its preconditions."""
 
-    @property
-    def is_observed(self) -> bool:
-        """Whether there is a coverage sink or a tracer."""
-        return self.coverage_sink is not None or self.tracer is not None
-
     def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the trace context of a whole rule."""
-        if not self.is_observed:
+        if self.tracer is None:
             return NO_TRACE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
-        return TraceContext(place, self.coverage_sink, self.tracer)
+        return TraceContext(place, self.tracer)
 
 
 # How a warning about a place of a document is made.

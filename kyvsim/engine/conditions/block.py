@@ -20,8 +20,10 @@ from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.tracing import (
     LONGEST_TRACED,
     NO_TRACE,
+    Outcomes,
     PointKind,
     TraceContext,
+    counted,
     trace_step,
     traced,
     with_answer,
@@ -194,7 +196,7 @@ def _compile_groups(conditions: Conditions | None, system: System, trace: TraceC
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
-    """Return a block of conditions that reports whether it holds, if there is a tracer."""
+    """Return a block of conditions that reports whether it holds."""
     if trace.tracer is None:
         return evaluate
     begun = Step(StepKind.CONDITIONS, trace.name)
@@ -304,44 +306,30 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 def _compile_list(
     conditions: Iterable[Condition], system: System, trace: TraceContext
 ) -> tuple[_CompiledCondition, ...]:
-    placed = ((one, trace.to(one.path)) for one in conditions)
-    return tuple(
-        _with_coverage(_compile_condition(one, system, place), place) for one, place in placed
-    )
-
-
-def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _CompiledCondition:
-    """Return a condition that counts its outcomes, and is evaluated even where one is known."""
-    fixed, holds = condition.fixed, condition.holds
-    outcomes = (True, False) if fixed is None else (fixed,)
-    names = ("true" if outcome else "false" for outcome in outcomes)
-    seen = trace.point(PointKind.CONDITION, *names)
-    if seen is None:
-        return condition
-
-    def counted(scope: RuleScope) -> bool:
-        found = holds(scope)
-        seen(outcomes.index(found))
-        return found
-
-    return condition._replace(holds=counted, fixed=None)
+    return tuple(_compile_condition(one, system, trace.to(one.path)) for one in conditions)
 
 
 def _compile_condition(
     condition: Condition, system: System, trace: TraceContext
 ) -> _CompiledCondition:
-    """Return one condition; where it is traced it is evaluated even if its outcome is known."""
+    """Return one condition; with a tracer it is evaluated even if its outcome is known."""
     sides = _compared(condition.key), _compared(condition.value)
     key, value = (compile_template(side, system) for side in sides)
+    if trace.takes_steps:
+        seen_key = traced_side(sides[0], "key", system, trace)
+        seen_value = traced_side(sides[1], "value", system, trace)
+        compiled = _compile_sides(condition, seen_key, seen_value, system.meter)
+        holds = traced_condition(compiled.holds, condition, (key, value), trace)
+        compiled = compiled._replace(holds=holds, fixed=None)
+    else:
+        compiled = _compile_sides(condition, key, value, system.meter)
     if trace.tracer is None:
-        return _compile_sides(condition, key, value, system.meter)
-    seen_key, seen_value = (
-        traced_side(side, name, system, trace)
-        for side, name in zip(sides, ("key", "value"), strict=True)
-    )
-    complete = _compile_sides(condition, seen_key, seen_value, system.meter)
-    holds = traced_condition(complete.holds, condition, (key, value), trace)
-    return complete._replace(holds=holds, fixed=None)
+        return compiled
+    answers = (True, False) if compiled.fixed is None else (compiled.fixed,)
+    names = tuple("true" if answer else "false" for answer in answers)
+    outcomes = Outcomes(PointKind.CONDITION, names, answers.index)
+    holds = counted(trace, compiled.holds, outcomes)
+    return compiled if holds is compiled.holds else compiled._replace(holds=holds, fixed=None)
 
 
 def _compile_sides(

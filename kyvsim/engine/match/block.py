@@ -13,25 +13,44 @@ from kyvsim.engine.match.criteria import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Meter
-from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced, with_answer
+from kyvsim.model.tracing import (
+    NO_TRACE,
+    Outcomes,
+    PointKind,
+    TraceContext,
+    counted,
+    trace_step,
+    traced,
+    with_answer,
+)
 from kyvsim.policy.tree import MatchBlock, ResourceFilter
 
-# Match and exclude blocks that report the answer of each of their parts.
+MATCHED: Final[Outcomes[bool]] = Outcomes(
+    PointKind.MATCH, ("matched",), lambda found: 0 if found else None
+)
+EXCLUDED: Final[Outcomes[bool]] = Outcomes(
+    PointKind.EXCLUDE, ("excluded",), lambda found: 0 if found else None
+)
 
 
-def traced_block(matches: Predicate, kind: str, trace: TraceContext) -> Predicate:
+def traced_block(matches: Predicate, kind: StepKind, trace: TraceContext) -> Predicate:
     """Return a whole block, `match` or `exclude`, that reports whether it matched."""
-    return traced(trace, matches, Step(StepKind(kind), kind), with_answer)
+    return traced(trace, matches, Step(kind, kind.value), with_answer)
 
 
-def traced_filter(matches: Predicate, trace: TraceContext) -> Predicate:
+def traced_filter(
+    matches: Predicate, trace: TraceContext, outcomes: Outcomes[bool] | None = None
+) -> Predicate:
     """Return a filter that reports whether it matched, if there is a tracer.
 
-    A block that is its own filter reports itself.
+    A block that is its own filter reports itself; then only its outcomes are counted.
     """
-    if trace.tracer is None or not trace.name.endswith("]"):
+    if trace.tracer is None:
         return matches
-    return traced(trace, matches, Step(StepKind.FILTER, trace.name), with_answer)
+    if trace.name.endswith("]"):
+        step = Step(StepKind.FILTER, trace.name)
+        return traced(trace, matches, step, with_answer, outcomes=outcomes)
+    return counted(trace, matches, outcomes) if outcomes else matches
 
 
 def _traced_criterion(
@@ -77,11 +96,6 @@ def _in_namespace(step: Step, found: bool, facts: MatchFacts) -> Step:
     return step._replace(answer=found, found=Value(facts.namespace))
 
 
-# Match and exclude blocks of rules and exceptions.
-
-
-_CompileFilter = Callable[[ResourceFilter, TraceContext, Meter | None], Predicate]
-
 _OF_KIND: Final = frozenset({"kinds", "operations"})
 
 
@@ -98,24 +112,22 @@ def compile_rule_match(
     The predicate raises BudgetError where `meter` has no steps left.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
-    matches = compile_match(match, trace, meter)
-    excludes = None
+    matches = traced_block(compile_match(match, trace, meter), StepKind.MATCH, trace.to(match.path))
+    excludes = confined = None
     if exclude is not None and not exclude.is_empty:
-        excludes = _compile_block(exclude, _probed_exclude_filter, trace, meter)
-    confined = (lambda facts: policy_namespace == facts.namespace) if policy_namespace else None
-    if trace.tracer is not None:
-        matches = traced_block(matches, StepKind.MATCH, trace.to(match.path))
-        if confined is not None:
-            asked = Step(
-                StepKind.MATCH,
-                "namespace of the policy",
-                wanted=Value(policy_namespace),
-                path=("metadata", "namespace"),
-                rooted=True,
-            )
-            confined = traced(trace, confined, asked, _in_namespace)
-        if exclude is not None and excludes is not None:
-            excludes = traced_block(excludes, StepKind.EXCLUDE, trace.to(exclude.path))
+        excluded = _compile_block(exclude, _exclude_filter, trace, meter, EXCLUDED)
+        excludes = traced_block(excluded, StepKind.EXCLUDE, trace.to(exclude.path))
+    if policy_namespace:
+        step = Step(
+            StepKind.MATCH,
+            "namespace of the policy",
+            wanted=Value(policy_namespace),
+            path=("metadata", "namespace"),
+            rooted=True,
+        )
+        confined = traced(
+            trace, lambda facts: policy_namespace == facts.namespace, step, _in_namespace
+        )
 
     def applies(facts: MatchFacts) -> bool:
         if confined and not confined(facts):
@@ -140,14 +152,14 @@ def compile_match(
     block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
     """Return whether a match block applies to a request."""
-    return _compile_block(block, _probed_match_filter, trace, meter)
+    return _compile_block(block, _match_filter, trace, meter, MATCHED)
 
 
 def compile_exception_match(
     block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
     """Return whether the match block of a policy exception covers a request."""
-    return _compile_block(block, compile_exception_filter, trace, meter)
+    return _compile_block(block, _exception_filter, trace, meter)
 
 
 def compile_exception_filter(
@@ -158,33 +170,32 @@ def compile_exception_filter(
     Unlike a rule's it knows no operations, and checks the user even if none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    on_object, on_user = _compile_criteria(one._replace(operations=()), trace, meter)
-    return traced_filter(_all_or_nothing(on_object + on_user), trace)
+    return traced_filter(_exception_filter(one, trace, meter), trace)
 
 
 def _compile_block(
-    block: MatchBlock, compile_filter: _CompileFilter, trace: TraceContext, meter: Meter | None
+    block: MatchBlock,
+    compile_filter: Callable[[ResourceFilter, TraceContext, Meter | None], Predicate],
+    trace: TraceContext,
+    meter: Meter | None,
+    outcomes: Outcomes[bool] | None = None,
 ) -> Predicate:
-    checks = [compile_filter(one, trace.to(one.path), meter) for one in block.effective]
+    places = [(one, trace.to(one.path)) for one in block.effective]
+    checks = [
+        traced_filter(compile_filter(one, place, meter), place, outcomes) for one, place in places
+    ]
     return _all_of(checks) if block.all and not block.any else _any_of(checks)
 
 
-def _probed_match_filter(
-    one: ResourceFilter, trace: TraceContext, meter: Meter | None
-) -> Predicate:
-    return trace.branch(PointKind.MATCH, "matched", _match_filter(one, trace, meter))
-
-
-def _probed_exclude_filter(
-    one: ResourceFilter, trace: TraceContext, meter: Meter | None
-) -> Predicate:
-    return trace.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(one, trace, meter))
+def _exception_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
+    on_object, on_user = _compile_criteria(one._replace(operations=()), trace, meter)
+    return _all_or_nothing(on_object + on_user)
 
 
 def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
     resources, user = _compile_criteria(one, trace, meter)
     if not resources and not user:
-        return traced_filter(lambda _: False, trace)
+        return lambda _: False
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
 
     def matches(facts: MatchFacts) -> bool:
@@ -194,8 +205,8 @@ def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None)
             return bool(resources) and holds_for_object(facts)
         return holds_for_object(facts) and holds_for_user(facts)
 
-    if trace.tracer is None or not user:
-        return traced_filter(matches, trace)
+    if not trace.takes_steps or not user:
+        return matches
     # Without a user, criteria on the user count as absent beside others; else nothing matches.
     absent = bool(resources)
 
@@ -210,14 +221,14 @@ def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None)
                     trace_step(_place(criterion, trace), step)
         return found
 
-    return traced_filter(wrapper, trace)
+    return wrapper
 
 
 def _exclude_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
     on_object, on_user = _compile_criteria(one, trace, meter)
     # upstream takes an empty list of users for a criterion that everybody meets.
     excludes = _all_of if one.has_users else _all_or_nothing
-    return traced_filter(excludes(on_object + on_user), trace)
+    return excludes(on_object + on_user)
 
 
 def _compile_criteria(
@@ -228,7 +239,7 @@ def _compile_criteria(
     on_user: list[Predicate] = []
     for criterion in criteria_of(one):
         holds = compile_criterion(criterion, one, meter)
-        if trace.tracer is not None:
+        if trace.takes_steps:
             holds = _traced_criterion(holds, criterion, one, trace)
         (on_user if criterion.without_user else on_object).append(holds)
     return on_object, on_user

@@ -182,7 +182,7 @@ def compile_pattern(
     is_tracking = anchors.is_tracking(pattern)
     is_noting = has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
-    if trace.tracer is not None:
+    if trace.takes_steps:
         check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)
 
     def match(value: Json) -> PatternFailure | None:
@@ -250,7 +250,7 @@ def _compile_elements(
     patterns: Sequence[PatternNode], part: _Part, make: Callable[[tuple[Check, ...]], Check]
 ) -> Check:
     elements = tuple(_compile(one, part.inside()) for one in patterns)
-    if part.trace.tracer is None:
+    if not part.trace.takes_steps:
         return make(elements)
     return _traced_elements(elements, patterns, make, part.trace)
 
@@ -268,7 +268,7 @@ def _compile_map(pattern: PatternMap, part: _Part, compile_value: _ValueCompiler
         check = checks.map_check(first, second, part.place)
     else:
         check = checks.plain_map_check(first + second, part.place)
-    if part.trace.tracer is not None:
+    if part.trace.takes_steps:
         check = _traced_absences(check, phases[0] + phases[1], first + second, part.trace)
     tracked = tuple(one for one in pattern.entries if anchors.kind_of(one).tracked)
     return checks.noting(check, tracked) if tracked else check
@@ -288,7 +288,7 @@ def _compile_member(entry: PatternEntry, part: _Part, compile_value: _ValueCompi
             check = checks.negation_check(here.place)
     if kind.skips:
         check = checks.skipping_check(check, kind.name)
-    if part.trace.tracer is not None:
+    if part.trace.takes_steps:
         begun = Step(StepKind.PATTERN, entry.text, wanted=Value(entry.value.data), path=(key,))
         check = traced(part.trace.to(entry.path), check, begun, _completed)
     absent = checks.absent_condition(here.place) if kind.lack is Lack.SKIP else None

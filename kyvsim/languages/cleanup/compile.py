@@ -21,13 +21,18 @@ from kyvsim.engine.compile.compiled import (
     passed,
     uncompiled,
 )
-from kyvsim.engine.compile.tracing import APPLIED, compile_counter, traced_rule, with_coverage
+from kyvsim.engine.compile.tracing import APPLIED, counted_rule, traced_rule
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
 from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import compile_exception_filter, traced_block
+from kyvsim.engine.match.block import (
+    EXCLUDED,
+    MATCHED,
+    compile_exception_filter,
+    traced_block,
+)
 from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
@@ -40,10 +45,11 @@ from kyvsim.languages.classic.validation.variables import (
     unreadable_variables,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.explanation import StepKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.tracing import PointKind, TraceContext
+from kyvsim.model.tracing import Outcomes, TraceContext, counted
 from kyvsim.policy.tree import (
     Conditions,
     ConfigMapEntry,
@@ -135,10 +141,7 @@ def lower_cleanup(
             later=True,
             unmatched=_UNMATCHED,
         )
-        if options.coverage_sink:
-            rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
-        if options.tracer is not None:
-            rule = traced_rule(rule, policy, trace)
+        rule = traced_rule(counted_rule(rule, APPLIED, trace), policy, trace)
         return CompiledPolicy(policy, (rule,)), ()
     except (QuerySyntaxError, ValueError) as error:
         return None, (uncompiled(policy, error),)
@@ -146,9 +149,9 @@ def lower_cleanup(
 
 def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predicate:
     tree = policy.rules[0].tree
-    included = _compile_block(tree.match, trace, meter, PointKind.MATCH, "matched")
+    included = _compile_block(tree.match, trace, meter, MATCHED, StepKind.MATCH)
     excluded = (
-        _compile_block(tree.exclude, trace, meter, PointKind.EXCLUDE, "excluded")
+        _compile_block(tree.exclude, trace, meter, EXCLUDED, StepKind.EXCLUDE)
         if tree.exclude is not None
         else None
     )
@@ -163,25 +166,20 @@ def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predica
 
 
 def _compile_block(
-    block: MatchBlock, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
+    block: MatchBlock, trace: TraceContext, meter: Meter, outcomes: Outcomes[bool], kind: StepKind
 ) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
     Operations count for nothing, and namespace selectors for nothing on a Namespace.
     """
-    checks = [
-        trace.to(one.path).branch(kind, outcome, _compile_filter(one, trace.to(one.path), meter))
-        for one in block.any or block.all or ()
-    ]
+    places = [(one, trace.to(one.path)) for one in block.any or block.all or ()]
+    checks = [counted(place, _compile_filter(one, place, meter), outcomes) for one, place in places]
     joined = any if block.any else all
 
     def matches(facts: MatchFacts) -> bool:
         return joined(check(facts) for check in checks)
 
-    if trace.tracer is None:
-        return matches
-
-    return traced_block(matches, kind.value, trace.to(block.path))
+    return traced_block(matches, kind, trace.to(block.path))
 
 
 def _compile_filter(one: ResourceFilter, trace: TraceContext, meter: Meter) -> Predicate:
@@ -202,13 +200,13 @@ def _compile_counted(
     one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
 ) -> Predicate:
     """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
-    counted = one._replace(
+    heeded = one._replace(
         operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
     )
-    if not criteria_of(counted):
+    if not criteria_of(heeded):
         empty = not criteria_of(one)
         return lambda _: not empty
-    return compile_exception_filter(counted, trace, meter)
+    return compile_exception_filter(heeded, trace, meter)
 
 
 def _compile_body(

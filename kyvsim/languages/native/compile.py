@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
-from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
+from kyvsim.engine.compile.tracing import counted_rule, traced_rule
 from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
@@ -73,15 +73,10 @@ def compile_native_policy(
     )
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
-    if options.coverage_sink:
-        trace_step = compile_counter(kind.ends, options.trace_of(policy, policy.rules[0]), 0, ())
-        compiled = compiled._replace(
-            plain=tuple(with_coverage(one, trace_step) for one in compiled.plain)
-        )
     if options.tracer is not None:
         trace = options.trace_of(policy, policy.rules[0])
-        rules = tuple(traced_rule(one, policy, trace) for one in compiled.plain)
-        compiled = compiled._replace(plain=rules)
+        rules = (counted_rule(one, kind.ends, trace) for one in compiled.plain)
+        compiled = compiled._replace(plain=tuple(traced_rule(one, policy, trace) for one in rules))
     return compiled, reported
 
 
@@ -180,7 +175,7 @@ def _probe_of(binding: Binding, options: CompileOptions) -> TraceContext:
     if options.tracer is None:
         return NO_TRACE
     place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
-    return TraceContext(place, None, options.tracer)
+    return TraceContext(place, options.tracer, counts=False)
 
 
 def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:

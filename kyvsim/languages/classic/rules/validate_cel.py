@@ -182,7 +182,7 @@ def _with_coverage(rule: NativeValidation, trace: TraceContext) -> NativeValidat
         for index, one in enumerate(rule.conditions)
     )
     # Coverage counts what decides; tracing shows the values of variables, too.
-    within = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
+    within = trace._replace(counts=False).at("validate", "cel", "variables")
     variables = {
         name: one.covered(within.at(index), decides=False)
         for index, (name, one) in enumerate(rule.variables.items())

@@ -442,7 +442,7 @@ def _check_all(
 
 def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
     """Return a failure that is due to one image, and trace it."""
-    if trace.tracer is not None:
+    if trace.takes_steps:
         trace_step(trace.at("verifyImages"), _image_step(image, outcome))
     return outcome
 
