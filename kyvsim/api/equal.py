@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kyvsim.api.explain import explanation_of
-from kyvsim.api.explain_rows import Recorder
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
 from kyvsim.api.system import still_system
 from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.edits import is_pattern

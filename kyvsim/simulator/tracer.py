@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicySet
+from kyvsim.engine.explain import Recorder
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.tracing import PointKind, PolicyPlace, Tracer
+from kyvsim.model.tracing import PointKind, PolicyPlace
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, ObjectStore
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
@@ -61,17 +62,10 @@ class SimulationTracer:
 
     takes_steps = True
 
-    def __init__(
-        self,
-        is_traced: Callable[[ObjectKey], bool],
-        recording: Tracer,
-        take_rules: Callable[[], tuple[TracedRule, ...]],
-    ) -> None:
-        """Let `recording` build trees of steps until `take_rules` takes them."""
+    def __init__(self, is_traced: Callable[[ObjectKey], bool]) -> None:
         self.evaluations: list[TracedEvaluation] = []
         self._is_traced = is_traced
-        self._recording = recording
-        self._take_rules = take_rules
+        self._recorder = Recorder()
         self._cluster: TracedCluster | None = None
         self._moment: tuple[int, float, str, int | None, ObjectKey | None] | None = None
         """Of the current step number, time, actor and cause, and the object that it is about."""
@@ -95,20 +89,20 @@ class SimulationTracer:
     def evaluate(self, run: RuleRun) -> None:
         """Start following a rule."""
         if self._switch_to(run.subject):
-            self._recording.evaluate(run)
+            self._recorder.evaluate(run)
 
     def resume(self, run: RuleRun) -> None:
         """Continue following a rule."""
         if self._switch_to(run.subject):
-            self._recording.resume(run)
+            self._recorder.resume(run)
 
     def enter(self) -> int:
         """Open a step."""
-        return self._recording.enter()
+        return self._recorder.enter()
 
     def leave(self, mark: int, step: Step | None) -> None:
         """Close a step."""
-        self._recording.leave(mark, step)
+        self._recorder.leave(mark, step)
 
     def add_responses(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
         """Add responses of policies to a request."""
@@ -160,10 +154,10 @@ class SimulationTracer:
             if rule.kinds is not None and subject.kind not in rule.kinds:
                 continue
             self.evaluate(RuleRun(policy, rule.rule, rule.stage, subject))
-            mark = self._recording.enter()
+            mark = self._recorder.enter()
             record()
             place = policy.document.locate(rule.rule.path)
-            self._recording.leave(mark, step._replace(place=place))
+            self._recorder.leave(mark, step._replace(place=place))
 
     def _switch_to(self, subject: ObjectKey | None) -> bool:
         """Store the collected rules if another step begins; return whether rules are followed."""
@@ -186,7 +180,7 @@ class SimulationTracer:
 
     def _store_rules(self) -> None:
         """Assign the collected rules to the open request, or to the current step."""
-        rules = self._take_rules()
+        rules = self._recorder.taken()
         current, moment, cluster = self._current, self._moment, self._cluster
         self._current = self._moment = None
         if current is not None:
