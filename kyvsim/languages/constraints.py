@@ -7,8 +7,7 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.engine.match.block import traced_filter
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, traced_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_problem
 from kyvsim.kubernetes.objects import Json, Path

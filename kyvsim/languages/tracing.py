@@ -9,9 +9,7 @@ from kyvsim.cel.calls import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
-from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import traced_block
-from kyvsim.engine.match.criteria import kind_text
+from kyvsim.engine.match import MatchFacts, Predicate, kind_text, traced_block
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.tracing import (

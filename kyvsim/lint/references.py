@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.engine.match import kinds_of_block
 from kyvsim.kubernetes.objects import Path, contains_text, found_at
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables

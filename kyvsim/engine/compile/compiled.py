@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionsResult
 from kyvsim.engine.context import EntryLoader, JSONContext
-from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.engine.match.criteria import reach_of_block
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, reach_of_block
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, Path

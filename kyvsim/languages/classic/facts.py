@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.engine.match import kinds_of_block
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts

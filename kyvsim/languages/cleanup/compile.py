@@ -26,14 +26,15 @@ from kyvsim.engine.conditions import ConditionError, compile_exception_condition
 from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
-from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import (
+from kyvsim.engine.match import (
     EXCLUDED,
     MATCHED,
+    MatchFacts,
+    Predicate,
     compile_exception_filter,
+    criteria_of,
     traced_block,
 )
-from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import criteria_of
+from kyvsim.engine.match import criteria_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
