@@ -18,8 +18,7 @@ from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.engine.conditions.operators import OPERATORS, operators
-from kyvsim.engine.context.json_context import ContextLoader
-from kyvsim.engine.context.loaders import LOADERS, loader_of
+from kyvsim.engine.context.json_context import LOADERS, ContextLoader, loader_of
 from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES

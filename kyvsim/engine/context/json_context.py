@@ -3,8 +3,9 @@
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.image import parse_image
@@ -13,8 +14,15 @@ from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.tracing import TraceContext, traced
-from kyvsim.policy.tree import ContextEntry
+from kyvsim.model.tracing import NO_TRACE, TraceContext, traced
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 
 # Variables given by dotted names, put into the data that expressions see.
 
@@ -238,21 +246,7 @@ class JSONContext:
         return self.layer({"request": {**self._data["request"], "object": seen}})
 
 
-# Context entries that report their values when they are first read.
-
-
-def traced_entry(entry: ContextEntry, load: EntryLoader, trace: TraceContext) -> EntryLoader:
-    """Return the loader of an entry as one that reports what is loaded, if there is a tracer."""
-    return traced(trace.to(entry.path), load, Step(StepKind.CONTEXT, entry.name), _completed)
-
-
-def _completed(step: Step, found: Json, _: JSONContext) -> Step:
-    if found is SKIPPED:
-        return step._replace(note="no answer")
-    return step._replace(found=Value(found))
-
-
-# What a context loader is: the entries it is for, and how they are compiled.
+# Context entries: one module for each source, imported when the first entry needs it.
 
 
 class ContextLoader(NamedTuple):
@@ -262,6 +256,47 @@ class ContextLoader(NamedTuple):
     """The class of the entries that it loads."""
     compile: Callable[[Any, System], EntryLoader]
     """Compiles an entry of this class."""
+
+
+LOADERS: Final[Mapping[type, str]] = MappingProxyType(
+    {
+        VariableEntry: "variable",
+        ConfigMapEntry: "config_map",
+        ApiCallEntry: "api_call",
+        GlobalReferenceEntry: "global_reference",
+        ImageRegistryEntry: "image_registry",
+    }
+)
+"""The module that loads the entries of a class."""
+
+
+@lru_cache(maxsize=16)
+def loader_of(entry_class: type) -> ContextLoader:
+    """Return what compiles the entries of a class."""
+    module = import_module(f"{__package__}.loaders.{LOADERS[entry_class]}")
+    return cast("ContextLoader", module.LOADER)
+
+
+def compile_entries(
+    entries: Iterable[ContextEntry], system: System, trace: TraceContext = NO_TRACE
+) -> tuple[tuple[str, EntryLoader], ...]:
+    """Return name and loader of each context entry, in the order in which they are written.
+
+    `trace` is that of the rule, or of a part of it. Entries are traced when they are first read.
+    """
+    found = []
+    for entry in entries:
+        entry_class: type = type(entry)
+        load = loader_of(entry_class).compile(entry, system)
+        step = Step(StepKind.CONTEXT, entry.name)
+        found.append((entry.name, traced(trace.to(entry.path), load, step, _completed)))
+    return tuple(found)
+
+
+def _completed(step: Step, found: Json, _: JSONContext) -> Step:
+    if found is SKIPPED:
+        return step._replace(note="no answer")
+    return step._replace(found=Value(found))
 
 
 # The `images` variable: references of the containers of a Pod or of a controller's template.

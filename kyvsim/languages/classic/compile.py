@@ -29,7 +29,7 @@ from kyvsim.engine.conditions import (
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context import compile_entries
 from kyvsim.engine.match import compile_exception_match, compile_rule_match, matches_by_kind
 from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field

@@ -23,9 +23,8 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.engine.compile.tracing import APPLIED, counted_rule, traced_rule
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
-from kyvsim.engine.context import EntryLoader, JSONContext
+from kyvsim.engine.context import EntryLoader, JSONContext, compile_entries
 from kyvsim.engine.context.json_context import load_images
-from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import (
     EXCLUDED,
     MATCHED,

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.tracing import traced_elements
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context import JSONContext, compile_entries
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind
