@@ -133,7 +133,7 @@ def test_every_operator_is_registered():
     assert offered
     assert not [function.__name__ for function in offered if function not in held]
     assert not only_once(one.name for one in OPERATORS)
-    assert all(one.holds.__doc__ for one in OPERATORS)
+    assert all(one.meaning for one in OPERATORS)
 
 
 def test_successors_of_operators_are_operators():

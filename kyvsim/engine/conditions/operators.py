@@ -6,6 +6,7 @@ Source of the rules: upstream pkg/engine/variables/operator.
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -31,6 +32,10 @@ from kyvsim.kubernetes.wildcard import (
     matches,
 )
 from kyvsim.model.ports import FEW
+
+Test: TypeAlias = Callable[[Json], bool]
+"""Returns whether a condition holds for this key."""
+_TextTest: TypeAlias = Callable[[str], bool]
 
 # Readings of operands that several operators share: pairs of durations, seconds.
 #
@@ -110,23 +115,21 @@ def not_equals(key: Json, value: Json) -> bool:
     return not equals(key, value)
 
 
-def equals_constant(value: Json) -> Callable[[Json], bool]:
-    """Return the test of keys for being equal to `value`."""
+def _prepare_equals(value: Json) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: equals(key, value)
     return lambda key: test(key) if key.__class__ is str else equals(key, value)
 
 
-def not_equals_constant(value: Json) -> Callable[[Json], bool]:
-    """Return the test of keys for differing from `value`."""
+def _prepare_not_equals(value: Json) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: not_equals(key, value)
     return lambda key: not test(key) if key.__class__ is str else not_equals(key, value)
 
 
-def _text_test(value: Json) -> Callable[[str], bool] | None:
+def _text_test(value: Json) -> _TextTest | None:
     """Return the test of text keys against a text that is neither duration nor quantity.
 
     Such a value never equals a key that is a quantity; any other key it compares with as text.
@@ -152,47 +155,7 @@ def _text_test(value: Json) -> Callable[[str], bool] | None:
 Order: TypeAlias = Callable[[Any, Any], bool]
 
 
-def greater_than(key: Json, value: Json) -> bool:
-    """Return whether the key is greater than the value."""
-    return _in_order(key, value, operator.gt)
-
-
-def greater_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at least the value."""
-    return _in_order(key, value, operator.ge)
-
-
-def less_than(key: Json, value: Json) -> bool:
-    """Return whether the key is less than the value."""
-    return _in_order(key, value, operator.lt)
-
-
-def less_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at most the value."""
-    return _in_order(key, value, operator.le)
-
-
-def duration_greater_than(key: Json, value: Json) -> bool:
-    """Return whether the key is a longer duration than the value."""
-    return _durations_in_order(key, value, operator.gt)
-
-
-def duration_greater_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at least as long a duration as the value."""
-    return _durations_in_order(key, value, operator.ge)
-
-
-def duration_less_than(key: Json, value: Json) -> bool:
-    """Return whether the key is a shorter duration than the value."""
-    return _durations_in_order(key, value, operator.lt)
-
-
-def duration_less_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at most as long a duration as the value."""
-    return _durations_in_order(key, value, operator.le)
-
-
-def _in_order(key: Json, value: Json, order: Order) -> bool:
+def _in_order(order: Order, key: Json, value: Json) -> bool:
     kind = key.__class__
     if kind is int or kind is float:
         return _number_in_order(float(key), value, order)
@@ -229,7 +192,7 @@ def _text_in_order(key: str, value: Json, order: Order) -> bool:
     return older is not None and newer is not None and order(older, newer)
 
 
-def _durations_in_order(key: Json, value: Json, order: Order) -> bool:
+def _durations_in_order(order: Order, key: Json, value: Json) -> bool:
     left, right = _as_duration(key), _as_duration(value)
     return left is not None and right is not None and order(left, right)
 
@@ -248,10 +211,6 @@ def _as_duration(value: Json) -> int | None:
 # pkg/engine/variables/operator.
 
 
-Test: TypeAlias = Callable[[Json], bool]
-_TextTest: TypeAlias = Callable[[str], bool]
-
-
 class Membership(NamedTuple):
     """A value, read as what keys may be in."""
 
@@ -265,29 +224,6 @@ class Membership(NamedTuple):
     """The value where it is a text: a list key of just this text is in."""
     is_single: bool = False
     """Whether it is a number or boolean: a choice for AnyIn and AnyNotIn with list keys only."""
-
-
-def any_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or an element of a list key, is among the value's elements."""
-    return _any_in(key, _read(value))
-
-
-def all_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or every element of a list key, is among the value's elements."""
-    return _all_in(key, _read(value))
-
-
-def any_not_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or an element of a list key, is not among the value's elements."""
-    return _any_not_in(key, _read(value))
-
-
-def all_not_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or every element of a list key, is not among the value's."""
-    return _all_not_in(key, _read(value))
-
-
-# ---------------------------------------------------------------------------- keys
 
 
 def _any_in(key: Json, choice: Membership) -> bool:
@@ -328,20 +264,6 @@ def _all_not_in(key: Json, choice: Membership) -> bool:
     return not any(map(choice.holds, texts))
 
 
-def _with_one_value(decide: Callable[[Json, Membership], bool]) -> Callable[[Json], Test]:
-    def test_for(value: Json) -> Test:
-        choice = _read(value)
-        return lambda key: decide(key, choice)
-
-    return test_for
-
-
-any_in_constant: Final = _with_one_value(_any_in)
-all_in_constant: Final = _with_one_value(_all_in)
-any_not_in_constant: Final = _with_one_value(_any_not_in)
-all_not_in_constant: Final = _with_one_value(_all_not_in)
-
-
 def _scalar_is(key: Json, choice: Membership, *, wanted: bool) -> bool:
     kind = key.__class__
     if key is None or kind is dict:
@@ -355,9 +277,6 @@ def _is_just(texts: Sequence[str], choice: Membership) -> bool:
 
 def _texts(values: Sequence[Json]) -> list[str]:
     return [value if value.__class__ is str else sprint(value) for value in values]
-
-
-# ---------------------------------------------------------------------------- values
 
 
 def _read(value: Json) -> Membership:
@@ -509,11 +428,16 @@ def _json_texts(value: str) -> list[str] | None:
 # (operator.go, utils.go), pkg/validation/policy/validate.go.
 
 
+Holds: TypeAlias = Callable[[Json, Json], bool]
+
+
 class Operator(NamedTuple):
     """What an operator is called, and what it does."""
 
     name: str
-    holds: Callable[[Json, Json], bool]
+    meaning: str
+    """When a condition with it holds."""
+    holds: Holds
     """Whether a condition with this key and value holds; never raises."""
     prepare: Callable[[Json], Test] | None = None
     """Makes the test of keys against one value; None where nothing of it can be worked out
@@ -532,28 +456,68 @@ class Operator(NamedTuple):
         return self.prepare(value) if self.prepare else lambda key: holds(key, value)
 
 
-_EQUAL = equals, equals_constant
-_NOT_EQUAL = not_equals, not_equals_constant
+_EQUAL = "key and value are equal; a null key equals nothing", equals, _prepare_equals
+_NOT_EQUAL = (
+    "key and value differ; a null key differs from nothing",
+    not_equals,
+    _prepare_not_equals,
+)
+
+
+def _membership(decide: Callable[[Json, Membership], bool]) -> tuple[Holds, Callable[[Json], Test]]:
+    """Return whether a condition holds by such a decision, and the test against one value."""
+
+    def prepare(value: Json) -> Test:
+        choice = _read(value)
+        return lambda key: decide(key, choice)
+
+    return (lambda key, value: decide(key, _read(value))), prepare
+
+
+_ANY_IN = "the key, or an element of a list key, is among the value's elements"
+_ALL_IN = "the key, or every element of a list key, is among the value's elements"
+_ANY_NOT_IN = "the key, or an element of a list key, is not among the value's elements"
+_ALL_NOT_IN = "the key, or every element of a list key, is not among the value's"
+_IS_IN = "the key, or every element of a list key, is in the value"
+_IS_NOT_IN = "the key, or an element of a list key, is missing in the value"
 
 OPERATORS: tuple[Operator, ...] = (
     Operator("Equal", *_EQUAL, successors=("Equals",)),
     Operator("Equals", *_EQUAL),
     Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
     Operator("NotEquals", *_NOT_EQUAL),
-    Operator("In", is_in, successors=("AnyIn", "AllIn"), warned=True),
-    Operator("AnyIn", any_in, any_in_constant, pairs=pairs),
-    Operator("AllIn", all_in, all_in_constant, pairs=pairs),
-    Operator("NotIn", is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
-    Operator("AnyNotIn", any_not_in, any_not_in_constant, pairs=pairs),
-    Operator("AllNotIn", all_not_in, all_not_in_constant, pairs=pairs),
-    Operator("GreaterThanOrEquals", greater_than_or_equals),
-    Operator("GreaterThan", greater_than),
-    Operator("LessThanOrEquals", less_than_or_equals),
-    Operator("LessThan", less_than),
-    Operator("DurationGreaterThanOrEquals", duration_greater_than_or_equals),
-    Operator("DurationGreaterThan", duration_greater_than),
-    Operator("DurationLessThanOrEquals", duration_less_than_or_equals),
-    Operator("DurationLessThan", duration_less_than),
+    Operator("In", _IS_IN, is_in, successors=("AnyIn", "AllIn"), warned=True),
+    Operator("AnyIn", _ANY_IN, *_membership(_any_in), pairs=pairs),
+    Operator("AllIn", _ALL_IN, *_membership(_all_in), pairs=pairs),
+    Operator("NotIn", _IS_NOT_IN, is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
+    Operator("AnyNotIn", _ANY_NOT_IN, *_membership(_any_not_in), pairs=pairs),
+    Operator("AllNotIn", _ALL_NOT_IN, *_membership(_all_not_in), pairs=pairs),
+    Operator(
+        "GreaterThanOrEquals", "the key is at least the value", partial(_in_order, operator.ge)
+    ),
+    Operator("GreaterThan", "the key is greater than the value", partial(_in_order, operator.gt)),
+    Operator("LessThanOrEquals", "the key is at most the value", partial(_in_order, operator.le)),
+    Operator("LessThan", "the key is less than the value", partial(_in_order, operator.lt)),
+    Operator(
+        "DurationGreaterThanOrEquals",
+        "the key is at least as long a duration as the value",
+        partial(_durations_in_order, operator.ge),
+    ),
+    Operator(
+        "DurationGreaterThan",
+        "the key is a longer duration than the value",
+        partial(_durations_in_order, operator.gt),
+    ),
+    Operator(
+        "DurationLessThanOrEquals",
+        "the key is at most as long a duration as the value",
+        partial(_durations_in_order, operator.le),
+    ),
+    Operator(
+        "DurationLessThan",
+        "the key is a shorter duration than the value",
+        partial(_durations_in_order, operator.lt),
+    ),
 )
 
 operators: Mapping[str, Operator] = MappingProxyType({one.name: one for one in OPERATORS})
