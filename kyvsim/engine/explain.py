@@ -246,9 +246,9 @@ def with_places(found: ObjectExplanation) -> ObjectExplanation:
     )
 
 
-def object_states(response: EngineResponse) -> tuple[Json, ...]:
+def object_states(response: EngineResponse) -> tuple[object, ...]:
     """Return the object of a response in each state in which rules saw it."""
-    found: list[Json] = []
+    found: list[object] = []
     states = (answer.object for answer in response.responses)
     for one in (*states, response.object, response.trigger):
         if one is not None and not any(one is known for known in found):
@@ -259,14 +259,14 @@ def object_states(response: EngineResponse) -> tuple[Json, ...]:
 class Placing:
     """Finds places in one object, in whatever state rules saw it."""
 
-    def __init__(self, document: Document | None, objects: tuple[Json, ...]) -> None:
+    def __init__(self, document: Document | None, objects: tuple[object, ...]) -> None:
         """Take the manifest of an object, and its `object_states`."""
         self._document = document
         self._objects = objects
         self._numbers: Numbers = {}
         self._parts: list[Parts] = []
 
-    def is_about(self, document: Document | None, objects: tuple[Json, ...]) -> bool:
+    def is_about(self, document: Document | None, objects: tuple[object, ...]) -> bool:
         """Return whether it finds places of these states of an object."""
         return (
             self._document is document
@@ -334,7 +334,7 @@ class Placing:
     def _has(self, path: Path) -> bool:
         return any(_is_there(obj, path) for obj in self._objects)
 
-    def _of_value(self, value: Json) -> Path | None:
+    def _of_value(self, value: object) -> Path | None:
         """Return where a part of the object stands, if that can be said."""
         if value.__class__ is not dict and value.__class__ is not list:
             return None
@@ -367,13 +367,13 @@ Numbers = dict[object, int]
 class Parts:
     """The paths of an object's maps and lists."""
 
-    def __init__(self, obj: Json, numbers: Numbers) -> None:
+    def __init__(self, obj: object, numbers: Numbers) -> None:
         """Take an object, and the numbers that its values share with those of others."""
-        self._equal: dict[int, list[tuple[Json, Path]]] = {}
+        self._equal: dict[int, list[tuple[object, Path]]] = {}
         self._numbers = numbers
         self._add(obj, ())
 
-    def path_of(self, value: Json, number: int) -> Path | None:
+    def path_of(self, value: object, number: int) -> Path | None:
         """Return the first place at which this very map or list stands, which has a number."""
         return next((path for one, path in self._equal.get(number, ()) if one is value), None)
 
@@ -382,7 +382,7 @@ class Parts:
         equal = self._equal.get(number, ())
         return equal[0][1] if len(equal) == 1 else None
 
-    def _add(self, value: Json, path: Path) -> int:
+    def _add(self, value: object, path: Path) -> int:
         if value.__class__ is not dict and value.__class__ is not list:
             return number_of(value, self._numbers)
         content = _content(value, lambda key, one: self._add(one, (*path, key)))
@@ -391,16 +391,16 @@ class Parts:
         return number
 
 
-def number_of(value: Json, numbers: Numbers) -> int:
+def number_of(value: object, numbers: Numbers) -> int:
     """Return the number of a value, a new one if none that equals it was seen."""
     content = _content(value, lambda _, one: number_of(one, numbers))
     return numbers.setdefault(content, len(numbers))
 
 
-def _content(value: Json, number_at: Callable[[str | int, Json], int]) -> Hashable:
+def _content(value: object, number_at: Callable[[str | int, object], int]) -> Hashable:
     """Return what values that are equal have in common, by the numbers of what is in them."""
     if value.__class__ is dict:
         return frozenset((key, number_at(key, one)) for key, one in value.items())
     if value.__class__ is list:
         return tuple(number_at(index, one) for index, one in enumerate(value))
-    return value  # type: ignore[no-any-return]
+    return value

@@ -7,6 +7,7 @@ from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     Path,
     annotations,
@@ -68,7 +69,7 @@ class MatchFacts(NamedTuple):
 
 
 def match_facts(
-    request: AdmissionRequest, subject: Json, namespace_labels: Mapping[str, str]
+    request: AdmissionRequest, subject: object, namespace_labels: Mapping[str, str]
 ) -> MatchFacts | None:
     """Return the facts about `subject`, an object of the request, or None where it is absent."""
     if not subject:
@@ -95,7 +96,7 @@ def match_facts(
     )
 
 
-def facts_after_change(facts: MatchFacts, subject: Json) -> MatchFacts:
+def facts_after_change(facts: MatchFacts, subject: object) -> MatchFacts:
     """Return the facts of an object that an earlier rule has changed; its kind stays.
 
     upstream: pkg/engine/mutation.go, where each rule is matched with what the one before left.
@@ -222,14 +223,14 @@ def _namespace_selector(one: ResourceFilter) -> Predicate:
     return matches
 
 
-def _label_check(selector: Json) -> Callable[[Json], bool]:
+def _label_check(selector: object) -> Callable[[Mapping[str, str]], bool]:
     try:
         return compile_selector(selector)
     except SelectorError:
         return lambda _: False
 
 
-def _label_keys(selector: Json) -> Iterable[str]:
+def _label_keys(selector: KubernetesObject | None) -> Iterable[str]:
     return (selector or {}).get("matchLabels") or ()
 
 
@@ -266,7 +267,7 @@ def _compile_subject(subject: Subject) -> Callable[[UserInfo], bool]:
     return lambda _: False
 
 
-def _user(facts: MatchFacts) -> Json:
+def _user(facts: MatchFacts) -> object:
     user = facts.user or _NOBODY
     return {"username": user.username, "groups": list(user.groups)}
 
@@ -279,7 +280,7 @@ class Criterion(NamedTuple):
 
     field: str
     """Its name as it is written."""
-    value: Callable[[ResourceFilter], Json]
+    value: Callable[[ResourceFilter], object]
     """Returns what a filter has in the field, None if it is no criterion there."""
     compile: Callable[[ResourceFilter], Predicate]
     """Returns the test of a filter for which it is one."""
@@ -462,7 +463,7 @@ def _place(criterion: Criterion, trace: TraceContext) -> TraceContext:
     return trace.at(*fields)
 
 
-def _plain(value: Json) -> Json:
+def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value

@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions.operators import Operator, operators
 from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
@@ -54,7 +54,7 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
     return template._replace(render=traced(place, template.render, begun, with_found))
 
 
-def _is_plain_path(written: Json) -> bool:
+def _is_plain_path(written: object) -> bool:
     access = path_of_text(written)
     return access is not None and not access.default and access.besides is None
 
@@ -76,13 +76,13 @@ def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
     return on_node
 
 
-def _completed(step: Step, found: Any, _: Json) -> Step:
+def _completed(step: Step, found: object, _: object) -> Step:
     if found.__class__ is MissingValue:
         return step._replace(note=f"no `{found.key}`")
     return step._replace(found=Value(found))
 
 
-def _path_of(written: Json) -> tuple[Path | None, bool]:
+def _path_of(written: object) -> tuple[Path | None, bool]:
     """Return where a side looks, if it leads there and nothing else, and whether from the object.
 
     Otherwise the path starts at the element of a loop.
@@ -374,7 +374,7 @@ def _compile_sides(
     return _CompiledCondition(compare_both, message, None)
 
 
-def _compared(data: Json) -> Json:
+def _compared(data: object) -> object:
     """Return a key or value as it is compared: a number that stands alone is a float."""
     return float(data) if data.__class__ is int else data
 
@@ -383,12 +383,12 @@ def _unknown_operator(_: RuleScope) -> bool:
     raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
 
 
-def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
+def _counting(operator: Operator, value: object, meter: Meter) -> Callable[[object], bool]:
     test, pairs = operator.test(value), operator.pairs
     if pairs is None or not isinstance(value, _MULTIPLE) or len(value) <= FEW:
         return test
 
-    def counted(key: Json) -> bool:
+    def counted(key: object) -> bool:
         meter.spend(pairs(key, value) // _PAIRS)
         return test(key)
 

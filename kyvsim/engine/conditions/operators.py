@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (
     SECOND,
     deep_equal,
@@ -33,7 +32,7 @@ from kyvsim.kubernetes.wildcard import (
 )
 from kyvsim.model.ports import FEW
 
-Test: TypeAlias = Callable[[Json], bool]
+Test: TypeAlias = Callable[[object], bool]
 """Returns whether a condition holds for this key."""
 _TextTest: TypeAlias = Callable[[str], bool]
 
@@ -42,20 +41,19 @@ _TextTest: TypeAlias = Callable[[str], bool]
 # upstream: parseDuration in pkg/engine/variables/operator/operator.go.
 
 
-def seconds_as_duration(value: Json) -> int | None:
+def seconds_as_duration(value: object) -> int | None:
     """Return a number of seconds, without its fraction, in nanoseconds; None for what is none."""
-    kind = value.__class__
-    if kind is float:
+    if value.__class__ is float:
         return wrap_int64(to_int64(value) * SECOND)
-    return wrap_int64(value * SECOND) if kind is int else None
+    return wrap_int64(value * SECOND) if value.__class__ is int else None
 
 
-def duration_of(value: Json) -> int | None:
+def duration_of(value: object) -> int | None:
     """Return the nanoseconds of a duration's text; the text "0" counts as no duration."""
     return parse_duration(value) if value.__class__ is str and value != "0" else None
 
 
-def duration_pair(one: Json, other: Json) -> tuple[int, int] | None:
+def duration_pair(one: object, other: object) -> tuple[int, int] | None:
     """Return both sides in nanoseconds where they compare as durations.
 
     They do when one of them is a duration's text and the other one too, or a number of seconds.
@@ -84,10 +82,9 @@ def in_seconds(nanoseconds: int) -> float:
 # upstream: pkg/engine/variables/operator/equal.go and notequal.go.
 
 
-def equals(key: Json, value: Json) -> bool:
+def equals(key: object, value: object) -> bool:
     """Return whether key and value are equal; a null key equals nothing."""
-    kind = key.__class__
-    if kind is str:
+    if key.__class__ is str:
         pair = duration_pair(key, value)
         if pair is not None:
             return in_seconds(pair[0]) == in_seconds(pair[1])
@@ -95,18 +92,18 @@ def equals(key: Json, value: Json) -> bool:
             return False
         quantity = parse_quantity(key)
         return matches(value, key) if quantity is None else quantity == parse_quantity(value)
-    if kind is bool:
+    if key.__class__ is bool:
         return key is value
-    if kind is float:
+    if key.__class__ is float:
         return float_equals(key, value)
-    if kind is int:
+    if key.__class__ is int:
         return int_equals(key, value)
-    if kind is dict or kind is list:
+    if key.__class__ is dict or key.__class__ is list:
         return deep_equal(key, value)
     return False
 
 
-def not_equals(key: Json, value: Json) -> bool:
+def not_equals(key: object, value: object) -> bool:
     """Return whether key and value differ; a null key differs from nothing."""
     if key is None:
         return False
@@ -115,21 +112,21 @@ def not_equals(key: Json, value: Json) -> bool:
     return not equals(key, value)
 
 
-def _prepare_equals(value: Json) -> Test:
+def _prepare_equals(value: object) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: equals(key, value)
     return lambda key: test(key) if key.__class__ is str else equals(key, value)
 
 
-def _prepare_not_equals(value: Json) -> Test:
+def _prepare_not_equals(value: object) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: not_equals(key, value)
     return lambda key: not test(key) if key.__class__ is str else not_equals(key, value)
 
 
-def _text_test(value: Json) -> _TextTest | None:
+def _text_test(value: object) -> _TextTest | None:
     """Return the test of text keys against a text that is neither duration nor quantity.
 
     Such a value never equals a key that is a quantity; any other key it compares with as text.
@@ -155,18 +152,16 @@ def _text_test(value: Json) -> _TextTest | None:
 Order: TypeAlias = Callable[[Any, Any], bool]
 
 
-def _in_order(order: Order, key: Json, value: Json) -> bool:
-    kind = key.__class__
-    if kind is int or kind is float:
+def _in_order(order: Order, key: object, value: object) -> bool:
+    if key.__class__ is int or key.__class__ is float:
         return _number_in_order(float(key), value, order)
-    return kind is str and _text_in_order(key, value, order)
+    return key.__class__ is str and _text_in_order(key, value, order)
 
 
-def _number_in_order(key: float, value: Json, order: Order) -> bool:
-    kind = value.__class__
-    if kind is int or kind is float:
+def _number_in_order(key: float, value: object, order: Order) -> bool:
+    if value.__class__ is int or value.__class__ is float:
         return order(key, float(value))
-    if kind is not str:
+    if value.__class__ is not str:
         return False
     pair = duration_pair(key, value)
     if pair is not None:
@@ -175,7 +170,7 @@ def _number_in_order(key: float, value: Json, order: Order) -> bool:
     return number is not None and order(key, number)
 
 
-def _text_in_order(key: str, value: Json, order: Order) -> bool:
+def _text_in_order(key: str, value: object, order: Order) -> bool:
     pair = duration_pair(key, value)
     if pair is not None:
         return order(in_seconds(pair[0]), in_seconds(pair[1]))
@@ -192,12 +187,12 @@ def _text_in_order(key: str, value: Json, order: Order) -> bool:
     return older is not None and newer is not None and order(older, newer)
 
 
-def _durations_in_order(order: Order, key: Json, value: Json) -> bool:
+def _durations_in_order(order: Order, key: object, value: object) -> bool:
     left, right = _as_duration(key), _as_duration(value)
     return left is not None and right is not None and order(left, right)
 
 
-def _as_duration(value: Json) -> int | None:
+def _as_duration(value: object) -> int | None:
     return parse_duration(value) if value.__class__ is str else seconds_as_duration(value)
 
 
@@ -226,7 +221,7 @@ class Membership(NamedTuple):
     """Whether it is a number or boolean: a choice for AnyIn and AnyNotIn with list keys only."""
 
 
-def _any_in(key: Json, choice: Membership) -> bool:
+def _any_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -235,7 +230,7 @@ def _any_in(key: Json, choice: Membership) -> bool:
     return choice.holds is not None and any(map(choice.holds, texts))
 
 
-def _all_in(key: Json, choice: Membership) -> bool:
+def _all_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -244,7 +239,7 @@ def _all_in(key: Json, choice: Membership) -> bool:
     return choice.holds is not None and not choice.is_single and all(map(choice.holds, texts))
 
 
-def _any_not_in(key: Json, choice: Membership) -> bool:
+def _any_not_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -255,7 +250,7 @@ def _any_not_in(key: Json, choice: Membership) -> bool:
     return not all(map(choice.holds, texts))
 
 
-def _all_not_in(key: Json, choice: Membership) -> bool:
+def _all_not_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -264,27 +259,25 @@ def _all_not_in(key: Json, choice: Membership) -> bool:
     return not any(map(choice.holds, texts))
 
 
-def _scalar_is(key: Json, choice: Membership, *, wanted: bool) -> bool:
-    kind = key.__class__
-    if key is None or kind is dict:
+def _scalar_is(key: object, choice: Membership, *, wanted: bool) -> bool:
+    if key is None or key.__class__ is dict:
         return False
-    return choice.holds_scalar(key if kind is str else sprint(key)) is wanted
+    return choice.holds_scalar(key if key.__class__ is str else sprint(key)) is wanted
 
 
 def _is_just(texts: Sequence[str], choice: Membership) -> bool:
     return choice.text is not None and len(texts) == 1 and texts[0] == choice.text
 
 
-def _texts(values: Sequence[Json]) -> list[str]:
+def _texts(values: Sequence[object]) -> list[str]:
     return [value if value.__class__ is str else sprint(value) for value in values]
 
 
-def _read(value: Json) -> Membership:
-    kind = value.__class__
-    if kind is list:
+def _read(value: object) -> Membership:
+    if value.__class__ is list:
         holds = _among(_texts(value))
         return Membership(holds, holds)
-    if kind is str:
+    if value.__class__ is str:
         if is_range(value):
             holds = compile_text_pattern(value)
             lacks = compile_text_pattern(value.replace("-", "!-", 1))
@@ -295,7 +288,7 @@ def _read(value: Json) -> Membership:
         return Membership(
             lambda key: matches(value, key) or key in elements, _among(elements), text=value
         )
-    if value is None or kind is dict:
+    if value is None or value.__class__ is dict:
         return Membership(_no_choice)
     return Membership(_no_choice, _among([sprint(value)]), is_single=True)
 
@@ -316,7 +309,7 @@ def _listed(value: str) -> list[str] | None:
     return _as_texts(data)
 
 
-def _as_texts(data: Json) -> list[str] | None:
+def _as_texts(data: object) -> list[str] | None:
     """Return decoded JSON as Go fills a list of texts: null is empty in both places."""
     if data is None:
         return []
@@ -349,7 +342,7 @@ def _among(texts: list[str]) -> _TextTest:
     return holds
 
 
-def pairs(left: Json, right: Json) -> int:
+def pairs(left: object, right: object) -> int:
     """Return how many elements of a list key and a value are held against each other, one by one.
 
     Those without wildcards are looked up. What is few is not counted.
@@ -363,14 +356,14 @@ def pairs(left: Json, right: Json) -> int:
     return _wild(left) * len(right) + _wild(right) * len(left)
 
 
-def _wild(values: Sequence[Json]) -> int:
+def _wild(values: Sequence[object]) -> int:
     return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
 
 
 # ---------------------------------------------------------------------------- In and NotIn
 
 
-def is_in(key: Json, value: Json) -> bool:
+def is_in(key: object, value: object) -> bool:
     """Return whether the key, or every element of a list key, is in the value.
 
     List keys know no wildcards and no texts other than the elements' own.
@@ -380,7 +373,7 @@ def is_in(key: Json, value: Json) -> bool:
     return _older_scalar_is(key, value, wanted=True)
 
 
-def is_not_in(key: Json, value: Json) -> bool:
+def is_not_in(key: object, value: object) -> bool:
     """Return whether the key, or an element of a list key, is missing in the value.
 
     upstream: a list key of one element that is the value itself counts as missing, too.
@@ -390,7 +383,7 @@ def is_not_in(key: Json, value: Json) -> bool:
     return _older_scalar_is(key, value, wanted=False)
 
 
-def _older_scalar_is(key: Json, value: Json, *, wanted: bool) -> bool:
+def _older_scalar_is(key: object, value: object, *, wanted: bool) -> bool:
     if key is None or key.__class__ is dict:
         return False
     text = key if key.__class__ is str else sprint(key)
@@ -404,7 +397,7 @@ def _older_scalar_is(key: Json, value: Json, *, wanted: bool) -> bool:
     return elements is not None and (text in elements) is wanted
 
 
-def _list_is(key: Sequence[Json], value: Json, *, wanted: bool) -> bool:
+def _list_is(key: Sequence[object], value: object, *, wanted: bool) -> bool:
     texts = _texts(key)
     if value.__class__ is str:
         if texts == [value]:
@@ -428,7 +421,7 @@ def _json_texts(value: str) -> list[str] | None:
 # (operator.go, utils.go), pkg/validation/policy/validate.go.
 
 
-Holds: TypeAlias = Callable[[Json, Json], bool]
+Holds: TypeAlias = Callable[[object, object], bool]
 
 
 class Operator(NamedTuple):
@@ -439,18 +432,18 @@ class Operator(NamedTuple):
     """When a condition with it holds."""
     holds: Holds
     """Whether a condition with this key and value holds; never raises."""
-    prepare: Callable[[Json], Test] | None = None
+    prepare: Callable[[object], Test] | None = None
     """Makes the test of keys against one value; None where nothing of it can be worked out
     beforehand."""
     successors: tuple[str, ...] = ()
     """The operators to use in its place, where it is on its way out."""
-    pairs: Callable[[Json, Json], int] | None = None
+    pairs: Callable[[object, object], int] | None = None
     """Counts the elements of a key and a value that are held against each other, where those may be
     many."""
     warned: bool = False
     """Whether the admission of a policy warns of it."""
 
-    def test(self, value: Json) -> Test:
+    def test(self, value: object) -> Test:
         """Return the test of keys against one value: what can be prepared of `value` is."""
         holds = self.holds
         return self.prepare(value) if self.prepare else lambda key: holds(key, value)
@@ -464,10 +457,12 @@ _NOT_EQUAL = (
 )
 
 
-def _membership(decide: Callable[[Json, Membership], bool]) -> tuple[Holds, Callable[[Json], Test]]:
+def _membership(
+    decide: Callable[[object, Membership], bool],
+) -> tuple[Holds, Callable[[object], Test]]:
     """Return whether a condition holds by such a decision, and the test against one value."""
 
-    def prepare(value: Json) -> Test:
+    def prepare(value: object) -> Test:
         choice = _read(value)
         return lambda key: decide(key, choice)
 

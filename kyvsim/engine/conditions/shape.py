@@ -19,7 +19,6 @@ from kyvsim.engine.prefilter import (
 )
 from kyvsim.jmespath.access_path import AccessPath, FieldStep, Lists, Spread, path_of, path_of_text
 from kyvsim.jmespath.variables import is_plain
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.ports import FEW
 from kyvsim.policy.tree import Condition, Conditions
@@ -75,7 +74,7 @@ def reads_only(conditions: Conditions | None, *keys: str) -> bool:
     return all(_is_fixed(side) or _is_value_at(side, keys) for side in sides)
 
 
-def _is_value_at(side: Json, keys: tuple[str, ...]) -> bool:
+def _is_value_at(side: object, keys: tuple[str, ...]) -> bool:
     found = _access_path(side, keys)
     return found is not None and not found.steps
 
@@ -111,7 +110,7 @@ def _condition_shape(
             test = operator.test(fixed)
             default = test(path.default[0]) is outcome if path.default else None
 
-            def fits(value: Json) -> bool | None:
+            def fits(value: object) -> bool | None:
                 if not is_scalar(value):
                     return None
                 if default is not None and not value and value.__class__ is not float:
@@ -131,12 +130,12 @@ def _condition_shape(
     return None
 
 
-def _access_path(text: Json, start: tuple[str, ...]) -> AccessPath | None:
+def _access_path(text: object, start: tuple[str, ...]) -> AccessPath | None:
     path = path_of_text(text)
     return path.below(*start) if path and is_plain(list(path.default)) else None
 
 
-def _is_fixed(value: Json) -> bool:
+def _is_fixed(value: object) -> bool:
     """Return whether a side has no variables and no references, and so stands for itself."""
     if value.__class__ is str:
         return "{{" not in value and "$(" not in value
@@ -153,7 +152,7 @@ def _spreading_shape(path: AccessPath, test: Test) -> Shape | None:
     if test(empty[0]) or test([]):
         return None
 
-    def fits(value: Json) -> bool | None:
+    def fits(value: object) -> bool | None:
         if not _is_plain_text(value):
             return None
         return value == path.besides or not test([value])
@@ -172,7 +171,7 @@ def _containing_shape(path: AccessPath, text: str) -> Shape | None:
     if not all(isinstance(step, FieldStep) for step in before):
         return None
 
-    def fits(value: Json) -> bool | None:
+    def fits(value: object) -> bool | None:
         if value.__class__ is not list or not all(map(_is_plain_text, value)):
             return None
         if text in value:
@@ -182,7 +181,7 @@ def _containing_shape(path: AccessPath, text: str) -> Shape | None:
     return _shape_at(AccessPath(tuple(before)), ValueShape(fits), absent=False)
 
 
-def _is_plain_text(value: Json) -> bool:
+def _is_plain_text(value: object) -> bool:
     return value.__class__ is str and "{{" not in value
 
 

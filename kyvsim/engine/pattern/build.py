@@ -23,7 +23,6 @@ from kyvsim.engine.pattern.checks import (
     structure_mismatch,
     type_name,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.explanation import Step, StepKind, Value
@@ -51,10 +50,10 @@ _ABSENT = "missing"
 
 def _traced_pattern(
     check: Check,
-    lacks_anchor_key: Callable[[Json], bool],
+    lacks_anchor_key: Callable[[object], bool],
     pattern: PatternNode,
     trace: TraceContext,
-) -> tuple[Check, Callable[[Json], bool]]:
+) -> tuple[Check, Callable[[object], bool]]:
     """Return the traced check of a whole pattern, and its second pass without tracing."""
     here = trace.to(pattern.path)
     begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
@@ -79,7 +78,7 @@ def _traced_absences(
     if not optional:
         return check
 
-    def wrapper(value: Json, notes: Notes | None) -> Mismatch | None:
+    def wrapper(value: object, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
             for entry, member in optional:
@@ -109,7 +108,7 @@ def _traced_elements(
     def element(which: int) -> Check:
         check, pattern = checks[which], patterns[which]
 
-        def numbered(value: Json, notes: Notes | None) -> Mismatch | None:
+        def numbered(value: object, notes: Notes | None) -> Mismatch | None:
             number = numbers[which]
             numbers[which] += 1
             begun = Step(
@@ -121,14 +120,14 @@ def _traced_elements(
 
     check = make(tuple(map(element, range(len(checks)))))
 
-    def run(value: Json, notes: Notes | None) -> Mismatch | None:
+    def run(value: object, notes: Notes | None) -> Mismatch | None:
         numbers[:] = range(len(checks)) if paired else [0] * len(checks)
         return check(value, notes)
 
     return run
 
 
-def _completed(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
+def _completed(step: Step, mismatch: Mismatch | None, value: object, _: Notes | None) -> Step:
     return step._replace(
         answer=mismatch is None or (RuleStatus.SKIP if mismatch.weight is Weight.SKIP else False),
         found=Value(value),
@@ -170,7 +169,7 @@ _ValueCompiler: TypeAlias = Callable[[str, PatternNode, _Part], Check]
 
 def compile_pattern(
     pattern: PatternNode, trace: TraceContext = NO_TRACE, meter: Meter | None = None
-) -> Callable[[Json], PatternFailure | None]:
+) -> Callable[[object], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
     The tracer of `trace` gets what each part of the pattern found. The function raises
@@ -181,11 +180,11 @@ def compile_pattern(
     check = _compile(pattern, _Part(checks.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = has_wildcard_key(pattern)
-    lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
+    lacks_anchor_key: Callable[[object], bool] = partial(_lacks_anchor_key, check)
     if trace.takes_steps:
         check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)
 
-    def match(value: Json) -> PatternFailure | None:
+    def match(value: object) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
         if mismatch is None:
             return None
@@ -211,12 +210,12 @@ def any_pattern_nodes(alternatives: Iterable[Pattern]) -> Iterator[PatternNode]:
 
 def compile_any_pattern(
     alternatives: Iterable[Pattern], trace: TraceContext = NO_TRACE, meter: Meter | None = None
-) -> tuple[Callable[[Json], PatternFailure | None], ...]:
+) -> tuple[Callable[[object], PatternFailure | None], ...]:
     """Return one function for each pattern of an `anyPattern`."""
     return tuple(compile_pattern(one, trace, meter) for one in any_pattern_nodes(alternatives))
 
 
-def _lacks_anchor_key(check: Check, value: Json) -> bool:
+def _lacks_anchor_key(check: Check, value: object) -> bool:
     """Check once more, noting anchors: return whether the key of one never occurred."""
     notes = Notes({}, {})
     check(value, notes)
@@ -346,7 +345,7 @@ def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
     if not any(map(has_wildcard, texts)):
         return expanded(written)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         keys = written if notes is None else notes.tags.get(identity, written)
