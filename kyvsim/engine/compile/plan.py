@@ -18,7 +18,7 @@ from kyvsim.engine.compile.policy_set import (
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.prefilter import BitMask, Trace, compile_walk
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 
 # Most rules pass most objects, with messages that never change. Their proofs are joined, so that
@@ -88,7 +88,7 @@ class StagePlan:
         self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
         self._all = tuple(plan.open for plan in self.plans)
 
-    def fast_results(self, obj: Json) -> Sequence[FastResult]:
+    def fast_results(self, obj: KubernetesObject) -> Sequence[FastResult]:
         """Return what is known before any rule is evaluated, in the order of the policies."""
         trace = self._trace(obj)
         if trace is None:
@@ -102,7 +102,9 @@ class StagePlan:
         ]
 
 
-def _cached(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
+def _cached(
+    opened: UnresolvedRules, obj: KubernetesObject, trace: Trace
+) -> CachedResult | UnresolvedRules:
     policy_rules, _, cache = opened
     results = cache.results(obj, trace) if cache else None
     return opened if results is None else CachedResult(policy_rules.policy.policy, results)

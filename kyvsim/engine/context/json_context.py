@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
@@ -39,7 +39,7 @@ def split_name(name: str) -> tuple[str, ...]:
     return tuple(next(csv.reader([name], delimiter=".")))
 
 
-def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
+def top_names(variables: Mapping[str, object]) -> frozenset[str]:
     """Return the top-level names that contain the variables."""
     return frozenset(split_name(name)[0] for name in variables)
 
@@ -48,7 +48,7 @@ class _Copied(dict[str, "_Copied"]):
     """The fields of a map whose maps were copied, and the same of these."""
 
 
-def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict[str, Json]:
+def with_variables(data: dict[str, Json], variables: Mapping[str, object]) -> dict[str, Json]:
     """Return `data` with the variables merged in; maps are merged, everything else is replaced.
 
     Each map is copied once, however many of the variables are below it.
@@ -67,7 +67,7 @@ def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict
     return found  # type: ignore[no-any-return]
 
 
-def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Json) -> None:
+def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: object) -> None:
     """Merge a value into a map that is a copy, as are those of its fields that are in `copied`."""
     *lead, last = parts
     for part in lead:
@@ -80,7 +80,7 @@ def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Js
     copied.pop(last, None)
 
 
-def _merged(old: Json, new: Json) -> Json:
+def _merged(old: object, new: object) -> object:
     if old.__class__ is not dict or new.__class__ is not dict:
         return new
     return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
@@ -96,7 +96,7 @@ class _Skipped:
 SKIPPED = _Skipped()
 
 _NO_NAMES: frozenset[str] = frozenset()
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 EntryLoader = Callable[["JSONContext"], Json]
 """Computes an entry's value from the entries before it; `SKIPPED` leaves it undefined.
@@ -111,9 +111,9 @@ class _LazyEntry:
     def __init__(self, name: str, load: EntryLoader) -> None:
         self.name = name
         self._load = load
-        self._value: Json = None
+        self._value: object = None
 
-    def value(self, before: "JSONContext") -> Json:
+    def value(self, before: "JSONContext") -> object:
         """Return the value, computed on first use from what stands `before` this entry."""
         # A loop's later elements see what an outer entry gave for the first, as upstream.
         if self._value is None:
@@ -167,7 +167,7 @@ class JSONContext:
         self.policy_namespace = ""
         """Where a namespaced policy may look; "" for everywhere."""
 
-    def root(self, names: frozenset[str]) -> Json:
+    def root(self, names: frozenset[str]) -> dict[str, Json]:
         """Return the data for a query that may read the top-level `names`.
 
         Raises `QueryError` where an entry among them cannot be computed.
@@ -199,9 +199,9 @@ class JSONContext:
 
     def layer(
         self,
-        values: Mapping[str, Json],
+        values: Mapping[str, object],
         loaders: Iterable[tuple[str, EntryLoader]] = (),
-        variables: Mapping[str, Json] = _NOTHING,
+        variables: Mapping[str, object] = _NOTHING,
     ) -> "JSONContext":
         """Return a context with further values and entries; this one stays as it is.
 
@@ -240,7 +240,7 @@ class JSONContext:
         """Return whether a user gave a value for a top-level name, or for something in it."""
         return name in self._valued
 
-    def with_object(self, obj: Json) -> "JSONContext":
+    def with_object(self, obj: KubernetesObject) -> "JSONContext":
         """Return a context in which `request.object` is another one."""
         seen = self.external.as_json(obj)
         return self.layer({"request": {**self._data["request"], "object": seen}})
@@ -293,7 +293,7 @@ def compile_entries(
     return tuple(found)
 
 
-def _completed(step: Step, found: Json, _: JSONContext) -> Step:
+def _completed(step: Step, found: object, _: JSONContext) -> Step:
     if found is SKIPPED:
         return step._replace(note="no answer")
     return step._replace(found=Value(found))
@@ -315,7 +315,7 @@ class ImageError(QueryError):
         self.place = "/".join(("", *way))
 
 
-def load_images(obj: Json) -> Json:
+def load_images(obj: KubernetesObject | None) -> Json:
     """Return `{group: {container: {registry, path, …}}}`, or `SKIPPED` where there is no image.
 
     Raises `ImageError` where one cannot be read.
@@ -323,14 +323,14 @@ def load_images(obj: Json) -> Json:
     way = POD_SPEC_PATHS.get(text_field(obj, "kind"))
     if way is None:
         return SKIPPED
-    spec = obj
+    spec: object = obj
     for depth, field in enumerate(way):
         spec = _field(spec, field, way[:depth])
     images = {group: _images_at(_field(spec, group, way), (*way, group)) for group in _GROUPS}
     return {group: found for group, found in images.items() if found} or SKIPPED
 
 
-def _field(data: Json, field: str, way: tuple[str, ...]) -> Json:
+def _field(data: object, field: str, way: tuple[str, ...]) -> object:
     if data is None:
         return None
     if data.__class__ is not dict:
@@ -338,13 +338,13 @@ def _field(data: Json, field: str, way: tuple[str, ...]) -> Json:
     return data.get(field)
 
 
-def _images_at(containers: Json, way: tuple[str, ...]) -> dict[str, Json]:
+def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
     if containers is None:
         return {}
     if containers.__class__ not in {list, dict}:
         raise ImageError("invalid type", way)
     numbered = containers.items() if containers.__class__ is dict else enumerate(containers)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     for index, container in numbered:
         if container is None:
             continue
@@ -374,7 +374,7 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def request_context(
-    request: AdmissionRequest, external: ExternalData, variables: Mapping[str, Json]
+    request: AdmissionRequest, external: ExternalData, variables: Mapping[str, object]
 ) -> JSONContext:
     """Return the context for a request: its fields, its user, the images of its object.
 
@@ -394,8 +394,8 @@ def request_context(
     )
 
 
-def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, Json]:
-    fields: dict[str, Json] = {
+def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, object]:
+    fields: dict[str, object] = {
         "namespace": request.namespace,
         "operation": request.operation.value,
     }
@@ -408,7 +408,7 @@ def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str
     user = request.user
     if user is None:
         return {"request": fields}
-    info: dict[str, Json] = {
+    info: dict[str, object] = {
         "username": user.username,
         "uid": user.uid,
         "groups": list(user.groups),

@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, System, compile_template
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import metadata
 from kyvsim.policy.tree import ConfigMapEntry
 
 
@@ -15,7 +15,7 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
         {"name": entry.config_map_name, "namespace": entry.config_map_namespace}, system
     )
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         if not scope.external.answers_calls:
             if not scope.holds(name):
                 scope.hints.append(
