@@ -16,7 +16,7 @@ from kyvsim.api.apply import (
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.engine.compile import PolicySet, index_policies
 from kyvsim.engine.explain import Recorder, explanation_of, with_places
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
     ObjectExplanation,
@@ -142,7 +142,7 @@ def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
     yield policy.name
 
 
-def _names_object(name: str, obj: Json) -> bool:
+def _names_object(name: str, obj: KubernetesObject) -> bool:
     return not name or name in object_names(object_key(obj))
 
 
@@ -181,7 +181,7 @@ def with_inquiries(
     return simulation._replace(explained=name, inquiries=inquiries)
 
 
-def document_finder(scenario: Scenario) -> Callable[[Json], Document | None]:
+def document_finder(scenario: Scenario) -> Callable[[KubernetesObject], Document | None]:
     """Return a function from an object of a cluster to its document, None if there is none."""
     written = _documents(scenario)
     return lambda obj: _document_of(obj, written)
@@ -201,7 +201,7 @@ def _name(key: ObjectKey) -> tuple[str, str, str]:
     return key.kind, "" if key.namespace == "default" else key.namespace, key.name
 
 
-def _document_of(obj: Json, written: _Written) -> Document | None:
+def _document_of(obj: KubernetesObject, written: _Written) -> Document | None:
     """Return the document of an object; of several versions, the one with the same `spec`."""
     versions = written.get(_name(object_key(obj)), ())
     same = (version for version in versions if version.data.get("spec") == obj.get("spec"))

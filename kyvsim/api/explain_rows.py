@@ -7,7 +7,7 @@ from kyvsim.engine.evaluate import STAGES
 from kyvsim.engine.explain import Placing, Recorder, explain, object_states
 from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages import compile_policies
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
@@ -43,7 +43,7 @@ class _RowExplainer:
         self._compiled: dict[
             tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]
         ] = {}
-        self._opened: tuple[EngineResponse, Json, _Opened] | None = None
+        self._opened: tuple[EngineResponse, KubernetesObject | None, _Opened] | None = None
         """The last response and object, and its request: failures of one object share it."""
         self._placing = Placing(None, ())
         """The same for what is known of the parts of an object."""

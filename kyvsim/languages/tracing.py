@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import Program
 from kyvsim.cel.calls import Run
@@ -10,7 +9,7 @@ from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
 from kyvsim.engine.match import MatchFacts, Predicate, kind_text, traced_block
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.tracing import (
     LONGEST_TRACED,
@@ -64,7 +63,7 @@ def traced_program(program: Program, trace: TraceContext, *, decides: bool = Tru
     return observed._replace(run=run)
 
 
-def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
+def _with_value(step: Step, found: object, _: object) -> Step:
     answer = found if isinstance(found, bool) else None
     value = plain(found)
     return step._replace(
@@ -81,7 +80,7 @@ def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
 
 
 def traced_parts(
-    parts: Iterable[tuple[str, Json, Predicate]], trace: TraceContext
+    parts: Iterable[tuple[str, object, Predicate]], trace: TraceContext
 ) -> tuple[Predicate, ...]:
     """Return the tests of constraints, or of one of their rules, which trace their results.
 
@@ -92,7 +91,7 @@ def traced_parts(
     return tuple(_traced_part(name, written, test, trace) for name, written, test in parts)
 
 
-def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext) -> Predicate:
+def _traced_part(name: str, written: object, test: Predicate, trace: TraceContext) -> Predicate:
     look, path = _CRITERIA.get(name, (None, None))
     wanted = None if look is None else Value(written)
     step = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
@@ -103,7 +102,7 @@ def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext)
     return traced(trace.at(name), test, step, complete)
 
 
-_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
+_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], object], Path | None]] = MappingProxyType(
     {
         "apiGroups": (lambda facts: facts.group, ("apiVersion",)),
         "apiVersions": (lambda facts: facts.version, ("apiVersion",)),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicySet
 from kyvsim.engine.explain import Recorder
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
@@ -25,7 +25,7 @@ class TracedEvaluation(NamedTuple):
     actor: str
     occasion: str
     subject: ObjectKey
-    object: Json
+    object: KubernetesObject | None
     """The object after the request, or as it was sent; None if it is deleted."""
     event: int | None
     rules: tuple[TracedRule, ...]
@@ -202,7 +202,9 @@ class SimulationTracer:
                 cluster.scheduler.running, len(cluster.timeline.events)
             )
 
-    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json) -> None:
+    def _answer(
+        self, request: ApiRequest, response: ApiResponse, old: KubernetesObject | None
+    ) -> None:
         self._store_rules()
         done, cluster = self._open.pop(request, None), self._cluster
         if done is None or cluster is None:

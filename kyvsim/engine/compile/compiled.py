@@ -10,7 +10,7 @@ from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, reach_of_block
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
@@ -52,7 +52,7 @@ class CompileOptions(NamedTuple):
     """The kinds that the given CustomResourceDefinitions define."""
     bindings: tuple[Binding, ...] = ()
     """Those of Kubernetes' admission policies."""
-    parameters: tuple[Json, ...] = ()
+    parameters: tuple[KubernetesObject, ...] = ()
     """The objects given as parameters of such policies."""
     tracer: Tracer | None = None
     """Observes evaluations, for coverage or explanations; there is none by default."""
@@ -121,7 +121,7 @@ class Evaluation(NamedTuple):
 
     scope: JSONContext
     request: AdmissionRequest
-    object: Json
+    object: KubernetesObject | None
     """The object that patterns check and patches change; None on DELETE."""
     element: Json = None
     """The loop's element, where a pattern is to be checked against it."""
@@ -134,9 +134,9 @@ class Outcome(NamedTuple):
 
     status: RuleStatus
     message: str
-    object: Json = None
+    object: KubernetesObject | None = None
     """The patched object, where a mutate rule passed."""
-    generated: tuple[Json, ...] = ()
+    generated: tuple[KubernetesObject, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
     """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
@@ -228,7 +228,7 @@ class Properties(NamedTuple):
     """The properties in reports, besides the message of a rule."""
 
     template: Template
-    written: Mapping[str, Json]
+    written: Mapping[str, object]
     """The properties where its variables have no value."""
 
 
@@ -255,7 +255,7 @@ class CompiledRule(NamedTuple):
     exceptions: tuple[CompiledException, ...] = ()
     weighs_exceptions: bool = False
     """Whether the body itself says what the exceptions that match change."""
-    concerns: Callable[[Json], bool] | None = None
+    concerns: Callable[[KubernetesObject | None], bool] | None = None
     """Whether an object has any field that the rule reads; None if every object has."""
     tolerates_violations: bool = False
     """Whether an UPDATE may keep a violation that the old object had already."""
