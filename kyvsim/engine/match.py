@@ -130,6 +130,9 @@ def compile_kinds(selectors: Iterable[str]) -> Predicate:
     return lambda facts: any(check(facts) for check in checks)
 
 
+_EPHEMERAL_CONTAINERS = ("", "v1", "Pod", "ephemeralcontainers")
+
+
 def _compile_selector(selector: KindSelector) -> Predicate:
     group = compile_wildcard(selector.group)
     version = compile_wildcard(selector.version)
@@ -137,23 +140,12 @@ def _compile_selector(selector: KindSelector) -> Predicate:
     subresource = compile_wildcard(selector.subresource)
 
     def matches(facts: MatchFacts) -> bool:
-        return (
-            kind(facts.kind)
-            and group(facts.group)
-            and version(facts.version)
-            and (subresource(facts.subresource) or _is_ephemeral_containers(facts))
-        )
+        if not (kind(facts.kind) and group(facts.group) and version(facts.version)):
+            return False
+        # A selector of Pods covers ephemeral containers too, for the sake of older policies.
+        return subresource(facts.subresource) or facts[:4] == _EPHEMERAL_CONTAINERS
 
     return matches
-
-
-def _is_ephemeral_containers(facts: MatchFacts) -> bool:
-    # A selector of Pods covers this subresource too, for the sake of older policies.
-    return facts.subresource == "ephemeralcontainers" and (
-        facts.group,
-        facts.version,
-        facts.kind,
-    ) == ("", "v1", "Pod")
 
 
 def kinds_of_block(block: MatchBlock) -> KindIndexEntry:
@@ -171,11 +163,6 @@ def kind_text(facts: MatchFacts) -> str:
 
 
 # Criteria below `resources`.
-
-
-def _operations(one: ResourceFilter) -> Predicate:
-    wanted = frozenset(one.operations)
-    return lambda facts: facts.operation in wanted
 
 
 def _names(patterns: Iterable[str]) -> Predicate:
@@ -299,7 +286,7 @@ CRITERIA = (
     Criterion(
         "operations",
         lambda one: one.operations or None,
-        _operations,
+        lambda one: lambda facts: facts.operation in one.operations,
         lambda facts: facts.operation,
     ),
     Criterion(
@@ -459,8 +446,8 @@ def _step(criterion: Criterion, one: ResourceFilter) -> Step:
 
 
 def _place(criterion: Criterion, trace: TraceContext) -> TraceContext:
-    fields = (criterion.field,) if criterion.without_user else ("resources", criterion.field)
-    return trace.at(*fields)
+    place = trace if criterion.without_user else trace.at("resources")
+    return place.at(criterion.field)
 
 
 def _plain(value: object) -> object:
@@ -471,10 +458,6 @@ def _plain(value: object) -> object:
 
 def _without_user(criterion: Criterion, facts: MatchFacts) -> str:
     return criterion.without_user if facts.operation else "there is no request, so there is no user"
-
-
-def _in_namespace(step: Step, found: bool, facts: MatchFacts) -> Step:
-    return step._replace(answer=found, found=Value(facts.namespace))
 
 
 _OF_KIND: Final = frozenset({"kinds", "operations"})
@@ -507,7 +490,10 @@ def compile_rule_match(
             rooted=True,
         )
         confined = traced(
-            trace, lambda facts: policy_namespace == facts.namespace, step, _in_namespace
+            trace,
+            lambda facts: policy_namespace == facts.namespace,
+            step,
+            lambda step, found, facts: step._replace(answer=found, found=Value(facts.namespace)),
         )
 
     def applies(facts: MatchFacts) -> bool:
@@ -657,25 +643,19 @@ class Reach(NamedTuple):
 
 def reach_of_block(block: MatchBlock) -> Reach:
     """Return what a match block reaches."""
+
+    def plain(*fields: tuple[str, ...]) -> frozenset[str] | None:
+        """Return the names of the first field that has some, and no wildcards."""
+        known = (one for one in fields if any(one) and not any(map(has_wildcard, one)))
+        return next(map(frozenset, known), None)
+
+    def joined(each: list[frozenset[str] | None]) -> frozenset[str] | None:
+        known = [names for names in each if names is not None]
+        if block.any:
+            return frozenset[str]().union(*known) if len(known) == len(each) else None
+        return known[0] if known else None
+
     return Reach(
-        names=_reached(block, lambda one: (one.names, (one.name,))),
-        namespaces=_reached(block, lambda one: (one.namespaces,)),
+        names=joined([plain(one.names, (one.name,)) for one in block.effective]),
+        namespaces=joined([plain(one.namespaces) for one in block.effective]),
     )
-
-
-def _reached(
-    block: MatchBlock, fields: Callable[[ResourceFilter], Iterable[tuple[str, ...]]]
-) -> frozenset[str] | None:
-    each = [_plain_names(fields(one)) for one in block.effective]
-    known = [names for names in each if names is not None]
-    if block.any:
-        return frozenset[str]().union(*known) if len(known) == len(each) else None
-    return known[0] if known else None
-
-
-def _plain_names(fields: Iterable[tuple[str, ...]]) -> frozenset[str] | None:
-    """Return the names of the first field that has some, and no wildcards."""
-    for names in fields:
-        if any(names) and not any(map(has_wildcard, names)):
-            return frozenset(names)
-    return None

@@ -5,7 +5,6 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions.operators import Operator, operators
@@ -38,7 +37,7 @@ _STARTS = ((("request", "object"), True), (("target",), True), (("element",), Fa
 """What leads to an object, and whether it is the whole one."""
 
 
-def traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
+def _traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
     """Return a side of a condition that reports its value when it is filled in.
 
     Of an expression that is more than a path each part is reported, unless it is a long one: parts
@@ -46,17 +45,13 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
     """
     path, is_whole = _path_of(written)
     place = trace.at(side)
-    is_short = not isinstance(written, str) or len(written) <= LONGEST_TRACED
-    on_node = None if _is_plain_path(written) or not is_short else partial(_hook_in, place, written)
+    access = path_of_text(written)
+    is_plain_path = access is not None and not access.default and access.besides is None
+    is_long = isinstance(written, str) and len(written) > LONGEST_TRACED
+    on_node = None if is_plain_path or is_long else partial(_hook_in, place, written)
     template = compile_template(written, system, on_node)
     begun = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
-
     return template._replace(render=traced(place, template.render, begun, with_found))
-
-
-def _is_plain_path(written: object) -> bool:
-    access = path_of_text(written)
-    return access is not None and not access.default and access.besides is None
 
 
 def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
@@ -91,18 +86,16 @@ def _path_of(written: object) -> tuple[Path | None, bool]:
     for start, is_whole in _STARTS:
         below = access.below(*start) if access else None
         if below is not None:
-            keys = (
-                one.key for one in takewhile(_is_field, below.steps) if isinstance(one, FieldStep)
-            )
+            keys = []
+            for one in below.steps:
+                if not isinstance(one, FieldStep):
+                    break
+                keys.append(one.key)
             return tuple(keys), is_whole
     return None, False
 
 
-def _is_field(step: object) -> bool:
-    return isinstance(step, FieldStep)
-
-
-def traced_condition(
+def _traced_condition(
     holds: Callable[[RuleScope], bool],
     condition: Condition,
     sides: tuple[Template, Template],
@@ -151,13 +144,12 @@ MET: Final = ConditionsResult(True)
 UNMET: Final = ConditionsResult(False)
 
 Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
-Holds: TypeAlias = Callable[[RuleScope], bool]
 
 
 class _CompiledCondition(NamedTuple):
     """One condition; `fixed` is its outcome where that is known at compile time."""
 
-    holds: Holds
+    holds: Callable[[RuleScope], bool]
     message: str
     fixed: bool | None
 
@@ -222,9 +214,6 @@ def compile_exception_conditions(
         return MET if second is None or second(scope).met else UNMET
 
     return _traced_block(evaluate, trace)
-
-
-# ---------------------------------------------------------------------------- blocks
 
 
 def _compile_group(group: ConditionGroup, system: System, trace: TraceContext) -> Evaluate:
@@ -300,9 +289,6 @@ def _joined(texts: Sequence[str], separator: str) -> str:
     return separator.join(text for text in texts if text)
 
 
-# ---------------------------------------------------------------------------- one condition
-
-
 def _compile_list(
     conditions: Iterable[Condition], system: System, trace: TraceContext
 ) -> tuple[_CompiledCondition, ...]:
@@ -316,10 +302,10 @@ def _compile_condition(
     sides = _compared(condition.key), _compared(condition.value)
     key, value = (compile_template(side, system) for side in sides)
     if trace.takes_steps:
-        seen_key = traced_side(sides[0], "key", system, trace)
-        seen_value = traced_side(sides[1], "value", system, trace)
+        seen_key = _traced_side(sides[0], "key", system, trace)
+        seen_value = _traced_side(sides[1], "value", system, trace)
         compiled = _compile_sides(condition, seen_key, seen_value, system.meter)
-        holds = traced_condition(compiled.holds, condition, (key, value), trace)
+        holds = _traced_condition(compiled.holds, condition, (key, value), trace)
         compiled = compiled._replace(holds=holds, fixed=None)
     else:
         compiled = _compile_sides(condition, key, value, system.meter)

@@ -360,9 +360,6 @@ def _wild(values: Sequence[object]) -> int:
     return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
 
 
-# ---------------------------------------------------------------------------- In and NotIn
-
-
 def is_in(key: object, value: object) -> bool:
     """Return whether the key, or every element of a list key, is in the value.
 

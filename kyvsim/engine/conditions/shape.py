@@ -71,12 +71,10 @@ def reads_only(conditions: Conditions | None, *keys: str) -> bool:
     """Return whether a block looks at nothing but the value that some keys lead to."""
     listed = conditions.conditions if conditions else ()
     sides = (side for one in listed for side in (one.key, one.value))
-    return all(_is_fixed(side) or _is_value_at(side, keys) for side in sides)
-
-
-def _is_value_at(side: object, keys: tuple[str, ...]) -> bool:
-    found = _access_path(side, keys)
-    return found is not None and not found.steps
+    return all(
+        _is_fixed(side) or ((found := _access_path(side, keys)) is not None and not found.steps)
+        for side in sides
+    )
 
 
 def _any_and_all(
@@ -142,9 +140,6 @@ def _is_fixed(value: object) -> bool:
     if value.__class__ is list:
         return all(map(_is_fixed, value))
     return value.__class__ is not dict
-
-
-# ---------------------------------------------------------------------------- access paths
 
 
 def _spreading_shape(path: AccessPath, test: Test) -> Shape | None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.pattern import checks
@@ -42,26 +42,6 @@ from kyvsim.policy.tree import (
 )
 from kyvsim.policy.visit import has_wildcard_key
 
-# Checks of patterns that report what each part of a pattern found.
-
-
-_ABSENT = "missing"
-
-
-def _traced_pattern(
-    check: Check,
-    lacks_anchor_key: Callable[[object], bool],
-    pattern: PatternNode,
-    trace: TraceContext,
-) -> tuple[Check, Callable[[object], bool]]:
-    """Return the traced check of a whole pattern, and its second pass without tracing."""
-    here = trace.to(pattern.path)
-    begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
-    return (
-        traced(here, check, begun, _completed),
-        lambda value: untraced(here, lambda: lacks_anchor_key(value)),
-    )
-
 
 def _traced_absences(
     check: Check,
@@ -84,7 +64,7 @@ def _traced_absences(
             for entry, member in optional:
                 if member.key not in value:
                     answer = True if member.absent is None else RuleStatus.SKIP
-                    step = Step(StepKind.PATTERN, entry.text, answer=answer, note=_ABSENT)
+                    step = Step(StepKind.PATTERN, entry.text, answer=answer, note="missing")
                     trace_step(trace.to(entry.path), step._replace(path=(member.key,)))
         return mismatch
 
@@ -177,12 +157,19 @@ def compile_pattern(
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, _Part(checks.ROOT, trace, meter))
+    check = compiled = _compile(pattern, _Part(checks.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = has_wildcard_key(pattern)
-    lacks_anchor_key: Callable[[object], bool] = partial(_lacks_anchor_key, check)
+    here = trace.to(pattern.path)
     if trace.takes_steps:
-        check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)
+        begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
+        check = traced(here, check, begun, _completed)
+
+    def lacks_anchor_key(value: object) -> bool:
+        """Check once more, noting anchors: return whether the key of one never occurred."""
+        notes = Notes({}, {})
+        untraced(here, lambda: compiled(value, notes))
+        return not all(notes.anchors.values())
 
     def match(value: object) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
@@ -215,13 +202,6 @@ def compile_any_pattern(
     return tuple(compile_pattern(one, trace, meter) for one in any_pattern_nodes(alternatives))
 
 
-def _lacks_anchor_key(check: Check, value: object) -> bool:
-    """Check once more, noting anchors: return whether the key of one never occurred."""
-    notes = Notes({}, {})
-    check(value, notes)
-    return not all(notes.anchors.values())
-
-
 def _compile(pattern: PatternNode, part: _Part) -> Check:
     match pattern:
         case PatternMap():
@@ -252,9 +232,6 @@ def _compile_elements(
     if not part.trace.takes_steps:
         return make(elements)
     return _traced_elements(elements, patterns, make, part.trace)
-
-
-# ---------------------------------------------------------------------------- maps
 
 
 def _compile_map(pattern: PatternMap, part: _Part, compile_value: _ValueCompiler) -> Check:
@@ -306,9 +283,6 @@ def _compile_existence(pattern: PatternNode, part: _Part) -> Check:
         )
         return checks.misused_existence_check(place, text)
     return _compile_elements(pattern.items, part, lambda each: checks.existence_check(each, place))
-
-
-# ---------------------------------------------------------------------------- metadata
 
 
 def _member_value(key: str, pattern: PatternNode, part: _Part) -> Check:
