@@ -4,7 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
-from kyvsim.engine.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
+from kyvsim.engine.compile.compiled import (
+    CompiledConditions,
+    Evaluation,
+    MatchedException,
+    Outcome,
+    errored,
+    skipped,
+)
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
@@ -126,11 +133,11 @@ def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ..
     )
 
 
-def _holds(conditions: object, scope: JSONContext) -> bool:
-    if not callable(conditions):
+def _holds(conditions: CompiledConditions | None, scope: JSONContext) -> bool:
+    if conditions is None:
         return True
     try:
-        return bool(conditions(scope).met)
+        return conditions(scope).met
     except (ConditionError, QueryError):
         return False
 
@@ -228,7 +235,13 @@ def run_policy_rules(
     given = confined(given, policy)
     for rule in policy_rules.rules:
         if subject is not seen:  # only now, since a changed object is mostly the last rule's
-            given, seen = _after_change(given, subject), subject
+            seen = subject
+            given = given._replace(
+                object=subject,
+                scope=given.scope.with_object(subject),
+                facts=facts_after_change(given.facts, subject),
+                arrived=given.arrived or given.facts,
+            )
         outcome = _run_rule(rule, given, world, policy.name, settled=settled)
         if outcome is None:
             continue
@@ -266,15 +279,6 @@ def faulted(
     said = errored(fault_text(error))
     results = tuple(result_of(rule, said, subject, []) for rule in policy_rules.rules)
     return PolicyResponse(policy_rules.policy.policy, phase, subject, results)
-
-
-def _after_change(given: RuleInput, subject: KubernetesObject) -> RuleInput:
-    return given._replace(
-        object=subject,
-        scope=given.scope.with_object(subject),
-        facts=facts_after_change(given.facts, subject),
-        arrived=given.arrived or given.facts,
-    )
 
 
 def result_of(

@@ -1,6 +1,6 @@
 """Policies as the engine runs them: closures in place of expressions; the options of compiling."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -359,19 +359,15 @@ class CompiledPolicy(NamedTuple):
 
     def of_kind(self, kind: str) -> Iterator[CompiledRule]:
         """Yield the rules that can match objects of a kind, in the order of each stage."""
-        for rule in self._meant_for(kind):
-            if rule.kinds is None or kind in rule.kinds:
-                yield rule
-
-    def _meant_for(self, kind: str) -> Iterable[CompiledRule]:
-        if self.derivation is None or not self.derivation.concerns(kind):
-            return self.plain
-        forms = self.derivation.forms()
-        validating = forms.validating.get(kind, self.plain)
-        return (
-            *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
-            *(rule for rule in validating if rule.stage is Stage.VALIDATE),
-        )
+        rules = self.plain
+        if self.derivation is not None and self.derivation.concerns(kind):
+            forms = self.derivation.forms()
+            validating = forms.validating.get(kind, self.plain)
+            rules = (
+                *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
+                *(rule for rule in validating if rule.stage is Stage.VALIDATE),
+            )
+        return (rule for rule in rules if rule.kinds is None or kind in rule.kinds)
 
 
 # The exceptions of a rule by the names of the objects that they are for.

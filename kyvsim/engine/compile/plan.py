@@ -151,7 +151,14 @@ def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONConte
 def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
     policy_rules, settled, proofs = shown
     chances = tuple(
-        tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
+        tuple(
+            _PossibleOutcome(
+                next(marks),
+                RuleResult(rule.rule, rule.phase, proof.outcome.status, proof.outcome.message),
+                proof.exact,
+            )
+            for proof in of_rule
+        )
         for rule, of_rule in zip(policy_rules.rules, proofs, strict=False)
     )
     is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
@@ -170,12 +177,6 @@ def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
             return 0
         bits |= of_rule[0].mark.lacking
     return bits
-
-
-def _possible_outcome(rule: CompiledRule, proof: Proof, mark: BitMask) -> _PossibleOutcome:
-    outcome = proof.outcome
-    result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
-    return _PossibleOutcome(mark, result, proof.exact)
 
 
 def _is_simple(rule: CompiledRule) -> bool:

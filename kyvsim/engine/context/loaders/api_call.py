@@ -29,7 +29,7 @@ from kyvsim.jmespath import (
 )
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.mocks import CallAnswer
-from kyvsim.model.ports import ClusterView, ExternalData
+from kyvsim.model.ports import ExternalData
 from kyvsim.policy.tree import ApiCallEntry
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
@@ -163,7 +163,9 @@ def _from_cluster(
                 f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
             )
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    if _is_empty(body) and _is_guessed(call, scope.external.cluster):
+    wanted = parse_path(call.path.partition("?")[0])
+    is_empty = body.__class__ is dict and body.get("items") == []
+    if is_empty and wanted and scope.external.cluster.guesses(wanted.api_version, wanted.resource):
         scope.hints.append(
             f"the kind behind {call.path} is unknown, so context entry `{entry.name}` is empty: "
             f"pass its CRD with --crd-path; or {call.mock()}"
@@ -233,15 +235,6 @@ def _answer_of_api(call: _Call, external: ExternalData) -> object:
     if not can_review(cluster):
         raise CallError("no RBAC objects are given")
     return review(call.data, cluster, wanted.namespace)
-
-
-def _is_empty(body: object) -> bool:
-    return body.__class__ is dict and body.get("items") == []
-
-
-def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
-    wanted = parse_path(call.path.partition("?")[0])
-    return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
 
 
 LOADER = ContextLoader(ApiCallEntry, _compile)
