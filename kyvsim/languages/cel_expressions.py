@@ -87,8 +87,8 @@ class CompiledExpression(NamedTuple):
             start = f"expression '{self.text}' resulted in error: " if self.is_native else ""
             raise EvaluationError(f"{start}{error}") from None
 
-    def covered(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
-        """Return the same, whose evaluations are traced and count for coverage."""
+    def traced(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
+        """Return the same, which reports to a tracer."""
         program = self.program and traced_program(self.program, trace, decides=decides)
         return self._replace(program=program)
 
@@ -231,7 +231,7 @@ class Compiler:
                 message = error.listing or f"output is expected to be of type {wanted.name}"
             return self.reject(text, path, message, shown)
         decides = wanted == BOOL if decides is None else decides
-        return found.covered(self.trace.to(path), decides=decides) if counts else found
+        return found.traced(self.trace.to(path), decides=decides) if counts else found
 
     def reject(
         self, text: str, path: Path, message: str, shown: tuple[Path, str] | None = None

@@ -8,7 +8,7 @@ from kyvsim.cel.calls import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
-from kyvsim.engine.match import MatchFacts, Predicate, kind_text, traced_block
+from kyvsim.engine.match import MatchFacts, Predicate, kind_text
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.tracing import (
@@ -72,11 +72,6 @@ def _with_value(step: Step, found: object, _: object) -> Step:
 
 
 # Constraints of policies in CEL.
-
-
-def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return constraints that trace whether they matched as a whole, if there is a tracer."""
-    return traced_block(matches, StepKind.MATCH, trace)
 
 
 def traced_parts(

@@ -144,7 +144,7 @@ def _bind(
         "",
         options.kinds,
         everything=True,
-        trace=trace.at("matchConstraints") if binding is None else _probe_of(binding, options),
+        trace=trace.at("matchConstraints") if binding is None else _trace_of(binding, options),
     )
     constraints = _of_creations(constraints)
     if constraints.fault:
@@ -171,7 +171,7 @@ def _of_creations(constraints: Constraints) -> Constraints:
     return constraints._replace(matches=creation_matches)
 
 
-def _probe_of(binding: Binding, options: CompileOptions) -> TraceContext:
+def _trace_of(binding: Binding, options: CompileOptions) -> TraceContext:
     if options.tracer is None:
         return NO_TRACE
     place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))

@@ -128,7 +128,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     tree = context.rule.tree
     cel = _cel_of(tree)
     compiled, compiler = _compile_rule(tree, context.system.meter)
-    rule, reads = _with_coverage(compiled, context.trace), frozenset(compiler.reads)
+    rule, reads = _traced(compiled, context.trace), frozenset(compiler.reads)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = None
     if cel.param_kind and cel.param_ref:
@@ -170,21 +170,21 @@ def _cel_of(rule: RuleNode) -> CelValidation:
     return cel
 
 
-def _with_coverage(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
-    """Return the rule with preconditions and expressions that report outcomes for coverage."""
+def _traced(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
+    """Return the rule with preconditions and expressions that report to a tracer."""
     where = trace.at("validate", "cel", "expressions")
     validations = tuple(
-        one._replace(test=one.test.covered(where.at(index), decides=True))
+        one._replace(test=one.test.traced(where.at(index), decides=True))
         for index, one in enumerate(rule.validations)
     )
     conditions = tuple(
-        one.covered(trace.at("celPreconditions", index), decides=True)
+        one.traced(trace.at("celPreconditions", index), decides=True)
         for index, one in enumerate(rule.conditions)
     )
     # Coverage counts what decides; tracing shows the values of variables, too.
     within = trace._replace(counts=False).at("validate", "cel", "variables")
     variables = {
-        name: one.covered(within.at(index), decides=False)
+        name: one.traced(within.at(index), decides=False)
         for index, (name, one) in enumerate(rule.variables.items())
     }
     return NativeValidation(variables, conditions, validations)
