@@ -157,7 +157,7 @@ def shown_passes(
     It is for callers that run `PolicyRules` themselves: without some rules it is another one.
     """
     if stage not in of_kind.stages:
-        return _nothing_shown
+        return lambda _: None
     found = {
         shown.policy: shown.results
         for one in fast_results(of_kind, stage, request, world)
@@ -165,7 +165,7 @@ def shown_passes(
         for shown in one.passes
     }
     if not found:
-        return _nothing_shown
+        return lambda _: None
     whole = {policy_rules.policy.policy: policy_rules for policy_rules in of_kind.stages[stage]}
 
     def shown_of(policy_rules: PolicyRules) -> tuple[RuleResult, ...] | None:
@@ -173,10 +173,6 @@ def shown_passes(
         return found.get(policy) if whole.get(policy) is policy_rules else None
 
     return shown_of
-
-
-def _nothing_shown(_: PolicyRules) -> None:
-    """Find no results."""
 
 
 def passing(

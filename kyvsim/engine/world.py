@@ -418,6 +418,10 @@ def reviewed(created: AdmissionRequest, review: KubernetesObject) -> AdmissionRe
     request = request_of(created, Operation(review["operation"]), review.get("oldObject"))
     details = {name: review[name] for name in _DETAILS if name in review}
     subresource = text_field(review, "subResource")
+    resource = review.get("resource") or {}
+    group, name = text_field(resource, "group"), text_field(resource, "resource")
+    kind = kind_of_plural(group, name) or guessed_kind(name)
+    parent = (group, text_field(resource, "version"), kind) if kind else None
     info = review.get("userInfo")
     sender = None
     if info is not None:
@@ -429,16 +433,9 @@ def reviewed(created: AdmissionRequest, review: KubernetesObject) -> AdmissionRe
         user=created.user or sender,
         namespace=text_field(review, "namespace") or request.namespace,
         subresource=subresource or request.subresource,
-        parent_kind=_parent(review) if subresource else request.parent_kind,
+        parent_kind=parent if subresource else request.parent_kind,
         details=details or None,
     )
-
-
-def _parent(review: KubernetesObject) -> tuple[str, str, str] | None:
-    resource = review.get("resource") or {}
-    group, name = text_field(resource, "group"), text_field(resource, "resource")
-    kind = kind_of_plural(group, name) or guessed_kind(name)
-    return (group, text_field(resource, "version"), kind) if kind else None
 
 
 def creation_of(

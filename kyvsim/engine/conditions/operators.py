@@ -360,27 +360,21 @@ def _wild(values: Sequence[object]) -> int:
     return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
 
 
-def is_in(key: object, value: object) -> bool:
-    """Return whether the key, or every element of a list key, is in the value.
+def _older_is_in(key: object, value: object, *, wanted: bool) -> bool:
+    """Return whether the key, or every element of a list key, is in the value, or is not.
 
     List keys know no wildcards and no texts other than the elements' own.
     """
     if key.__class__ is list:
-        return _list_is(key, value, wanted=True)
-    return _older_scalar_is(key, value, wanted=True)
-
-
-def is_not_in(key: object, value: object) -> bool:
-    """Return whether the key, or an element of a list key, is missing in the value.
-
-    upstream: a list key of one element that is the value itself counts as missing, too.
-    """
-    if key.__class__ is list:
-        return _list_is(key, value, wanted=False)
-    return _older_scalar_is(key, value, wanted=False)
-
-
-def _older_scalar_is(key: object, value: object, *, wanted: bool) -> bool:
+        texts = _texts(key)
+        if value.__class__ is str:
+            # upstream: a list key of one element that is the value itself is in it, and missing.
+            if texts == [value]:
+                return True
+            elements = _json_texts(value)
+        else:
+            elements = _as_texts(value) if value.__class__ is list and None not in value else None
+        return elements is not None and set(elements).issuperset(texts) is wanted
     if key is None or key.__class__ is dict:
         return False
     text = key if key.__class__ is str else sprint(key)
@@ -392,17 +386,6 @@ def _older_scalar_is(key: object, value: object, *, wanted: bool) -> bool:
         return wanted
     elements = _json_texts(value)
     return elements is not None and (text in elements) is wanted
-
-
-def _list_is(key: Sequence[object], value: object, *, wanted: bool) -> bool:
-    texts = _texts(key)
-    if value.__class__ is str:
-        if texts == [value]:
-            return True
-        elements = _json_texts(value)
-    else:
-        elements = _as_texts(value) if value.__class__ is list and None not in value else None
-    return elements is not None and set(elements).issuperset(texts) is wanted
 
 
 def _json_texts(value: str) -> list[str] | None:
@@ -466,6 +449,8 @@ def _membership(
     return (lambda key, value: decide(key, _read(value))), prepare
 
 
+_IN = partial(_older_is_in, wanted=True)
+_NOT_IN = partial(_older_is_in, wanted=False)
 _ANY_IN = "the key, or an element of a list key, is among the value's elements"
 _ALL_IN = "the key, or every element of a list key, is among the value's elements"
 _ANY_NOT_IN = "the key, or an element of a list key, is not among the value's elements"
@@ -478,10 +463,10 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("Equals", *_EQUAL),
     Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
     Operator("NotEquals", *_NOT_EQUAL),
-    Operator("In", _IS_IN, is_in, successors=("AnyIn", "AllIn"), warned=True),
+    Operator("In", _IS_IN, _IN, successors=("AnyIn", "AllIn"), warned=True),
     Operator("AnyIn", _ANY_IN, *_membership(_any_in), pairs=pairs),
     Operator("AllIn", _ALL_IN, *_membership(_all_in), pairs=pairs),
-    Operator("NotIn", _IS_NOT_IN, is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
+    Operator("NotIn", _IS_NOT_IN, _NOT_IN, successors=("AnyNotIn", "AllNotIn"), warned=True),
     Operator("AnyNotIn", _ANY_NOT_IN, *_membership(_any_not_in), pairs=pairs),
     Operator("AllNotIn", _ALL_NOT_IN, *_membership(_all_not_in), pairs=pairs),
     Operator(

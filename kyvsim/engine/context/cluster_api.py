@@ -201,19 +201,12 @@ def _allows(rule: Mapping[str, object], access: _Access) -> bool:
 
 def _concerns(rule: Mapping[str, object], access: _Access) -> bool:
     wanted = access.attributes
+    part, resource = text_field(wanted, "subresource"), text_field(wanted, "resource")
+    names = {"*", f"{resource}/{part}", f"*/{part}"} if part else {"*", resource}
     return (
         _names(rule.get("verbs"), text_field(wanted, "verb"))
         and _names(rule.get("apiGroups"), text_field(wanted, "group"))
-        and _names_resource(rule.get("resources"), wanted)
-    )
-
-
-def _names_resource(resources: object, wanted: Mapping[str, object]) -> bool:
-    part = text_field(wanted, "subresource")
-    resource = text_field(wanted, "resource")
-    combined = f"{resource}/{part}" if part else resource
-    return any(
-        one in {"*", combined} or (bool(part) and one == f"*/{part}") for one in _texts(resources)
+        and not names.isdisjoint(_texts(rule.get("resources")))
     )
 
 
