@@ -95,7 +95,7 @@ class Recorder:
         if step is None or not self._open:
             return
         whole = step._replace(steps=(*step.steps, *inside)) if inside else step
-        # An entry of the context belongs to the rule, whoever first asked for it.
+        # An entry of the context belongs to the rule, whatever part read it first.
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)
 
@@ -257,7 +257,7 @@ def object_states(response: EngineResponse) -> tuple[object, ...]:
 
 
 class Placing:
-    """Finds places in one object, in whatever state rules saw it."""
+    """Finds the paths and locations of steps in one object, in any state in which rules saw it."""
 
     def __init__(self, document: Document | None, objects: tuple[object, ...]) -> None:
         """Take the manifest of an object, and its `object_states`."""
@@ -335,7 +335,7 @@ class Placing:
         return any(_is_there(obj, path) for obj in self._objects)
 
     def _of_value(self, value: object) -> Path | None:
-        """Return where a part of the object stands, if that can be said."""
+        """Return the path of a part of the object, if there is only one candidate."""
         if value.__class__ is not dict and value.__class__ is not list:
             return None
         if not self._parts:
@@ -355,10 +355,9 @@ def _is_there(value: Json, path: Path) -> bool:
     return True
 
 
-# Where the maps and lists of an object stand, to be asked for by what they are or what they
-# equal.
+# The paths of the maps and lists of an object, found by identity or by value.
 #
-# A loop asks so for each of its elements: an object is gone through once for all of them.
+# An object is walked once for all elements of all loops over it.
 
 Numbers = dict[object, int]
 """A number for each distinct value that was seen, by its content: equal values have one."""
@@ -374,11 +373,11 @@ class Parts:
         self._add(obj, ())
 
     def path_of(self, value: object, number: int) -> Path | None:
-        """Return the first place at which this very map or list stands, which has a number."""
+        """Return the first path of this very map or list, which has a number."""
         return next((path for one, path in self._equal.get(number, ()) if one is value), None)
 
     def only_path_of(self, number: int) -> Path | None:
-        """Return where a value with a number stands, if that is one place only."""
+        """Return the path of a value with a number, if it has only one."""
         equal = self._equal.get(number, ())
         return equal[0][1] if len(equal) == 1 else None
 

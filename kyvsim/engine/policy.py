@@ -54,7 +54,7 @@ def confined(given: RuleInput, policy: Policy) -> RuleInput:
 def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
     """Return how the rule ended, or None if it does not apply or has no result.
 
-    `settled` says that it is known to apply, and that nothing stands between it and its body.
+    `settled` says that it is known to apply, so that only its body is evaluated.
     """
     meter = rule.meter
     if meter is not None and meter.left != meter.given:
@@ -226,7 +226,7 @@ def run_policy_rules(
 ) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it.
 
-    `settled` says that all of them are known to apply, so that only their bodies are asked.
+    `settled` says that all of them are known to apply, so that only their bodies are evaluated.
     """
     policy = policy_rules.policy.policy
     subject = seen = start = given.object if given.object is not None else given.request.subject
@@ -275,9 +275,9 @@ def run_policy_rules(
 def faulted(
     policy_rules: PolicyRules, phase: Phase, subject: KubernetesObject, error: Exception
 ) -> PolicyResponse:
-    """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
-    said = errored(fault_text(error))
-    results = tuple(result_of(rule, said, subject, []) for rule in policy_rules.rules)
+    """Return the response of a policy whose evaluation failed: an error for each of its rules."""
+    outcome = errored(fault_text(error))
+    results = tuple(result_of(rule, outcome, subject, []) for rule in policy_rules.rules)
     return PolicyResponse(policy_rules.policy.policy, phase, subject, results)
 
 
@@ -298,9 +298,8 @@ def result_of(
     hindered = bool(note)
     if outcome.hints:
         note = "; ".join(filter(None, (note, *outcome.hints)))
-    told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
-        rule=told,
+        rule=rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule,
         phase=outcome.phase or rule.stage.phase,
         status=outcome.status,
         message=outcome.message,

@@ -363,7 +363,7 @@ class World(NamedTuple):
         return self._outside(self.cluster)
 
     def outside_before(self, old: KubernetesObject | None) -> ExternalData:
-        """Return what can be asked while the request is admitted: `old` is there, or nothing."""
+        """Return what can be read while the request is admitted: `old` is there, or nothing."""
         if self.arriving is None:
             return self._outside(self.cluster)
         return self._outside(OverlayView(self.cluster, self.arriving, old))

@@ -48,9 +48,9 @@ class PolicyPlace(NamedTuple):
     policy: str
     rule: str
     root: Path
-    """Where the rule stands in the document."""
+    """The path of the rule in the document."""
     inside: Path = ()
-    """The way from there."""
+    """The path from there on."""
 
 
 Count: TypeAlias = Callable[[int], None]
@@ -141,11 +141,11 @@ class TraceContext(NamedTuple):
         return f"{named}{''.join(f'[{one}]' for one in inside[len(inside) - numbers :])}"
 
     def locate(self) -> Location | None:
-        """Return where it stands in its file."""
+        """Return the location of the place in its file."""
         return self.place.document.locate(self.path) if self.place else None
 
     def locate_in(self, text: str, offset: int) -> Location | None:
-        """Return where a character of the text that stands here is in its file."""
+        """Return the location of a character of the text at the place."""
         place = self.place
         return place_in_text(place.document, self.path, text, offset) if place else None
 

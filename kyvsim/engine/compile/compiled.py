@@ -59,8 +59,7 @@ class CompileOptions(NamedTuple):
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
     settled: bool = False
-    """Whether that rule is known to apply to what it will be asked about: then it is not asked
-    what it matches, nor its preconditions."""
+    """Whether that rule is known to apply: then its match block and preconditions are left out."""
 
     def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the trace context of a whole rule."""
@@ -153,7 +152,7 @@ class Outcome(NamedTuple):
     unchecked: tuple[str, ...] = ()
     """What of the object could not be looked at, each with its reason, where upstream goes on."""
     hints: tuple[str, ...] = ()
-    """What nothing answered that the rule asked for, and how to answer it."""
+    """Lookups of the rule without an answer, and how to give one."""
     rule_name: str = ""
     """The name that reports give, where it is not the rule's own."""
     silent: bool = False
@@ -238,7 +237,7 @@ class Proofs(NamedTuple):
     proofs: tuple[Proof, ...]
     """The first whose shape the object has counts, if all before it are exact."""
     after_preconditions: bool
-    """Whether the preconditions are still to be asked; they look at the operation alone."""
+    """Whether the preconditions are still to be evaluated; they read the operation only."""
 
 
 class CompiledRule(NamedTuple):
@@ -277,15 +276,15 @@ class CompiledRule(NamedTuple):
     meter: Meter | None = None
     """Counts what evaluating it takes; None where its expressions count for themselves."""
     find_exceptions: FindExceptions | None = None
-    """Finds those of the exceptions that may cover an object; None where all are to be asked."""
+    """Finds those of the exceptions that may cover an object; None if all are to be evaluated."""
     proofs: Callable[[], Proofs] | None = None
     """Compiles what shows how it ends; None where its match block looks at more than kind and
     operation, or anything else than an object's shape can make a difference."""
 
     def matches_again(self, facts: MatchFacts) -> bool:
-        """Return whether it applies, asked beside its evaluation.
+        """Return whether it applies, after its evaluation.
 
-        What that took does not count: what an evaluation could afford can be found out again.
+        Its steps do not count again.
         """
         if self.meter is not None:
             self.meter.begin_resource()
@@ -317,7 +316,7 @@ class Derivation(NamedTuple):
     """The written rules next to them, in all phases; each autogen rule comes from one of these."""
     derived_count: int
     forms: Callable[[], DerivedForms]
-    """Returns the rules, always the same: they are made when something of them is asked for."""
+    """Returns the rules, always the same: they are compiled on the first call."""
 
     def concerns(self, kind: str) -> bool:
         """Return whether objects of a kind may meet them."""
@@ -374,7 +373,7 @@ class CompiledPolicy(NamedTuple):
 
 
 _FEW = 8
-"""So many are asked one by one as quickly."""
+"""So many are evaluated one by one as quickly."""
 
 
 def index_exceptions(exceptions: Sequence[CompiledException]) -> FindExceptions | None:

@@ -70,7 +70,7 @@ class RulePlan(NamedTuple):
 class StagePlan:
     """What is known of the rules of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
+    __slots__ = ("_all", "_lacking", "_trace", "_where_found", "plans")
 
     def __init__(
         self, stage_rules: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext
@@ -82,9 +82,9 @@ class StagePlan:
         self.plans = tuple(_rule_plan(one, marks) for one in shown)
         """Of the policies with rules for such objects."""
         self._trace = walk.trace
-        self._told = 0
+        self._lacking = 0
         for one in walk.marks:
-            self._told |= one.lacking | one.counted
+            self._lacking |= one.lacking | one.counted
         self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
         self._all = tuple(plan.open for plan in self.plans)
 
@@ -98,7 +98,7 @@ class StagePlan:
             found |= bits
         return [
             _cached(one, obj, trace) if isinstance(one, UnresolvedRules) else one
-            for one in self._where_found(found & self._told)
+            for one in self._where_found(found & self._lacking)
         ]
 
 

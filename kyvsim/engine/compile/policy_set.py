@@ -48,10 +48,9 @@ class ResultCache:
     def keep(
         self, obj: KubernetesObject | None, results: tuple[RuleResult, ...]
     ) -> tuple[RuleResult, ...]:
-        """Take the results for the object that was asked for last, where they were not known.
+        """Cache the results for the object that was looked up last, if they were not known.
 
-        Returns them, or those that are equal to them and were kept before: equal results
-        share one object.
+        Returns them, or equal ones that were cached before: equal results share one object.
         """
         if len(self._by_message) >= _KEPT or len(self._known) >= _KEPT:
             self._known.clear()
@@ -135,7 +134,7 @@ class KindPlans:
 
 
 class PolicySet:
-    """Compiled policies in the order in which they were given, indexed by kind when asked."""
+    """Compiled policies in the order in which they were given, indexed by kind on demand."""
 
     __slots__ = ("_by_kind", "_meter", "_named", "_otherwise", "policies")
 

@@ -70,8 +70,8 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
 
     def kind_for(verb: str, api_version: str, resource: str, place: tuple[str, str]) -> str:
         group, (within, name) = split_api_version(api_version)[0], place
-        asked = {"group": group, "resource": resource, "namespace": within, "name": name}
-        if not allows({"verb": verb, **asked}, account, cluster):
+        attributes = {"group": group, "resource": resource, "namespace": within, "name": name}
+        if not allows({"verb": verb, **attributes}, account, cluster):
             where = f'in the namespace "{within}"' if within else "at the cluster scope"
             what = f"{resource}.{group}" if group else resource
             shown = f'{what} "{name}"' if name else what

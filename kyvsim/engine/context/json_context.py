@@ -86,7 +86,7 @@ def _merged(old: object, new: object) -> object:
     return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
 
 
-# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
+# What expressions of one rule evaluation see: plain values, and entries loaded when first read.
 
 
 class _Skipped:
@@ -114,7 +114,7 @@ class _LazyEntry:
         self._value: object = None
 
     def value(self, before: "JSONContext") -> object:
-        """Return the value, computed on first use from what stands `before` this entry."""
+        """Return the value, computed on first use from the context `before` this entry."""
         # A loop's later elements see what an outer entry gave for the first, as upstream.
         if self._value is None:
             self._value = self._load(before)

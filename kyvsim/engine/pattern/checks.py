@@ -74,7 +74,7 @@ class PatternFailure(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Upstream's text of the mismatch; made when asked, since few results show it."""
+        """Upstream's text of the mismatch; made on demand, since few results show it."""
         return self.mismatch.text(self.mismatch.indices)
 
 
