@@ -18,8 +18,7 @@ from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.engine.conditions.operators import OPERATORS, operators
-from kyvsim.engine.context.json_context import ContextLoader
-from kyvsim.engine.context.loaders import LOADERS, loader_of
+from kyvsim.engine.context.json_context import LOADERS, ContextLoader, loader_of
 from kyvsim.jmespath.functions import FAMILIES, Function, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious
@@ -132,7 +131,7 @@ def test_every_operator_is_registered():
     assert offered
     assert not [function.__name__ for function in offered if function not in held]
     assert not only_once(one.name for one in OPERATORS)
-    assert all(one.holds.__doc__ for one in OPERATORS)
+    assert all(one.meaning for one in OPERATORS)
 
 
 def test_successors_of_operators_are_operators():

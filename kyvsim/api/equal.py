@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kyvsim.api.explain import explanation_of
-from kyvsim.api.explain_rows import Recorder
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
 from kyvsim.api.system import still_system
 from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.edits import is_pattern
@@ -44,7 +43,6 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.explain import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.schema.merge_types import type_finder
-from kyvsim.suite.coverage import PointCounter
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
@@ -99,11 +97,10 @@ class ComparisonSetup(NamedTuple):
         return frozenset(text for text in written if text.__class__ is str and is_pattern(text))
 
     def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
-        marks, tally = StepCounter(), PointCounter()
-        options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
-        compiled = compile_policies(policies, options)[0]
+        marks = StepCounter()
+        compiled = compile_policies(policies, self.options._replace(tracer=marks))[0]
         has_lookups = bool(self.space(policies).lookups)
-        return PolicyRunner(compiled, self.case_world, marks, tally, has_lookups=has_lookups)
+        return PolicyRunner(compiled, self.case_world, marks, has_lookups=has_lookups)
 
 
 def comparison_setup(

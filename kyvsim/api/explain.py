@@ -13,18 +13,15 @@ from kyvsim.api.apply import (
     run_of,
     whole_sample,
 )
-from kyvsim.api.explain_rows import Recorder, explained_rules, with_places
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
-from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet, index_policies
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.engine.compile import PolicySet, index_policies
+from kyvsim.engine.explain import Recorder, explanation_of, with_places
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
     ObjectExplanation,
-    RuleExplanation,
-    Step,
     StepKind,
     TracedRule,
-    Value,
 )
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Stage
@@ -114,67 +111,6 @@ def _explained(
         yield with_places(whole._replace(rules=shown))
 
 
-def explanation_of(
-    response: EngineResponse, traced: tuple[TracedRule, ...], policies: PolicySet
-) -> ObjectExplanation:
-    """Return how policies came to a response, from the steps that were traced."""
-    rules = (*explained_rules(traced, response), *_never_evaluated(traced, response, policies))
-    return ObjectExplanation(response, rules)
-
-
-def _never_evaluated(
-    evaluated: tuple[TracedRule, ...], response: EngineResponse, policies: PolicySet
-) -> Iterator[RuleExplanation]:
-    """Yield the rules that no stage evaluated, with the reason; each written rule once."""
-    kind = text_field(response.trigger, "kind")
-    keys = {(traced.run.policy, traced.run.rule.path, traced.run.stage) for traced in evaluated}
-    for policy in policies.policies:
-        # The first form of each rule in each stage: as it is written, if it is compiled.
-        first: dict[tuple[object, object], CompiledRule] = {}
-        for rule in policy.every:
-            first.setdefault((rule.rule.path, rule.stage), rule)
-        for rule in first.values():
-            if (policy.policy, rule.rule.path, rule.stage) in keys:
-                continue
-            yield RuleExplanation(
-                policy=policy.policy,
-                rule=rule.rule,
-                stage=rule.stage,
-                results=(),
-                steps=(_index(policy, rule, kind, is_gone=response.object is None),),
-                place=policy.policy.document.locate(rule.rule.path),
-            )
-
-
-def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bool) -> Step:
-    """Return why no stage evaluated a rule for an object of a kind."""
-    every = [
-        form
-        for form in policy.every
-        if form.rule.path == rule.rule.path and form.stage is rule.stage
-    ]
-    kinds = sorted({name for form in every for name in form.kinds or ()})
-    step = Step(
-        StepKind.INDEX,
-        "kinds",
-        answer=False,
-        wanted=Value(kinds),
-        found=Value(kind),
-        place=policy.policy.document.locate((*rule.rule.path, "match")),
-        path=("kind",),
-        rooted=True,
-    )
-    if all(form.kinds is not None and kind not in form.kinds for form in every):
-        return step
-    if policy.policy.applies_one_rule:
-        note = "an earlier rule of the policy applied, and the policy applies only one rule"
-    elif is_gone:
-        note = "the object is deleted, and the rule ignores deletions"
-    else:
-        note = "not evaluated in this stage: there was no object for it"
-    return step._replace(note=note)
-
-
 def _missing(target: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
     rules = [
         (policy.policy, rule.rule) for policy in compiled.policies.policies for rule in policy.every
@@ -206,7 +142,7 @@ def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
     yield policy.name
 
 
-def _names_object(name: str, obj: Json) -> bool:
+def _names_object(name: str, obj: KubernetesObject) -> bool:
     return not name or name in object_names(object_key(obj))
 
 
@@ -223,8 +159,7 @@ _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 
 def tracer_for(name: str) -> SimulationTracer:
     """Return a tracer of the evaluations of policies on objects of a name."""
-    recorder = Recorder()
-    return SimulationTracer(lambda key: name in object_names(key), recorder, recorder.taken)
+    return SimulationTracer(lambda key: name in object_names(key))
 
 
 def with_inquiries(
@@ -246,7 +181,7 @@ def with_inquiries(
     return simulation._replace(explained=name, inquiries=inquiries)
 
 
-def document_finder(scenario: Scenario) -> Callable[[Json], Document | None]:
+def document_finder(scenario: Scenario) -> Callable[[KubernetesObject], Document | None]:
     """Return a function from an object of a cluster to its document, None if there is none."""
     written = _documents(scenario)
     return lambda obj: _document_of(obj, written)
@@ -266,7 +201,7 @@ def _name(key: ObjectKey) -> tuple[str, str, str]:
     return key.kind, "" if key.namespace == "default" else key.namespace, key.name
 
 
-def _document_of(obj: Json, written: _Written) -> Document | None:
+def _document_of(obj: KubernetesObject, written: _Written) -> Document | None:
     """Return the document of an object; of several versions, the one with the same `spec`."""
     versions = written.get(_name(object_key(obj)), ())
     same = (version for version in versions if version.data.get("spec") == obj.get("spec"))

@@ -174,11 +174,10 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
             return ManifestOutcome(file, (), (), passed_over=passed_over)
         unreached = CoverageRecorder(())
         if options.coverage:
-            read_test(manifest, (), unreached.listen, options.walking)
+            read_test(manifest, (), unreached, options.walking)
         return ManifestOutcome(file, (), (no_rows(manifest),), points=unreached.points())
     recorder = CoverageRecorder(rows) if options.coverage else None
-    listen = recorder.listen if recorder else None
-    inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
+    inputs = read_test(manifest, rows, recorder, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     context = None if inputs.unusable else row_context(manifest, inputs, begin)
     # Rows without results evaluate rules once more below, which does not count.

@@ -40,7 +40,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Fingerprint, Manifest
-from kyvsim.model.tracing import CoverageSink
+from kyvsim.model.tracing import Tracer
 from kyvsim.model.values import NO_MOCKS, Mocks, Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, missing_namespaces, without_duplicates
@@ -107,14 +107,14 @@ class _Reader:
 def read_test(
     manifest: Manifest,
     rows: tuple[ExpectedRow, ...],
-    coverage_sink: CoverageSink | None = None,
+    tracer: Tracer | None = None,
     walking: Walking = USUAL,
     *,
     stamped: bool = False,
 ) -> ManifestInputs:
     """Return the inputs of a manifest, for the rows to check.
 
-    `coverage_sink` receives the coverage points; `stamped` requests fingerprints.
+    `tracer` observes the evaluations, for coverage; `stamped` requests fingerprints.
     """
     reader = _Reader(manifest, walking, stamped=stamped)
     values = _read_values(manifest, reader)
@@ -138,7 +138,7 @@ def read_test(
         kinds=crd_kinds((*definitions, *objects)),
         bindings=bindings,
         parameters=params,
-        coverage_sink=coverage_sink,
+        tracer=tracer,
     )
     compiled, problems = compile_policies(policies, options)
     reader.diagnostics += problems

@@ -9,7 +9,7 @@ from kyvsim.engine.context import request_context
 from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.engine.policy import RuleInput, confined, evaluate_rule
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
@@ -18,7 +18,7 @@ _NOBODY = UserInfo()
 
 
 def open_background(
-    policy: Policy, trigger: Json, request: AdmissionRequest | None, world: World
+    policy: Policy, trigger: KubernetesObject, request: AdmissionRequest | None, world: World
 ) -> RuleInput:
     """Return a trigger as rules of a policy see it, as part of the request that brought it.
 
@@ -38,12 +38,12 @@ def open_background(
     return confined(given, policy)
 
 
-def _opened(request: AdmissionRequest, subject: Json, world: World) -> RuleInput:
+def _opened(request: AdmissionRequest, subject: KubernetesObject, world: World) -> RuleInput:
     scope = request_context(request, world.external, {})
     return RuleInput(request, _facts(request, subject, world), scope, subject)
 
 
-def _facts(request: AdmissionRequest, subject: Json, world: World) -> MatchFacts:
+def _facts(request: AdmissionRequest, subject: KubernetesObject, world: World) -> MatchFacts:
     labels = world.cluster.namespace_labels(object_key(subject).namespace)
     facts = match_facts(request, subject, labels)
     if facts is None:

@@ -30,7 +30,7 @@ from kyvsim.engine.policy import (
     within_request,
 )
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, object_key, text_field
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation, Payload
 from kyvsim.model.result import (
@@ -138,7 +138,9 @@ def _make_plan(
     return StagePlan(stage_rules, given.facts, given.scope).fast_results if given else None
 
 
-def _known(prospect: FastResult, phase: Phase, obj: Json) -> Known | UnresolvedRules | None:
+def _known(
+    prospect: FastResult, phase: Phase, obj: KubernetesObject
+) -> Known | UnresolvedRules | None:
     if isinstance(prospect, UnresolvedRules):
         return prospect
     if isinstance(prospect, CachedResult):
@@ -155,7 +157,7 @@ def shown_passes(
     It is for callers that run `PolicyRules` themselves: without some rules it is another one.
     """
     if stage not in of_kind.stages:
-        return _nothing_shown
+        return lambda _: None
     found = {
         shown.policy: shown.results
         for one in fast_results(of_kind, stage, request, world)
@@ -163,7 +165,7 @@ def shown_passes(
         for shown in one.passes
     }
     if not found:
-        return _nothing_shown
+        return lambda _: None
     whole = {policy_rules.policy.policy: policy_rules for policy_rules in of_kind.stages[stage]}
 
     def shown_of(policy_rules: PolicyRules) -> tuple[RuleResult, ...] | None:
@@ -173,12 +175,11 @@ def shown_passes(
     return shown_of
 
 
-def _nothing_shown(_: PolicyRules) -> None:
-    """Find no results."""
-
-
 def passing(
-    policy_rules: PolicyRules, phase: Phase, obj: Json, results: tuple[RuleResult, ...]
+    policy_rules: PolicyRules,
+    phase: Phase,
+    obj: KubernetesObject | None,
+    results: tuple[RuleResult, ...],
 ) -> PolicyResponse:
     """Return the answer of a policy all of whose rules pass."""
     return PolicyResponse(policy_rules.policy.policy, phase, obj, results)
@@ -243,7 +244,12 @@ def evaluate(
 
 
 def _evaluated(
-    prospect: UnresolvedRules, phase: Phase, given: RuleInput, world: World, *, subject: Json
+    prospect: UnresolvedRules,
+    phase: Phase,
+    given: RuleInput,
+    world: World,
+    *,
+    subject: KubernetesObject,
 ) -> PolicyResponse:
     policy_rules, settled, cache = prospect
     try:

@@ -4,14 +4,21 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
-from kyvsim.engine.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
+from kyvsim.engine.compile.compiled import (
+    CompiledConditions,
+    Evaluation,
+    MatchedException,
+    Outcome,
+    errored,
+    skipped,
+)
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError, SubstitutionError
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -28,7 +35,7 @@ class RuleInput(NamedTuple):
     request: AdmissionRequest
     facts: MatchFacts
     scope: JSONContext
-    object: Json
+    object: KubernetesObject | None
     """The object as the rules before left it; None on DELETE."""
     arrived: MatchFacts | None = None
     """The facts as the request brought them, where earlier rules have changed the object.
@@ -47,7 +54,7 @@ def confined(given: RuleInput, policy: Policy) -> RuleInput:
 def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
     """Return how the rule ended, or None if it does not apply or has no result.
 
-    `settled` says that it is known to apply, and that nothing stands between it and its body.
+    `settled` says that it is known to apply, so that only its body is evaluated.
     """
     meter = rule.meter
     if meter is not None and meter.left != meter.given:
@@ -86,7 +93,7 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     if outcome is None or rule.properties is None:
         return outcome
     try:
-        found: Mapping[str, Json] = rule.properties.template.render(given.scope)
+        found: Mapping[str, object] = rule.properties.template.render(given.scope)
     except (SubstitutionError, QueryError):
         found = rule.properties.written
     written = {name: str(value) for name, value in found.items()}
@@ -126,11 +133,11 @@ def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ..
     )
 
 
-def _holds(conditions: object, scope: JSONContext) -> bool:
-    if not callable(conditions):
+def _holds(conditions: CompiledConditions | None, scope: JSONContext) -> bool:
+    if conditions is None:
         return True
     try:
-        return bool(conditions(scope).met)
+        return conditions(scope).met
     except (ConditionError, QueryError):
         return False
 
@@ -145,7 +152,7 @@ _OPERATION = "request.operation"
 
 
 def with_given_operation(
-    request: AdmissionRequest, variables: Mapping[str, Json]
+    request: AdmissionRequest, variables: Mapping[str, object]
 ) -> AdmissionRequest:
     """Return a creation as the update, deletion or connection that the variables make of it.
 
@@ -170,8 +177,10 @@ def with_given_operation(
 
 
 def split_known(
-    generated: tuple[Json, ...], trigger: Json, earlier: Iterable[RuleResult]
-) -> tuple[tuple[Json, ...], list[str]]:
+    generated: tuple[KubernetesObject, ...],
+    trigger: KubernetesObject,
+    earlier: Iterable[RuleResult],
+) -> tuple[tuple[KubernetesObject, ...], list[str]]:
     """Return the objects that are new, and what overlaps, a sentence each.
 
     The trigger, and what earlier rules of the policy generated, are there already. Two objects of
@@ -217,7 +226,7 @@ def run_policy_rules(
 ) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it.
 
-    `settled` says that all of them are known to apply, so that only their bodies are asked.
+    `settled` says that all of them are known to apply, so that only their bodies are evaluated.
     """
     policy = policy_rules.policy.policy
     subject = seen = start = given.object if given.object is not None else given.request.subject
@@ -226,7 +235,13 @@ def run_policy_rules(
     given = confined(given, policy)
     for rule in policy_rules.rules:
         if subject is not seen:  # only now, since a changed object is mostly the last rule's
-            given, seen = _after_change(given, subject), subject
+            seen = subject
+            given = given._replace(
+                object=subject,
+                scope=given.scope.with_object(subject),
+                facts=facts_after_change(given.facts, subject),
+                arrived=given.arrived or given.facts,
+            )
         outcome = _run_rule(rule, given, world, policy.name, settled=settled)
         if outcome is None:
             continue
@@ -258,25 +273,16 @@ def run_policy_rules(
 
 
 def faulted(
-    policy_rules: PolicyRules, phase: Phase, subject: Json, error: Exception
+    policy_rules: PolicyRules, phase: Phase, subject: KubernetesObject, error: Exception
 ) -> PolicyResponse:
-    """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
-    said = errored(fault_text(error))
-    results = tuple(result_of(rule, said, subject, []) for rule in policy_rules.rules)
+    """Return the response of a policy whose evaluation failed: an error for each of its rules."""
+    outcome = errored(fault_text(error))
+    results = tuple(result_of(rule, outcome, subject, []) for rule in policy_rules.rules)
     return PolicyResponse(policy_rules.policy.policy, phase, subject, results)
 
 
-def _after_change(given: RuleInput, subject: Json) -> RuleInput:
-    return given._replace(
-        object=subject,
-        scope=given.scope.with_object(subject),
-        facts=facts_after_change(given.facts, subject),
-        arrived=given.arrived or given.facts,
-    )
-
-
 def result_of(
-    rule: CompiledRule, outcome: Outcome, subject: Json, earlier: list[RuleResult]
+    rule: CompiledRule, outcome: Outcome, subject: KubernetesObject, earlier: list[RuleResult]
 ) -> RuleResult:
     """Return the result of a rule on an object, after those `earlier` of the same policy."""
     generated, note = outcome.generated, outcome.note
@@ -292,9 +298,8 @@ def result_of(
     hindered = bool(note)
     if outcome.hints:
         note = "; ".join(filter(None, (note, *outcome.hints)))
-    told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
-        rule=told,
+        rule=rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule,
         phase=outcome.phase or rule.stage.phase,
         status=outcome.status,
         message=outcome.message,
@@ -320,7 +325,7 @@ def open_for(policy: Policy, request: AdmissionRequest, world: World) -> RuleInp
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
     """Return the request with the values given for it put in, or None where no object is left."""
     key, old = object_key(request.subject), request.old_object
-    variables: Mapping[str, Json] = {}
+    variables: Mapping[str, object] = {}
     if world.values:
         variables = world.values.for_resource(policy, key.name)
         if request.operation is not Operation.CREATE:
@@ -373,8 +378,11 @@ def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> R
 
 
 def _stored(
-    request: AdmissionRequest, variables: Mapping[str, Json], world: World, old: Json | None
-) -> Json | None:
+    request: AdmissionRequest,
+    variables: Mapping[str, object],
+    world: World,
+    old: KubernetesObject | None,
+) -> KubernetesObject | None:
     """Return what a cluster has of the object that a request brings while it is admitted.
 
     At CREATE it has nothing. A subresource is created of an object that is there. At UPDATE it has
@@ -388,10 +396,11 @@ def _stored(
     if not given:
         return world.arriving if old is None else old
     changed = with_variables({"request": {"oldObject": request.old_object}}, given)
-    return changed["request"]["oldObject"]
+    stored: KubernetesObject | None = changed["request"]["oldObject"]
+    return stored
 
 
-def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
+def _namespace_labels(world: World, namespace: str) -> Mapping[str, str]:
     given = world.values.namespace_labels(namespace) if world.values else None
     if given or not world.answers_calls:
         return given or {}
@@ -441,6 +450,6 @@ def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: s
     return earlier is not None and earlier.status is RuleStatus.FAIL
 
 
-def _of_kind(facts: MatchFacts, obj: Json) -> MatchFacts:
+def _of_kind(facts: MatchFacts, obj: KubernetesObject | None) -> MatchFacts:
     group, version = split_api_version(text_field(obj, "apiVersion"))
     return facts._replace(group=group, version=version, kind=text_field(obj, "kind"))

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias
-
-from kyvsim.kubernetes.objects import Json
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 # Shapes: what has to hold of a value, as a tree that can be joined with others.
 #
@@ -23,7 +21,7 @@ class ValueShape(NamedTuple):
     and None if that is uncertain. It may raise `UndecidableError`.
     """
 
-    fits: Callable[[Json], bool | None]
+    fits: Callable[[object], bool | None]
 
 
 class FieldShape(NamedTuple):
@@ -68,7 +66,7 @@ Shape: TypeAlias = ValueShape | MapShape | KeysShape | ItemShape | BothShapes
 _SCALARS: Final = frozenset({str, bool, float, type(None)})
 
 
-def is_scalar(value: Json) -> bool:
+def is_scalar(value: object) -> bool:
     """Return whether a value is compared as it is: whole numbers become floats before."""
     return value.__class__ in _SCALARS
 
@@ -96,12 +94,13 @@ def together(shapes: Iterable[Shape]) -> Shape:
 Trace: TypeAlias = list[int]
 """The bits that were found: a number for each element of the lists that shapes look at, as they
 come (those of lists in an element stand before it), and one for all else."""
-_Walk: TypeAlias = Callable[[Json, Trace], int]
+_Walk: TypeAlias = Callable[[object, Trace], int]
 """Takes a value, and what was found in lists; returns what was found of the value itself."""
 
 _REMEMBERED: Final = 2048
 """How many texts each place remembers the verdicts of."""
 _ABSENT: Final = object()
+_Value = TypeVar("_Value")
 
 
 class BitMask(NamedTuple):
@@ -124,7 +123,7 @@ class BitMask(NamedTuple):
 class Walk(NamedTuple):
     """A walk that looks for some shapes."""
 
-    trace: Callable[[Json], Trace | None]
+    trace: Callable[[object], Trace | None]
     """Returns what is found of an object; None where nothing is, say because of a doubt."""
     marks: tuple[BitMask, ...]
     """How each shape is checked, in the order of the shapes."""
@@ -165,7 +164,7 @@ def compile_walk(shapes: Sequence[Shape]) -> Walk:
     builder = tuple(_MarkBuilder(bits) for _ in shapes)
     walk = _merged([*map(_Claim, builder, shapes)], bits)
 
-    def trace(value: Json) -> Trace | None:
+    def trace(value: object) -> Trace | None:
         found: Trace = []
         try:
             found.append(walk(value, found))
@@ -184,7 +183,7 @@ def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
         first, second = parts
         return lambda value, found: first(value, found) | second(value, found)
 
-    def walk(value: Json, found: Trace) -> int:
+    def walk(value: object, found: Trace) -> int:
         bad = 0
         for part in parts:
             bad |= part(value, found)
@@ -231,7 +230,7 @@ def _map_walk(claims: list[tuple[_MarkBuilder, MapShape]], bits: Iterator[int]) 
         (key, absent[key], _present_walk(present[key], inside.get(key, ()), bits)) for key in absent
     )
 
-    def walk(value: Json, found: Trace) -> int:
+    def walk(value: object, found: Trace) -> int:
         if value.__class__ is not dict:
             return odd
         bad = 0
@@ -257,7 +256,7 @@ def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]
         builder.counted |= is_there if shape.counted else 0
     element = _merged([_Claim(builder, shape.shape) for builder, shape in claims], bits)
 
-    def walk(value: Json, found: Trace) -> int:
+    def walk(value: object, found: Trace) -> int:
         if value.__class__ is not list:
             return odd
         for item in value:
@@ -267,13 +266,13 @@ def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]
     return walk
 
 
-def _value_walk(claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]]) -> _Walk:
+def _value_walk(claims: list[tuple[_MarkBuilder, Callable[[object], bool | None]]]) -> _Walk:
     """Return the walk over a value of no further structure; verdicts of texts are remembered."""
     test_all = _all_of(claims)
     known: dict[str, int] = {}
     true, false = test_all(True), test_all(False)
 
-    def walk(value: Json, _: Trace) -> int:
+    def walk(value: object, _: Trace) -> int:
         if value.__class__ is str:
             bad = known.get(value)
             if bad is None:
@@ -292,7 +291,7 @@ def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -
     odd, test_all = _joined(builder.unsure for builder, _ in claims), _all_of(claims)
     known: dict[str, int] = {}
 
-    def walk(value: Json, _: Trace) -> int:
+    def walk(value: object, _: Trace) -> int:
         if value.__class__ is not dict:
             return odd
         bad = 0
@@ -309,11 +308,11 @@ def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -
 
 
 def _all_of(
-    claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]],
-) -> Callable[[Json], int]:
+    claims: list[tuple[_MarkBuilder, Callable[[_Value], bool | None]]],
+) -> Callable[[_Value], int]:
     rows = [(builder.lack(), builder.unsure, fits) for builder, fits in claims]
 
-    def test_all(value: Json) -> int:
+    def test_all(value: _Value) -> int:
         bad = 0
         for lacking, unsure, fits in rows:
             answer = fits(value)

@@ -19,7 +19,7 @@ from kyvsim.kubernetes.discovery import (
     plural,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, in_version, labels, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, in_version, labels, object_key, text_field
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import NO_MOCKS, Mocks
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # The objects given to a command, as the cluster that rules may read.
 
-_NOTHING: Mapping[tuple[str, str], Json] = MappingProxyType({})
+_NOTHING: Mapping[tuple[str, str], KubernetesObject] = MappingProxyType({})
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -41,22 +41,24 @@ class GivenObjects:
     version. Definitions of custom resources count where they are among the objects or beside them.
     """
 
-    def __init__(self, objects: Sequence[Json], definitions: Iterable[Json] = ()) -> None:
+    def __init__(
+        self, objects: Sequence[KubernetesObject], definitions: Iterable[KubernetesObject] = ()
+    ) -> None:
         self._objects = objects
         self._definitions = definitions
-        self._named: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
-        self._listed: dict[tuple[str, str], dict[str, Sequence[Json]]] = {}
+        self._named: dict[tuple[str, str], dict[tuple[str, str], KubernetesObject]] = {}
+        self._listed: dict[tuple[str, str], dict[str, Sequence[KubernetesObject]]] = {}
 
     has_ints = False
 
     @cached_property
-    def _of_kind(self) -> dict[str, list[Json]]:
-        found: dict[str, list[Json]] = {}
+    def _of_kind(self) -> dict[str, list[KubernetesObject]]:
+        found: dict[str, list[KubernetesObject]] = {}
         for obj in self._objects:
             found.setdefault(text_field(obj, "kind"), []).append(obj)
         return found
 
-    def _by_name(self, group: str, kind: str) -> Mapping[tuple[str, str], Json]:
+    def _by_name(self, group: str, kind: str) -> Mapping[tuple[str, str], KubernetesObject]:
         found = self._named.get((group, kind))
         if found is None:
             if kind not in self._of_kind:
@@ -68,7 +70,9 @@ class GivenObjects:
                     found.setdefault((namespace, name), obj)
         return found
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         group, version = split_api_version(api_version)
         found = self._by_name(group, kind).get((namespace, name))
@@ -76,14 +80,14 @@ class GivenObjects:
             return None
         return in_version(found, api_version)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
         listed = self._listed.get((api_version, kind))
         if listed is None:
             listed = self._listed[api_version, kind] = self._by_namespace(api_version, kind)
         return listed.get(namespace, ())
 
-    def _by_namespace(self, api_version: str, kind: str) -> dict[str, Sequence[Json]]:
+    def _by_namespace(self, api_version: str, kind: str) -> dict[str, Sequence[KubernetesObject]]:
         """Return objects by namespace and all of them under "", in the order in which APIs list."""
         group, version = split_api_version(api_version)
         some = self._by_name(group, kind)
@@ -91,7 +95,7 @@ class GivenObjects:
             return {}
         ordered = sorted(some.items(), key=lambda item: item[0])
         everything = [(place[0], in_version(obj, api_version)) for place, obj in ordered]
-        listed: dict[str, Sequence[Json]] = {
+        listed: dict[str, Sequence[KubernetesObject]] = {
             namespace: tuple(obj for _, obj in found)
             for namespace, found in groupby(everything, key=lambda item: item[0])
         }
@@ -192,12 +196,14 @@ class DelegatingView:
         """Whether whole numbers of the objects are ints."""
         return self._view.has_ints
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         self._record(api_version, kind)
         return self._view.get(api_version, kind, namespace, name)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
         self._record(api_version, kind)
         return self._view.list(api_version, kind, namespace)
@@ -227,7 +233,7 @@ class DelegatingView:
         self._record("", ALL_KINDS)
         return self._view.kinds()
 
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a Namespace, or an empty dict."""
         self._record("", "Namespace")
         return self._view.namespace_labels(namespace)
@@ -243,8 +249,8 @@ class OverlayView(DelegatingView):
     def __init__(
         self,
         view: ClusterView,
-        arriving: Json = None,
-        before: Json | None = None,
+        arriving: KubernetesObject | None = None,
+        before: KubernetesObject | None = None,
         kinds: Iterable[tuple[str, str]] = (),
     ) -> None:
         super().__init__(view)
@@ -259,7 +265,9 @@ class OverlayView(DelegatingView):
         api_version, kind, namespace, name = object_key(self._arriving)
         return (split_api_version(api_version)[0], kind), (namespace, name)
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None."""
         found = self._view.get(api_version, kind, namespace, name)
         of_kind, place = self._key
@@ -269,7 +277,7 @@ class OverlayView(DelegatingView):
             return found
         return None if self._before is None else in_version(self._before, api_version)
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
         found = self._view.list(api_version, kind, namespace)
         of_kind, place = self._key
@@ -301,8 +309,8 @@ class RecordingView(DelegatingView):
 
 def view_of_part(
     kinds: frozenset[str] = frozenset({"Namespace"}),
-    objects: Sequence[Json] = (),
-    definitions: Iterable[Json] = (),
+    objects: Sequence[KubernetesObject] = (),
+    definitions: Iterable[KubernetesObject] = (),
 ) -> RecordingView:
     """Return the view of a part of a run's objects, which has all objects of some kinds.
 
@@ -318,7 +326,7 @@ def view_of_whole(view: ClusterView) -> RecordingView:
     return RecordingView(view, lambda group, kind: (group, kind) == ("", "Namespace"))
 
 
-_NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
+_NO_NAMESPACES: Mapping[str, object] = MappingProxyType({})
 
 
 # What one evaluation knows besides policies and request.
@@ -335,14 +343,14 @@ class World(NamedTuple):
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
     context: ClusterView | None = None
-    images: Mapping[str, Json] = MappingProxyType({})
-    arriving: Json | None = None
+    images: Mapping[str, object] = MappingProxyType({})
+    arriving: KubernetesObject | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
     """The account, if `cluster` is an API server; None if objects are just given."""
-    writes: Callable[[str, Json], None] | None = None
+    writes: Callable[[str, KubernetesObject], None] | None = None
     """Writes what policies in CEL generate into a namespace as they go, or raises ValueError."""
-    targets: Sequence[Json] = ()
+    targets: Sequence[KubernetesObject] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
     spares_triggers: bool = False
     """Whether rules for existing objects leave triggers as they are and come after them, as in a
@@ -355,8 +363,8 @@ class World(NamedTuple):
         """What context entries and rules can read."""
         return self._outside(self.cluster)
 
-    def outside_before(self, old: Json | None) -> ExternalData:
-        """Return what can be asked while the request is admitted: `old` is there, or nothing."""
+    def outside_before(self, old: KubernetesObject | None) -> ExternalData:
+        """Return what can be read while the request is admitted: `old` is there, or nothing."""
         if self.arriving is None:
             return self._outside(self.cluster)
         return self._outside(OverlayView(self.cluster, self.arriving, old))
@@ -387,7 +395,9 @@ _DETAILS = (
 """Further fields of a review that rules may read."""
 
 
-def request_of(created: AdmissionRequest, operation: Operation, old: Json) -> AdmissionRequest:
+def request_of(
+    created: AdmissionRequest, operation: Operation, old: KubernetesObject | None
+) -> AdmissionRequest:
     """Return what becomes of the request that creates an object where something else is done to it.
 
     Without an `old` object one that is updated is updated from itself.
@@ -400,7 +410,7 @@ def request_of(created: AdmissionRequest, operation: Operation, old: Json) -> Ad
     return created._replace(operation=operation)
 
 
-def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
+def reviewed(created: AdmissionRequest, review: KubernetesObject) -> AdmissionRequest:
     """Return what becomes of the request that creates an object by the `request` of a review of it.
 
     That says who does what to it, and what it was before. What is sent to a subresource is matched
@@ -409,6 +419,10 @@ def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
     request = request_of(created, Operation(review["operation"]), review.get("oldObject"))
     details = {name: review[name] for name in _DETAILS if name in review}
     subresource = text_field(review, "subResource")
+    resource = review.get("resource") or {}
+    group, name = text_field(resource, "group"), text_field(resource, "resource")
+    kind = kind_of_plural(group, name) or guessed_kind(name)
+    parent = (group, text_field(resource, "version"), kind) if kind else None
     info = review.get("userInfo")
     sender = None
     if info is not None:
@@ -420,19 +434,14 @@ def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
         user=created.user or sender,
         namespace=text_field(review, "namespace") or request.namespace,
         subresource=subresource or request.subresource,
-        parent_kind=_parent(review) if subresource else request.parent_kind,
+        parent_kind=parent if subresource else request.parent_kind,
         details=details or None,
     )
 
 
-def _parent(review: Json) -> tuple[str, str, str] | None:
-    resource = review.get("resource") or {}
-    group, name = text_field(resource, "group"), text_field(resource, "resource")
-    kind = kind_of_plural(group, name) or guessed_kind(name)
-    return (group, text_field(resource, "version"), kind) if kind else None
-
-
-def creation_of(obj: Json, user: UserInfo | None, values: "Values | None") -> AdmissionRequest:
+def creation_of(
+    obj: KubernetesObject, user: UserInfo | None, values: "Values | None"
+) -> AdmissionRequest:
     """Return the request that creates an object, or sends it to the subresource it stands for.
 
     upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go

@@ -34,6 +34,7 @@ from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace
 from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -78,13 +79,16 @@ _Part: TypeAlias = tuple[object, ...]
 
 
 class StepCounter:
-    """A tracer that counts the different results of each step.
+    """A tracer that counts the different results of each step, and the outcomes of points.
 
     If the parts of a step must hold together, it also counts how many of them held at once: parts
     that held one by one do not show that the whole can hold.
     """
 
+    takes_steps = True
+
     def __init__(self) -> None:
+        self.points = PointCounter()
         self.answers: set[tuple[object, ...]] = set()
         self.parts: set[_Part] = set()
         """The parts that were evaluated, without what is only found if one fails."""
@@ -93,18 +97,22 @@ class StepCounter:
         self.failed_entries = 0
         """How often an entry of a context could not be loaded."""
 
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
+        """Take a point."""
+        return self.points.declare(place, kind, outcomes)
+
     def evaluate(self, run: RuleRun) -> None:
         """Ignore which rule it is: locations are unique."""
 
     def resume(self, run: RuleRun) -> None:
         """Take no notice of which rule it is."""
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Take a step that begins."""
         self._open.append(None)
         return 1
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """Keep what a step came to."""
         del mark
         inner = self._open.pop()
@@ -240,14 +248,13 @@ class PolicyRunner:
     policies: PolicySet
     case_world: CaseWorld
     marks: StepCounter = field(default_factory=StepCounter)
-    """The tracers that the policies were compiled with: this one, and the one of coverage."""
-    tally: PointCounter = field(default_factory=PointCounter)
+    """The tracer that the policies were compiled with."""
     has_lookups: bool = False
     """Whether the policies look up data."""
 
     def points(self) -> tuple[Point, ...]:
         """Return the coverage counted so far."""
-        return self.tally.points()
+        return self.marks.points.points()
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""

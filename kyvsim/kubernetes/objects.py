@@ -112,7 +112,7 @@ def _string_map(found: object) -> dict[str, str]:
     return coerced if all(value.__class__ is str for value in coerced.values()) else {}
 
 
-def in_version(obj: KubernetesObject, api_version: str) -> Json:
+def in_version(obj: KubernetesObject, api_version: str) -> KubernetesObject:
     """Return `obj` as it is read under another version of its group; its fields stay as they are.
 
     What the API server would convert is not.

@@ -27,7 +27,7 @@ from kyvsim.cel.program import LazyVariables, composited, plainly
 from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import KubernetesObject, Path
-from kyvsim.languages.tracing import with_coverage
+from kyvsim.languages.tracing import traced_program
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
@@ -87,9 +87,9 @@ class CompiledExpression(NamedTuple):
             start = f"expression '{self.text}' resulted in error: " if self.is_native else ""
             raise EvaluationError(f"{start}{error}") from None
 
-    def covered(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
-        """Return the same, whose evaluations are traced and count for coverage."""
-        program = self.program and with_coverage(self.program, trace, decides=decides)
+    def traced(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
+        """Return the same, which reports to a tracer."""
+        program = self.program and traced_program(self.program, trace, decides=decides)
         return self._replace(program=program)
 
 
@@ -231,7 +231,7 @@ class Compiler:
                 message = error.listing or f"output is expected to be of type {wanted.name}"
             return self.reject(text, path, message, shown)
         decides = wanted == BOOL if decides is None else decides
-        return found.covered(self.trace.to(path), decides=decides) if counts else found
+        return found.traced(self.trace.to(path), decides=decides) if counts else found
 
     def reject(
         self, text: str, path: Path, message: str, shown: tuple[Path, str] | None = None

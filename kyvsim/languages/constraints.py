@@ -7,13 +7,19 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.engine.match.block import traced_filter
+from kyvsim.engine.match import (
+    KindIndexEntry,
+    MatchFacts,
+    Predicate,
+    traced_block,
+    traced_filter,
+)
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_problem
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.languages.tracing import traced_constraints, traced_parts
+from kyvsim.languages.tracing import traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.explanation import StepKind
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.policy.cel_policy import MatchConstraints, ParamRef, ResourceRule
@@ -50,7 +56,7 @@ def compile_constraints(
     that of the constraints.
     """
     if node is None and not everything:
-        return Constraints(traced_constraints(lambda _: False, trace), frozenset())
+        return Constraints(traced_block(lambda _: False, StepKind.MATCH, trace), frozenset())
     node = node or MatchConstraints(())
     rules = [_compile_rule(one, kinds, trace) for one in node.resource_rules]
     excluded = [_compile_rule(one, kinds, trace) for one in node.exclude_resource_rules]
@@ -78,7 +84,7 @@ def compile_constraints(
     if rules:
         only = rules[0] if len(rules) == 1 else lambda facts: any(rule(facts) for rule in rules)
         parts.append(("resourceRules", None, only))
-    matches = traced_constraints(_all_hold(parts, trace), trace)
+    matches = traced_block(_all_hold(parts, trace), StepKind.MATCH, trace)
     named = [
         kind_of_plural(group, resource.partition("/")[0], kinds)
         for rule in node.resource_rules
@@ -91,9 +97,7 @@ def compile_constraints(
 
 
 def _all_hold(parts: _Parts, trace: TraceContext) -> Predicate:
-    if trace.tracer is not None:
-        parts = traced_parts(parts, trace)
-    tests = tuple(test for _, _, test in parts)
+    tests = traced_parts(parts, trace)
     if len(tests) == 1:
         return tests[0]
 

@@ -1,28 +1,45 @@
 """Tracing of CEL expressions and constraints: for `explain`, and for the coverage of tests."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from kyvsim.cel import Program
 from kyvsim.cel.environment import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
-from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import traced_block
-from kyvsim.engine.match.criteria import kind_text
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.engine.match import MatchFacts, Predicate, kind_text
+from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.tracing import LONGEST_TRACED, PointKind, TraceContext, traced
+from kyvsim.model.tracing import (
+    LONGEST_TRACED,
+    Outcomes,
+    PointKind,
+    TraceContext,
+    counted,
+    traced,
+)
 
-# Expressions in CEL, for `explain`.
+# Expressions in CEL.
 
 _JSON = (str, int, float, bool, list, dict, type(None))
 _OWN = "expression"
+_TRUTH: Outcomes[object] = Outcomes(
+    PointKind.CONDITION, ("true", "false"), lambda found: 0 if found is True else 1
+)
+_EVALUATED: Outcomes[object] = Outcomes(PointKind.EXPRESSION, ("evaluated",), lambda _: 0)
 
 
-def traced_program(program: Program, trace: TraceContext) -> Program:
-    """Return a program that traces its value and those of its parts, but for names and literals."""
+def traced_program(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
+    """Return a program that reports to a tracer; the program itself without one.
+
+    It traces its value and those of its parts, but for names and literals. Coverage counts how
+    often one that `decides` was true and false; of others only that they were evaluated.
+    """
+    if trace.tracer is None:
+        return program
+    outcomes = _TRUTH if decides else _EVALUATED
+    if not trace.takes_steps:
+        return program._replace(run=counted(trace, program.run, outcomes))
 
     def on_node(node: Node, run: Run) -> Run:
         if not isinstance(node, Call | Loop | Select):
@@ -41,10 +58,11 @@ def traced_program(program: Program, trace: TraceContext) -> Program:
     for part in inside[:-1] if inside[-1:] == (_OWN,) else inside:
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
     step = Step(kind, name, program.text.strip())
-    return observed._replace(run=traced(trace, observed.run, step, _with_value))
+    run = traced(trace, observed.run, step, _with_value, outcomes=outcomes)
+    return observed._replace(run=run)
 
 
-def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
+def _with_value(step: Step, found: object, _: object) -> Step:
     answer = found if isinstance(found, bool) else None
     value = plain(found)
     return step._replace(
@@ -52,52 +70,22 @@ def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
     )
 
 
-# Expressions in CEL, for coverage.
-
-
-def with_coverage(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
-    """Return a program that reports its outcomes for coverage; the program itself without coverage.
-
-    Outcomes of one that `decides` are true and false; of others only that they were evaluated.
-    """
-    if trace.tracer is not None:
-        program = traced_program(program, trace)
-    if decides:
-        seen = trace.point(PointKind.CONDITION, "true", "false")
-    else:
-        seen = trace.point(PointKind.EXPRESSION, "evaluated")
-    if seen is None:
-        return program
-    run = program.run
-
-    def counted(frame: list[Any]) -> Any:
-        found = run(frame)
-        seen(0 if found is True or not decides else 1)
-        return found
-
-    return program._replace(run=counted)
-
-
-# Constraints of policies in CEL, for `explain`.
-
-
-def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return constraints that trace whether they matched as a whole, if there is a tracer."""
-    if trace.tracer is None:
-        return matches
-    return traced_block(matches, StepKind.MATCH.value, trace)
+# Constraints of policies in CEL.
 
 
 def traced_parts(
-    parts: list[tuple[str, Json, Predicate]], trace: TraceContext
-) -> list[tuple[str, Json, Predicate]]:
-    """Return parts of constraints, or of one of their rules, that trace their results."""
-    return [
-        (name, written, _traced_part(name, written, test, trace)) for name, written, test in parts
-    ]
+    parts: Iterable[tuple[str, object, Predicate]], trace: TraceContext
+) -> tuple[Predicate, ...]:
+    """Return the tests of constraints, or of one of their rules, which trace their results.
+
+    Each part has a name, and what is written.
+    """
+    if not trace.takes_steps:
+        return tuple(test for _, _, test in parts)
+    return tuple(_traced_part(name, written, test, trace) for name, written, test in parts)
 
 
-def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext) -> Predicate:
+def _traced_part(name: str, written: object, test: Predicate, trace: TraceContext) -> Predicate:
     look, path = _CRITERIA.get(name, (None, None))
     wanted = None if look is None else Value(written)
     step = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
@@ -108,7 +96,7 @@ def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext)
     return traced(trace.at(name), test, step, complete)
 
 
-_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = {
+_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], object], Path | None]] = {
     "apiGroups": (lambda facts: facts.group, ("apiVersion",)),
     "apiVersions": (lambda facts: facts.version, ("apiVersion",)),
     "resources": (kind_text, ("kind",)),

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.engine.match import kinds_of_block
 from kyvsim.kubernetes.discovery import (
     crd_kinds,
     every_kind,

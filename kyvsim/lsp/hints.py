@@ -12,7 +12,7 @@ from kyvsim.api import Source
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.api.schemas import known_schemas
 from kyvsim.api.workspace import ReportedRule, concerns, rules_in
-from kyvsim.engine.conditions.operators import OPERATORS
+from kyvsim.engine.conditions.operators import OPERATORS, operators
 from kyvsim.jmespath.functions import functions
 from kyvsim.kubernetes.objects import Path
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
@@ -148,16 +148,10 @@ def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     yield from (Offer(name, detail) for name, detail in found.items())
 
 
-_NOTES: Mapping[str, str] = {
-        one.name: " ".join((one.holds.__doc__ or "").split("\n\n")[0].split())
-        for one in OPERATORS
-    }  # fmt: skip
-
-
 def operator_note(name: str) -> str:
     """Return when a condition with an operator holds, "" for other words."""
-    condition = _NOTES.get(name, "").removeprefix("Return whether ").rstrip(".")
-    return f"holds where {condition}" if condition else ""
+    known = operators.get(name)
+    return f"holds where {known.meaning}" if known else ""
 
 
 VARIABLES: Final[Mapping[str, str]] = {

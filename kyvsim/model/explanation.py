@@ -1,4 +1,4 @@
-"""How rules came to their verdicts: what was asked, what was found, and where both stand."""
+"""Explanations: how rules came to their results, as trees of steps."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -14,12 +14,12 @@ Answer: TypeAlias = RuleStatus | bool
 
 
 class StepKind(StrEnum):
-    """What was done at a step."""
+    """What was evaluated at a step."""
 
     INDEX = "index"
     """The kinds that a rule can match at all."""
     UNASKED = "not asked"
-    """Why a controller does not come to a rule that is for objects of the kind."""
+    """Why a controller did not evaluate a rule that is for objects of the kind."""
     MATCH = "match"
     EXCLUDE = "exclude"
     FILTER = "filter"
@@ -27,10 +27,10 @@ class StepKind(StrEnum):
     CRITERION = "criterion"
     """One part of a filter: kinds, names, namespaces, a selector, users …"""
     CONCERN = "concern"
-    """Whether an object has anything that a rule looks at."""
+    """Whether an object has any field that a rule reads."""
     EXCEPTION = "exception"
     CONTEXT = "context"
-    """A context entry, when something first asked for it."""
+    """A context entry, when it was first read."""
     CONDITIONS = "conditions"
     """A block of conditions: preconditions, those of `deny`, of an exception."""
     CONDITION = "condition"
@@ -50,13 +50,13 @@ class StepKind(StrEnum):
     EXPRESSION = "expression"
     """An expression in CEL, or a part of one."""
     VARIABLE = "variable"
-    """A variable of a policy in CEL, when something first asked for it."""
+    """A variable of a policy in CEL, when it was first read."""
     IMAGE = "image"
     """An entry of `verifyImages` on an image."""
     FILLED = "filled"
     """A patch, or what describes an object to create, with its variables filled."""
     CHANGE = "change"
-    """What a rule made of an object: `found` is how it was, `wanted` what it became."""
+    """A changed object: `found` is how it was, `wanted` how it is now."""
     GENERATED = "generated"
     """An object that a rule would create."""
 
@@ -68,38 +68,38 @@ class Value(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Something that was asked while a rule was evaluated, and what came of it."""
+    """A part of a rule that was evaluated, and its outcome."""
 
     kind: StepKind
     name: str = ""
-    """What is asked, in short: `any[0]`, `kinds`, `=(spec)`, the name of an entry."""
+    """The part in short: `any[0]`, `kinds`, `=(spec)`, the name of an entry."""
     text: str = ""
     """The same as it is written: an operator, an expression."""
     answer: Answer | None = None
-    """None for a step that has no answer but what was found."""
+    """None for a step whose outcome is only what was found."""
     wanted: Value | None = None
     found: Value | None = None
     note: str = ""
-    """What was said: a message, a reason, an error."""
+    """A message, a reason, an error."""
     place: Location | None = None
-    """Where it stands in the policy, or in an exception."""
+    """Its location in the policy, or in an exception."""
     path: Path | None = None
-    """Where in the object it looked: from the step around it on, where that is no whole path."""
+    """The path in the object that was read: from that of the step around it on, unless `rooted`."""
     rooted: bool = False
     """Whether `path` is a whole one."""
     seen_at: Location | None = None
-    """Where that stands in the manifest, or the nearest thing around it that does."""
+    """The location of that path in the manifest, or of the nearest part around it."""
     steps: tuple["Step", ...] = ()
 
 
 class RuleRun(NamedTuple):
-    """A rule that begins to be evaluated."""
+    """A rule whose evaluation begins."""
 
     policy: Policy
     rule: Rule
     stage: Stage
     subject: ObjectKey | None = None
-    """The object that it is asked about, where it is asked by its match."""
+    """The object, if the evaluation begins with the match block."""
 
 
 class TracedRule(NamedTuple):
@@ -110,21 +110,21 @@ class TracedRule(NamedTuple):
 
 
 class RuleExplanation(NamedTuple):
-    """How one rule came to its verdict on one object."""
+    """How one rule came to its results on one object."""
 
     policy: Policy
     rule: Rule
     stage: Stage
     results: tuple[RuleResult, ...]
-    """What it said; () where it does not concern the object, or has nothing to say."""
+    """() if the rule does not apply to the object, or has no result."""
     steps: tuple[Step, ...]
     place: Location
     before: tuple[Step, ...] = ()
-    """The same steps on the object as it was before an update, where that was asked."""
+    """The steps on the object as it was before an update, if that was evaluated, too."""
 
     @property
     def applied(self) -> bool:
-        """Whether the rule was found to be about the object."""
+        """Whether the rule applied to the object."""
         decisive = (
             StepKind.INDEX,
             StepKind.UNASKED,
@@ -132,25 +132,26 @@ class RuleExplanation(NamedTuple):
             StepKind.EXCLUDE,
             StepKind.CONCERN,
         )
-        asked = [one for one in self.steps if one.kind in decisive]
         return bool(self.results) or all(
-            one.answer is (one.kind is not StepKind.EXCLUDE) for one in asked
+            one.answer is (one.kind is not StepKind.EXCLUDE)
+            for one in self.steps
+            if one.kind in decisive
         )
 
 
 class ObjectExplanation(NamedTuple):
-    """What the policies said of one object, and how each of their rules came to it."""
+    """The response of the policies to one object, and how each of their rules came to it."""
 
     response: EngineResponse
     rules: tuple[RuleExplanation, ...]
-    """In the order in which they were evaluated; then those that were never asked."""
+    """In the order in which they were evaluated; then those that were not evaluated."""
 
 
 def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the way from a section of a rule to the step that decided; () where there is none.
+    """Return the steps from a section of a rule down to the one that decided; () if none did.
 
-    Evaluation stops where something is decided, so it is the last one that was asked and has the
-    answer of what is around it. A pass is decided by nothing in particular below the body.
+    Evaluation stops as soon as the result is known, so it is the last step with the answer of the
+    step around it. Below the body no single step decides a pass.
     """
     last = next((one for one in reversed(steps) if _answer(one) is not None), None)
     if last is None:
@@ -163,8 +164,7 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def deciding_part(condition: Step) -> Step | None:
     """Return the part of an expression that gave a side of a condition its value.
 
-    That is the first side which is not fixed. None where it has no parts, since it only leads
-    somewhere.
+    That is the first side which is not constant. None for a plain path, which has no parts.
     """
     sides = (one for one in condition.steps if one.path is not None or _parts(one))
     parts = next(map(_parts, sides), ())
@@ -176,7 +176,7 @@ def deciding_part(condition: Step) -> Step | None:
 
 
 def _is_same(one: Value | None, other: Value | None) -> bool:
-    """Return whether two values are one, and not only equal as true and 1 are."""
+    """Return whether two values are equal and of one type: true is not 1."""
     return one == other and (one and one.data.__class__) is (other and other.data.__class__)
 
 
@@ -185,11 +185,11 @@ def _parts(step: Step) -> tuple[Step, ...]:
 
 
 def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
-    """Return where what decided stands in the policy, and where in the manifest it looked.
+    """Return the locations of what decided: in the policy, and in the manifest.
 
-    It looked where the last step did, or one of what it asked for; or else a step around it, and
-    for a part of an expression what is around it in the same one. A condition is decided by a part
-    of an expression where it has one.
+    In the manifest it is that of the last step or of a step inside it; else of a step around it,
+    and for a part of an expression of another part. Within a condition, a part of an expression
+    decides if there is one.
     """
     if not way:
         return None, None
@@ -212,10 +212,10 @@ def _inside(step: Step) -> Iterator[Step]:
 
 def _cause(step: Step) -> tuple[Step, ...]:
     answer = _answer(step)
-    asked = [(one, own) for one in step.steps if (own := _answer(one)) is not None]
-    same = [one for one, own in asked if own == answer and own.__class__ is answer.__class__]
-    if not same and asked and isinstance(answer, RuleStatus) and answer is not RuleStatus.PASS:
-        same = [one for one, own in asked if own == asked[-1][1]]
+    answered = [(one, own) for one in step.steps if (own := _answer(one)) is not None]
+    same = [one for one, own in answered if own == answer and own.__class__ is answer.__class__]
+    if not same and answered and isinstance(answer, RuleStatus) and answer is not RuleStatus.PASS:
+        same = [one for one, own in answered if own == answered[-1][1]]
     if not same:
         return ()
     chosen = nearest(alternatives(same)) or same[-1]
@@ -242,9 +242,9 @@ def _nearness(step: Step) -> tuple[int, int]:
 
 
 def _answer(step: Step) -> Answer | None:
-    """Return a step's answer; an element of a loop has that of what was asked of it last.
+    """Return a step's answer; for an element of a loop, that of its last step.
 
-    So has a body that has nothing to say because of something that does not hold.
+    The same holds for a body without a result because something in it is false.
     """
     if step.answer is not None or step.kind not in {StepKind.ELEMENT, StepKind.BODY}:
         return step.answer

@@ -1,23 +1,25 @@
-"""Coverage and tracing: the points of compiled policies, and what is reached when they run.
+"""The tracer of compiled policies: what coverage counts and `explain` shows of an evaluation.
 
-Points are what tests can reach in policies; each counts how often every outcome of it came up.
+Without a tracer no closure is wrapped. With one, a construct is wrapped once, by `traced`: it says
+what its outcomes are, for coverage, and which step it is, for explanations.
 """
 
 import sys
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.objects import Path
-from kyvsim.model.explanation import RuleRun, Step, Value
+from kyvsim.model.explanation import Answer, RuleRun, Step, Value
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location, place_in_text
 
-# What tests can reach in policies: points, and how often each outcome of theirs came up.
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class PointKind(StrEnum):
-    """What stands at a point."""
+    """The kinds of points, which are what tests can reach in policies."""
 
     RULE = "rule"
     """A rule: passed and failed, or applied where it can't fail."""
@@ -39,15 +41,6 @@ class PointKind(StrEnum):
     """An entry of a policy exception: applied."""
 
 
-# Coverage and tracing of compiled policies.
-#
-# By default there is neither, and no closure is wrapped. A coverage sink counts outcomes; a tracer
-# gets every step with the values that it found (`model/explanation.py`).
-
-
-_Looked = TypeVar("_Looked")
-
-
 class PolicyPlace(NamedTuple):
     """A place in a policy or an exception, and the rule that it belongs to."""
 
@@ -55,20 +48,33 @@ class PolicyPlace(NamedTuple):
     policy: str
     rule: str
     root: Path
-    """Where the rule stands in the document."""
+    """The path of the rule in the document."""
     inside: Path = ()
-    """The way from there."""
+    """The path from there on."""
 
 
-Seen: TypeAlias = Callable[[int], None]
+Count: TypeAlias = Callable[[int], None]
 """Counts the outcome of this number once more."""
-
-CoverageSink: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen | None]
-"""Takes notice of a point and the names of its outcomes; None where they are not to be counted."""
 
 
 class Tracer(Protocol):
-    """Receives the steps of an evaluation."""
+    """What observes compiled policies: coverage, `explain`, the search of `equal`.
+
+    A policy declares its points when it is compiled, since coverage shows those, too, that are
+    never evaluated. The steps of an evaluation come between `enter` and `leave`.
+    """
+
+    @property
+    def takes_steps(self) -> bool:
+        """Whether steps are reported to it; if not, only what it counts is wrapped."""
+
+    def declare(
+        self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]
+    ) -> Count | None:
+        """Take a point with the names of its outcomes; return what counts them, None for nothing.
+
+        A point may be declared more than once.
+        """
 
     def evaluate(self, run: RuleRun) -> None:
         """Begin the evaluation of a rule: the steps that follow belong to it."""
@@ -76,27 +82,41 @@ class Tracer(Protocol):
     def resume(self, run: RuleRun) -> None:
         """Attribute the steps that follow to a rule, though it may not have begun."""
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Begin a step; return the mark to end it with, 0 to leave it out."""
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """End a step that contains all steps since the mark; None leaves these out."""
 
 
+class Outcomes(NamedTuple, Generic[_Found]):
+    """What can come of a construct, as coverage counts it."""
+
+    kind: PointKind
+    names: tuple[str, ...]
+    number_of: Callable[[_Found], int | None]
+    """Returns which of them is the outcome, None if none of them is."""
+
+
 class TraceContext(NamedTuple):
-    """A place that is being compiled, with the coverage sink and the tracer for it."""
+    """A place that is being compiled, and the tracer of what is compiled there."""
 
     place: PolicyPlace | None = None
-    coverage_sink: CoverageSink | None = None
     tracer: Tracer | None = None
+    counts: bool = True
+    """Whether coverage counts what is at the place."""
+
+    @property
+    def takes_steps(self) -> bool:
+        """Whether there is a tracer to which steps are reported."""
+        return self.tracer is not None and self.tracer.takes_steps
 
     def at(self, *steps: str | int) -> "TraceContext":
         """Return the context of a place further in."""
-        if self.place is None:
+        place = self.place
+        if place is None:
             return self
-        document, policy, rule, root, inside = self.place
-        place = PolicyPlace(document, policy, rule, root, (*inside, *steps))
-        return TraceContext(place, self.coverage_sink, self.tracer)
+        return self._replace(place=place._replace(inside=(*place.inside, *steps)))
 
     @property
     def path(self) -> Path:
@@ -105,11 +125,10 @@ class TraceContext(NamedTuple):
 
     def to(self, path: Path) -> "TraceContext":
         """Return the context of the node at a path of the document, within the same rule."""
-        if self.place is None:
+        place = self.place
+        if place is None:
             return self
-        document, policy, rule, root, _ = self.place
-        place = PolicyPlace(document, policy, rule, root, path[len(root) :])
-        return TraceContext(place, self.coverage_sink, self.tracer)
+        return self._replace(place=place._replace(inside=path[len(place.root) :]))
 
     @property
     def name(self) -> str:
@@ -122,47 +141,22 @@ class TraceContext(NamedTuple):
         return f"{named}{''.join(f'[{one}]' for one in inside[len(inside) - numbers :])}"
 
     def locate(self) -> Location | None:
-        """Return where it stands in its file."""
-        place = self.place
-        return place.document.locate((*place.root, *place.inside)) if place else None
+        """Return the location of the place in its file."""
+        return self.place.document.locate(self.path) if self.place else None
 
     def locate_in(self, text: str, offset: int) -> Location | None:
-        """Return where a character of the text that stands here is in its file."""
+        """Return the location of a character of the text at the place."""
         place = self.place
-        path = (*place.root, *place.inside) if place else ()
-        return place_in_text(place.document, path, text, offset) if place else None
+        return place_in_text(place.document, self.path, text, offset) if place else None
 
-    def point(self, kind: PointKind, *outcomes: str) -> Seen | None:
-        """Register a point here; return what counts its outcomes, None without a sink."""
-        if self.place is None or self.coverage_sink is None:
+    def declare(self, kind: PointKind, *outcomes: str) -> Count | None:
+        """Declare a point here; return what counts its outcomes, None if nothing does."""
+        if self.place is None or self.tracer is None or not self.counts:
             return None
-        return self.coverage_sink(self.place, kind, outcomes)
-
-    def branch(
-        self, kind: PointKind, outcome: str, test: Callable[[_Looked], bool]
-    ) -> Callable[[_Looked], bool]:
-        """Return the test as one that counts when it holds; the test itself without a sink."""
-        seen = self.point(kind, outcome)
-        if seen is None:
-            return test
-
-        def counted(looked_at: _Looked) -> bool:
-            holds = test(looked_at)
-            if holds:
-                seen(0)
-            return holds
-
-        return counted
+        return self.tracer.declare(self.place, kind, outcomes)
 
 
 NO_TRACE = TraceContext()
-
-
-# Closures that report themselves as steps to a tracer.
-
-
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
 
 LONGEST_TRACED = 2_000
 """Characters of an expression whose parts are traced, too; longer ones would be unreadable."""
@@ -174,26 +168,40 @@ def traced(
     begun: Step,
     complete: Callable[Concatenate[Step, _Found, _Given], Step],
     *,
+    outcomes: Outcomes[_Found] | None = None,
     where: Callable[[], Location | None] | None = None,
 ) -> Callable[_Given, _Found]:
-    """Return `run` as a closure that reports a step; `run` itself without a tracer.
+    """Return `run` as a closure that reports to a tracer; `run` itself without one.
 
-    `complete` adds to the step `begun` what was found for the arguments. Where `run` raises, the
-    step is an error, and the error goes on. The step is at the place of `trace`, or at `where`.
+    It reports a step: `complete` adds to `begun` what was found for the arguments. Where `run`
+    raises, the step is an error, and the error goes on. The step is at the place of `trace`, or at
+    `where`. Coverage counts its `outcomes`.
     """
     tracer = trace.tracer
     if tracer is None:
         return run
+    if tracer.takes_steps:
+        run = _with_steps(tracer, run, begun, complete, where or trace.locate)
+    return counted(trace, run, outcomes) if outcomes else run
+
+
+def _with_steps(
+    tracer: Tracer,
+    run: Callable[_Given, _Found],
+    begun: Step,
+    complete: Callable[Concatenate[Step, _Found, _Given], Step],
+    locate: Callable[[], Location | None],
+) -> Callable[_Given, _Found]:
     known: Step | None = None
 
     def placed() -> Step:
         nonlocal known
         if known is None:
-            known = begun._replace(place=(where or trace.locate)())
+            known = begun._replace(place=locate())
         return known
 
     def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        mark = tracer.begin()
+        mark = tracer.enter()
         if not mark:
             return run(*given, **named)
         step: Step | None = None
@@ -202,38 +210,57 @@ def traced(
             step = complete(placed(), found, *given, **named)
         finally:
             if step is None:
-                error: Any = sys.exception()
+                error = sys.exception()
                 text = getattr(error, "message", "") or str(error)
                 step = placed()._replace(answer=RuleStatus.ERROR, note=text)
-            tracer.end(mark, step)
+            tracer.leave(mark, step)
         return found
 
     return wrapper
 
 
-def with_answer(step: Step, found: Any, *_: Any) -> Step:
+def counted(
+    trace: TraceContext, run: Callable[_Given, _Found], outcomes: Outcomes[_Found]
+) -> Callable[_Given, _Found]:
+    """Return `run` as a closure whose outcomes coverage counts; `run` itself if none does."""
+    count = trace.declare(outcomes.kind, *outcomes.names)
+    if count is None:
+        return run
+    number_of = outcomes.number_of
+
+    def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        found = run(*given, **named)
+        number = number_of(found)
+        if number is not None:
+            count(number)
+        return found
+
+    return wrapper
+
+
+def with_answer(step: Step, found: Answer, *_: object) -> Step:
     """Return a step whose answer is what was found."""
     return step._replace(answer=found)
 
 
-def with_found(step: Step, found: Any, *_: Any) -> Step:
+def with_found(step: Step, found: object, *_: object) -> Step:
     """Return a step with what was found, which is not an answer."""
     return step._replace(found=Value(found))
 
 
 def trace_step(trace: TraceContext, step: Step) -> None:
-    """Report a step without inner steps, if there is a tracer."""
-    if trace.tracer is not None:
-        mark = trace.tracer.begin()
-        trace.tracer.end(mark, step._replace(place=step.place or trace.locate()))
+    """Report a step without inner steps, if there is a tracer that takes steps."""
+    if trace.tracer is not None and trace.tracer.takes_steps:
+        mark = trace.tracer.enter()
+        trace.tracer.leave(mark, step._replace(place=step.place or trace.locate()))
 
 
 def untraced(trace: TraceContext, run: Callable[[], _Found]) -> _Found:
     """Return the result of `run`, whose steps are left out."""
-    if trace.tracer is None:
+    if trace.tracer is None or not trace.tracer.takes_steps:
         return run()
-    mark = trace.tracer.begin()
+    mark = trace.tracer.enter()
     try:
         return run()
     finally:
-        trace.tracer.end(mark, None)
+        trace.tracer.leave(mark, None)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicySet
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.engine.explain import Recorder
+from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.tracing import Tracer
+from kyvsim.model.tracing import PointKind, PolicyPlace
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, ObjectStore
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
@@ -24,7 +25,7 @@ class TracedEvaluation(NamedTuple):
     actor: str
     occasion: str
     subject: ObjectKey
-    object: Json
+    object: KubernetesObject | None
     """The object after the request, or as it was sent; None if it is deleted."""
     event: int | None
     rules: tuple[TracedRule, ...]
@@ -59,17 +60,12 @@ class _OpenRequest:
 class SimulationTracer:
     """Follows the evaluations of one cluster, and records those about the traced objects."""
 
-    def __init__(
-        self,
-        is_traced: Callable[[ObjectKey], bool],
-        recording: Tracer,
-        take_rules: Callable[[], tuple[TracedRule, ...]],
-    ) -> None:
-        """Let `recording` build trees of steps until `take_rules` takes them."""
+    takes_steps = True
+
+    def __init__(self, is_traced: Callable[[ObjectKey], bool]) -> None:
         self.evaluations: list[TracedEvaluation] = []
         self._is_traced = is_traced
-        self._recording = recording
-        self._take_rules = take_rules
+        self._recorder = Recorder()
         self._cluster: TracedCluster | None = None
         self._moment: tuple[int, float, str, int | None, ObjectKey | None] | None = None
         """Of the current step number, time, actor and cause, and the object that it is about."""
@@ -87,23 +83,26 @@ class SimulationTracer:
         self._store_rules()
         self._cluster = None
 
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> None:
+        """Count nothing."""
+
     def evaluate(self, run: RuleRun) -> None:
         """Start following a rule."""
         if self._switch_to(run.subject):
-            self._recording.evaluate(run)
+            self._recorder.evaluate(run)
 
     def resume(self, run: RuleRun) -> None:
         """Continue following a rule."""
         if self._switch_to(run.subject):
-            self._recording.resume(run)
+            self._recorder.resume(run)
 
-    def begin(self) -> int:
+    def enter(self) -> int:
         """Open a step."""
-        return self._recording.begin()
+        return self._recorder.enter()
 
-    def end(self, mark: int, step: Step | None) -> None:
+    def leave(self, mark: int, step: Step | None) -> None:
         """Close a step."""
-        self._recording.end(mark, step)
+        self._recorder.leave(mark, step)
 
     def add_responses(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
         """Add responses of policies to a request."""
@@ -155,10 +154,10 @@ class SimulationTracer:
             if rule.kinds is not None and subject.kind not in rule.kinds:
                 continue
             self.evaluate(RuleRun(policy, rule.rule, rule.stage, subject))
-            mark = self._recording.begin()
+            mark = self._recorder.enter()
             record()
             place = policy.document.locate(rule.rule.path)
-            self._recording.end(mark, step._replace(place=place))
+            self._recorder.leave(mark, step._replace(place=place))
 
     def _switch_to(self, subject: ObjectKey | None) -> bool:
         """Store the collected rules if another step begins; return whether rules are followed."""
@@ -181,7 +180,7 @@ class SimulationTracer:
 
     def _store_rules(self) -> None:
         """Assign the collected rules to the open request, or to the current step."""
-        rules = self._take_rules()
+        rules = self._recorder.taken()
         current, moment, cluster = self._current, self._moment, self._cluster
         self._current = self._moment = None
         if current is not None:
@@ -203,7 +202,9 @@ class SimulationTracer:
                 cluster.scheduler.running, len(cluster.timeline.events)
             )
 
-    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json) -> None:
+    def _answer(
+        self, request: ApiRequest, response: ApiResponse, old: KubernetesObject | None
+    ) -> None:
         self._store_rules()
         done, cluster = self._open.pop(request, None), self._cluster
         if done is None or cluster is None:

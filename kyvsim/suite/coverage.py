@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome
+from kyvsim.model.explanation import RuleRun, Step
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.model.tracing import PointKind, PolicyPlace, Seen
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace
 from kyvsim.suite.check import candidates
 from kyvsim.suite.compare import names_rule
 from kyvsim.suite.row_targets import row_index, target_resources
@@ -32,7 +33,7 @@ class PointCounter:
         fresh = (place, outcomes, [0] * len(outcomes))
         return self._records.setdefault(key, fresh)[2]
 
-    def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen:
+    def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
         """Take notice of a point; return what counts its outcomes whenever they come up."""
         times = self.times(place, kind, outcomes)
 
@@ -47,7 +48,9 @@ class PointCounter:
 
 
 class CoverageRecorder:
-    """Counts what the rows of one manifest reach: their rules, on their resources."""
+    """A tracer that counts what the rows of one manifest reach: their rules, on their resources."""
+
+    takes_steps = False
 
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
@@ -60,7 +63,9 @@ class CoverageRecorder:
         """By the number of a row, the rules that it is about."""
         self._counted: set[_RuleName] = set()
 
-    def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
+    def declare(
+        self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]
+    ) -> Count | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
@@ -101,6 +106,19 @@ class CoverageRecorder:
     def points(self) -> tuple[Point, ...]:
         """Return the points with their current counts."""
         return self._tally.points()
+
+    def evaluate(self, run: RuleRun) -> None:
+        """Do nothing: steps are not reported to it."""
+
+    def resume(self, run: RuleRun) -> None:
+        """Do nothing."""
+
+    def enter(self) -> int:
+        """Leave the step out."""
+        return 0
+
+    def leave(self, mark: int, step: Step | None) -> None:
+        """Do nothing."""
 
 
 def _point(

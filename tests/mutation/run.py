@@ -117,8 +117,9 @@ def tests_of(room: str, path: Path | None) -> list[str]:
 
 
 def trials_of(room: str) -> list[Trial]:
-    """Return all mutants of a room."""
-    files = sorted((ROOT / "kyvsim" / room).rglob("*.py"))
+    """Return all mutants of a room, which is a package or a module."""
+    place = ROOT / "kyvsim" / room
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     return [Trial(path, one) for path in files for one in mutants(path.read_text("utf-8"))]
 
 

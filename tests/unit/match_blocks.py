@@ -1,7 +1,6 @@
 """Match blocks as they are written, compiled."""
 
-from kyvsim.engine.match import compile_exception_match, compile_rule_match
-from kyvsim.engine.match.criteria import criteria_of
+from kyvsim.engine.match import compile_exception_match, compile_rule_match, criteria_of
 from kyvsim.policy.read import read_match
 
 

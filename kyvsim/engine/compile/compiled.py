@@ -1,24 +1,23 @@
 """Policies as the engine runs them: closures in place of expressions; the options of compiling."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionsResult
 from kyvsim.engine.context import EntryLoader, JSONContext
-from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.engine.match.criteria import reach_of_block
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, reach_of_block
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.model.source import Document
-from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
+from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext, Tracer
 from kyvsim.policy.tree import NO_MATCH, MatchBlock
 
 if TYPE_CHECKING:
@@ -47,35 +46,27 @@ class CompileOptions(NamedTuple):
     """Whether the policies need no checks: a cluster has let them in, or they were checked."""
     simulated: bool = False
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
-    coverage_sink: CoverageSink | None = None
-    """Counts what is reached when the policies run; there is none by default."""
     cel_exceptions: tuple["CelException", ...] = ()
     """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
     """The kinds that the given CustomResourceDefinitions define."""
     bindings: tuple[Binding, ...] = ()
     """Those of Kubernetes' admission policies."""
-    parameters: tuple[Json, ...] = ()
+    parameters: tuple[KubernetesObject, ...] = ()
     """The objects given as parameters of such policies."""
     tracer: Tracer | None = None
-    """Receives the steps of evaluations; there is none by default."""
+    """Observes evaluations, for coverage or explanations; there is none by default."""
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
     settled: bool = False
-    """Whether that rule is known to apply to what it will be asked about: then it is not asked
-    what it matches, nor its preconditions."""
-
-    @property
-    def is_observed(self) -> bool:
-        """Whether there is a coverage sink or a tracer."""
-        return self.coverage_sink is not None or self.tracer is not None
+    """Whether that rule is known to apply: then its match block and preconditions are left out."""
 
     def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the trace context of a whole rule."""
-        if not self.is_observed:
+        if self.tracer is None:
             return NO_TRACE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
-        return TraceContext(place, self.coverage_sink, self.tracer)
+        return TraceContext(place, self.tracer)
 
 
 # How a warning about a place of a document is made.
@@ -129,7 +120,7 @@ class Evaluation(NamedTuple):
 
     scope: JSONContext
     request: AdmissionRequest
-    object: Json
+    object: KubernetesObject | None
     """The object that patterns check and patches change; None on DELETE."""
     element: Json = None
     """The loop's element, where a pattern is to be checked against it."""
@@ -142,9 +133,9 @@ class Outcome(NamedTuple):
 
     status: RuleStatus
     message: str
-    object: Json = None
+    object: KubernetesObject | None = None
     """The patched object, where a mutate rule passed."""
-    generated: tuple[Json, ...] = ()
+    generated: tuple[KubernetesObject, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
     """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
@@ -161,7 +152,7 @@ class Outcome(NamedTuple):
     unchecked: tuple[str, ...] = ()
     """What of the object could not be looked at, each with its reason, where upstream goes on."""
     hints: tuple[str, ...] = ()
-    """What nothing answered that the rule asked for, and how to answer it."""
+    """Lookups of the rule without an answer, and how to give one."""
     rule_name: str = ""
     """The name that reports give, where it is not the rule's own."""
     silent: bool = False
@@ -236,7 +227,7 @@ class Properties(NamedTuple):
     """The properties in reports, besides the message of a rule."""
 
     template: Template
-    written: Mapping[str, Json]
+    written: Mapping[str, object]
     """The properties where its variables have no value."""
 
 
@@ -246,7 +237,7 @@ class Proofs(NamedTuple):
     proofs: tuple[Proof, ...]
     """The first whose shape the object has counts, if all before it are exact."""
     after_preconditions: bool
-    """Whether the preconditions are still to be asked; they look at the operation alone."""
+    """Whether the preconditions are still to be evaluated; they read the operation only."""
 
 
 class CompiledRule(NamedTuple):
@@ -263,7 +254,7 @@ class CompiledRule(NamedTuple):
     exceptions: tuple[CompiledException, ...] = ()
     weighs_exceptions: bool = False
     """Whether the body itself says what the exceptions that match change."""
-    concerns: Callable[[Json], bool] | None = None
+    concerns: Callable[[KubernetesObject | None], bool] | None = None
     """Whether an object has any field that the rule reads; None if every object has."""
     tolerates_violations: bool = False
     """Whether an UPDATE may keep a violation that the old object had already."""
@@ -285,15 +276,15 @@ class CompiledRule(NamedTuple):
     meter: Meter | None = None
     """Counts what evaluating it takes; None where its expressions count for themselves."""
     find_exceptions: FindExceptions | None = None
-    """Finds those of the exceptions that may cover an object; None where all are to be asked."""
+    """Finds those of the exceptions that may cover an object; None if all are to be evaluated."""
     proofs: Callable[[], Proofs] | None = None
     """Compiles what shows how it ends; None where its match block looks at more than kind and
     operation, or anything else than an object's shape can make a difference."""
 
     def matches_again(self, facts: MatchFacts) -> bool:
-        """Return whether it applies, asked beside its evaluation.
+        """Return whether it applies, after its evaluation.
 
-        What that took does not count: what an evaluation could afford can be found out again.
+        Its steps do not count again.
         """
         if self.meter is not None:
             self.meter.begin_resource()
@@ -325,7 +316,7 @@ class Derivation(NamedTuple):
     """The written rules next to them, in all phases; each autogen rule comes from one of these."""
     derived_count: int
     forms: Callable[[], DerivedForms]
-    """Returns the rules, always the same: they are made when something of them is asked for."""
+    """Returns the rules, always the same: they are compiled on the first call."""
 
     def concerns(self, kind: str) -> bool:
         """Return whether objects of a kind may meet them."""
@@ -367,26 +358,22 @@ class CompiledPolicy(NamedTuple):
 
     def of_kind(self, kind: str) -> Iterator[CompiledRule]:
         """Yield the rules that can match objects of a kind, in the order of each stage."""
-        for rule in self._meant_for(kind):
-            if rule.kinds is None or kind in rule.kinds:
-                yield rule
-
-    def _meant_for(self, kind: str) -> Iterable[CompiledRule]:
-        if self.derivation is None or not self.derivation.concerns(kind):
-            return self.plain
-        forms = self.derivation.forms()
-        validating = forms.validating.get(kind, self.plain)
-        return (
-            *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
-            *(rule for rule in validating if rule.stage is Stage.VALIDATE),
-        )
+        rules = self.plain
+        if self.derivation is not None and self.derivation.concerns(kind):
+            forms = self.derivation.forms()
+            validating = forms.validating.get(kind, self.plain)
+            rules = (
+                *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
+                *(rule for rule in validating if rule.stage is Stage.VALIDATE),
+            )
+        return (rule for rule in rules if rule.kinds is None or kind in rule.kinds)
 
 
 # The exceptions of a rule by the names of the objects that they are for.
 
 
 _FEW = 8
-"""So many are asked one by one as quickly."""
+"""So many are evaluated one by one as quickly."""
 
 
 def index_exceptions(exceptions: Sequence[CompiledException]) -> FindExceptions | None:

@@ -18,7 +18,7 @@ from kyvsim.engine.compile.policy_set import (
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.prefilter import BitMask, Trace, compile_walk
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 
 # Most rules pass most objects, with messages that never change. Their proofs are joined, so that
@@ -70,7 +70,7 @@ class RulePlan(NamedTuple):
 class StagePlan:
     """What is known of the rules of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
+    __slots__ = ("_all", "_lacking", "_trace", "_where_found", "plans")
 
     def __init__(
         self, stage_rules: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext
@@ -82,13 +82,13 @@ class StagePlan:
         self.plans = tuple(_rule_plan(one, marks) for one in shown)
         """Of the policies with rules for such objects."""
         self._trace = walk.trace
-        self._told = 0
+        self._lacking = 0
         for one in walk.marks:
-            self._told |= one.lacking | one.counted
+            self._lacking |= one.lacking | one.counted
         self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
         self._all = tuple(plan.open for plan in self.plans)
 
-    def fast_results(self, obj: Json) -> Sequence[FastResult]:
+    def fast_results(self, obj: KubernetesObject) -> Sequence[FastResult]:
         """Return what is known before any rule is evaluated, in the order of the policies."""
         trace = self._trace(obj)
         if trace is None:
@@ -98,11 +98,13 @@ class StagePlan:
             found |= bits
         return [
             _cached(one, obj, trace) if isinstance(one, UnresolvedRules) else one
-            for one in self._where_found(found & self._told)
+            for one in self._where_found(found & self._lacking)
         ]
 
 
-def _cached(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
+def _cached(
+    opened: UnresolvedRules, obj: KubernetesObject, trace: Trace
+) -> CachedResult | UnresolvedRules:
     policy_rules, _, cache = opened
     results = cache.results(obj, trace) if cache else None
     return opened if results is None else CachedResult(policy_rules.policy.policy, results)
@@ -149,7 +151,14 @@ def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONConte
 def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
     policy_rules, settled, proofs = shown
     chances = tuple(
-        tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
+        tuple(
+            _PossibleOutcome(
+                next(marks),
+                RuleResult(rule.rule, rule.phase, proof.outcome.status, proof.outcome.message),
+                proof.exact,
+            )
+            for proof in of_rule
+        )
         for rule, of_rule in zip(policy_rules.rules, proofs, strict=False)
     )
     is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
@@ -168,12 +177,6 @@ def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
             return 0
         bits |= of_rule[0].mark.lacking
     return bits
-
-
-def _possible_outcome(rule: CompiledRule, proof: Proof, mark: BitMask) -> _PossibleOutcome:
-    outcome = proof.outcome
-    result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
-    return _PossibleOutcome(mark, result, proof.exact)
 
 
 def _is_simple(rule: CompiledRule) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, PolicyPasses, RuleResult, Stage
@@ -32,9 +32,9 @@ class ResultCache:
             self._unsure |= one.unsure
         self._known: dict[tuple[int, ...], tuple[RuleResult, ...]] = {}
         self._by_message: dict[tuple[str, ...], tuple[RuleResult, ...]] = {}
-        self._pending: tuple[Json, tuple[int, ...]] | None = None
+        self._pending: tuple[KubernetesObject, tuple[int, ...]] | None = None
 
-    def results(self, obj: Json, trace: "Trace") -> tuple[RuleResult, ...] | None:
+    def results(self, obj: KubernetesObject, trace: "Trace") -> tuple[RuleResult, ...] | None:
         """Return the results for an object of which this was found; None where none are known."""
         relevant, self._pending = self._relevant, None
         if not relevant:
@@ -45,11 +45,12 @@ class ResultCache:
             self._pending = obj, key
         return known
 
-    def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
-        """Take the results for the object that was asked for last, where they were not known.
+    def keep(
+        self, obj: KubernetesObject | None, results: tuple[RuleResult, ...]
+    ) -> tuple[RuleResult, ...]:
+        """Cache the results for the object that was looked up last, if they were not known.
 
-        Returns them, or those that are equal to them and were kept before: equal results
-        share one object.
+        Returns them, or equal ones that were cached before: equal results share one object.
         """
         if len(self._by_message) >= _KEPT or len(self._known) >= _KEPT:
             self._known.clear()
@@ -90,7 +91,7 @@ class CachedResult(NamedTuple):
 
 FastResult: TypeAlias = tuple[PolicyPasses, ...] | CachedResult | UnresolvedRules
 """Consecutive policies that are shown to pass, cached results, or rules to evaluate."""
-Plan: TypeAlias = Callable[[Json], Sequence[FastResult]]
+Plan: TypeAlias = Callable[[KubernetesObject], Sequence[FastResult]]
 """Returns what is known of an object before any rule is evaluated, in the order of the policies."""
 
 
@@ -133,7 +134,7 @@ class KindPlans:
 
 
 class PolicySet:
-    """Compiled policies in the order in which they were given, indexed by kind when asked."""
+    """Compiled policies in the order in which they were given, indexed by kind on demand."""
 
     __slots__ = ("_by_kind", "_meter", "_named", "_otherwise", "policies")
 

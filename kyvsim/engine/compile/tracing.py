@@ -1,31 +1,28 @@
-"""Rules that report their outcomes to a coverage sink and their steps to a tracer."""
+"""Rules and loops that report to a tracer: the steps of their evaluation, and their outcomes."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.match import MatchFacts, Predicate
+from kyvsim.engine.match import MatchFacts
 from kyvsim.jmespath import RuleScope, Template
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import (
+    Outcomes,
     PointKind,
     TraceContext,
-    Tracer,
     trace_step,
     traced,
     with_answer,
-    with_found,
 )
 
-# Rules and loops that report each step of their evaluation to a tracer.
-
-
 _Given = ParamSpec("_Given")
+_Argument = TypeVar("_Argument")
+_Found = TypeVar("_Found")
 
 
 class _Turn(Protocol):
@@ -35,7 +32,7 @@ class _Turn(Protocol):
     def number(self) -> int: ...
 
     @property
-    def value(self) -> Json: ...
+    def value(self) -> object: ...
 
 
 _Element = TypeVar("_Element", bound=_Turn)
@@ -49,43 +46,43 @@ def traced_rule(
     Match blocks, conditions and exceptions report themselves: they were compiled to.
     """
     tracer = trace.tracer
-    if tracer is None:
+    if tracer is None or not tracer.takes_steps:
         return compiled
-    run = RuleRun(policy, compiled.rule, compiled.stage)
+    run, at_body = RuleRun(policy, compiled.rule, compiled.stage), trace.at(*field)
     name = ".".join(field) or "the whole policy"
-    body = traced_body(compiled.body, trace.at(*field), name)
-    payloads = {
-        mode: _beginning(traced_body(one, trace.at(*field), name), run, tracer)
-        for mode, one in compiled.payloads.items()
-    }
+
+    def after(
+        report: Callable[[RuleRun], None], call: Callable[[_Argument], _Found]
+    ) -> Callable[[_Argument], _Found]:
+        """Return a closure of the rule that first reports which rule it is of."""
+
+        def wrapper(argument: _Argument) -> _Found:
+            subject = argument.key if isinstance(argument, MatchFacts) else None
+            report(run._replace(subject=subject))
+            return call(argument)
+
+        return wrapper
+
     concerns = compiled.concerns
     if concerns is not None:
-        asked = Step(StepKind.CONCERN, "any field that the rule reads")
-        concerns = traced(trace.at(*field), concerns, asked, with_answer)
-    exceptions = tuple(
-        one._replace(matches=_resuming(one.matches, run, tracer)) for one in compiled.exceptions
-    )
-
-    def wrapper(facts: MatchFacts) -> bool:
-        tracer.evaluate(run._replace(subject=facts.key))
-        return compiled.matches(facts)
-
+        step = Step(StepKind.CONCERN, "any field that the rule reads")
+        concerns = traced(at_body, concerns, step, with_answer)
     return compiled._replace(
-        exceptions=exceptions,
-        matches=wrapper,
+        # The background evaluates the match of exceptions before that of the rule.
+        exceptions=tuple(
+            one._replace(matches=after(tracer.resume, one.matches)) for one in compiled.exceptions
+        ),
+        matches=after(tracer.evaluate, compiled.matches),
         concerns=concerns,
-        body=body,
-        payloads=payloads,
+        body=_traced_body(compiled.body, at_body, name),
+        payloads={
+            mode: after(tracer.evaluate, _traced_body(body, at_body, name))
+            for mode, body in compiled.payloads.items()
+        },
     )
 
 
-def traced_exception(covers: Predicate, key: str, trace: TraceContext) -> Predicate:
-    """Return the match of an exception as one that reports whether it covers an object."""
-    asked = Step(StepKind.EXCEPTION, key)
-    return traced(trace.at("match"), covers, asked, with_answer)
-
-
-def traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledBody:
+def _traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledBody:
     """Return a body that reports its outcome, and what it changed and generated."""
 
     def run(evaluation: Evaluation) -> Outcome | None:
@@ -106,36 +103,17 @@ def traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledB
     return traced(trace, run, Step(StepKind.BODY, name, path=()), _ended)
 
 
-def _resuming(covers: Predicate, run: RuleRun, tracer: Tracer) -> Predicate:
-    """Return the match of an exception: the background evaluates it before that of the rule."""
-
-    def wrapper(facts: MatchFacts) -> bool:
-        tracer.resume(run._replace(subject=facts.key))
-        return covers(facts)
-
-    return wrapper
-
-
-def _beginning(body: CompiledBody, run: RuleRun, tracer: Tracer) -> CompiledBody:
-    def wrapper(evaluation: Evaluation) -> Outcome | None:
-        tracer.evaluate(run)
-        return body(evaluation)
-
-    return wrapper
-
-
-def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
-    del evaluation
+def _ended(step: Step, outcome: Outcome | None, _: Evaluation) -> Step:
     if outcome is None:
         return step._replace(note="no result")
     note = outcome.note or "; ".join(outcome.unchecked)
-    if outcome.silent:
-        return step._replace(note=note)
-    return step._replace(answer=outcome.status, note=note)
+    return step._replace(answer=None if outcome.silent else outcome.status, note=note)
 
 
 def traced_template(template: Template, name: str, trace: TraceContext, *way: str) -> Template:
     """Return a template that is rendered each time, and reports what is at `way` then."""
+    if not trace.takes_steps:
+        return template
 
     def complete(step: Step, found: Json, _: RuleScope) -> Step:
         for field in way:
@@ -146,52 +124,35 @@ def traced_template(template: Template, name: str, trace: TraceContext, *way: st
     return template._replace(constant=False, render=render)
 
 
-def traced_list(
-    list_of: Callable[[JSONContext], list[Json]], expression: str, trace: TraceContext
-) -> Callable[[JSONContext], list[Json]]:
-    """Return the list of a loop as one that reports its elements."""
-    asked = Step(StepKind.LOOP, trace.name, expression)
-    return traced(trace.at("list"), list_of, asked, with_found)
-
-
 def traced_elements(
     elements: Callable[_Given, Iterator[_Element]], trace: TraceContext
 ) -> Callable[_Given, Iterator[_Element]]:
     """Return the elements of a loop; the steps until the next one belong to each."""
     tracer = trace.tracer
-    if tracer is None:
+    if tracer is None or not tracer.takes_steps:
         return elements
     locate = cache(trace.locate)
 
     def wrapper(*given: _Given.args, **named: _Given.kwargs) -> Iterator[_Element]:
         for element in elements(*given, **named):
-            mark = tracer.begin()
+            mark = tracer.enter()
             try:
                 yield element
             finally:
-                asked = Step(StepKind.ELEMENT, f"[{element.number}]", found=Value(element.value))
-                tracer.end(mark, asked._replace(place=locate()))
+                name, found = f"[{element.number}]", Value(element.value)
+                tracer.leave(mark, Step(StepKind.ELEMENT, name, found=found, place=locate()))
 
     return wrapper
 
 
-# Rules that count their outcomes for coverage.
+# What can come of a rule where it applies, as coverage counts it.
 
-
-CountOutcome: TypeAlias = Callable[[Outcome], None]
-
-
-class Ends(NamedTuple):
-    """What can come of a rule where it applies, as coverage counts it."""
-
-    names: tuple[str, ...]
-    of: Callable[[Outcome], str | None]
-    """Returns which of them an outcome is, if any."""
+Ends: TypeAlias = Outcomes[Outcome]
 
 
 def _ends(**names: str) -> Ends:
-    by_status = {RuleStatus(status): name for status, name in names.items()}
-    return Ends(tuple(by_status.values()), lambda outcome: by_status.get(outcome.status))
+    numbers = {RuleStatus(status): number for number, status in enumerate(names)}
+    return Ends(PointKind.RULE, tuple(names.values()), lambda outcome: numbers.get(outcome.status))
 
 
 CHECKED = _ends(**{"pass": "passed", "fail": "failed"})
@@ -199,33 +160,31 @@ DENIED = _ends(fail="failed")
 APPLIED = _ends(**{"pass": "applied"})
 
 
-def compile_counter(
-    ends: Ends, trace: TraceContext, number: int, forms: tuple[str, ...]
-) -> CountOutcome:
-    """Return what counts how a rule ended, and that the form of this number applied."""
-    of_rule = trace.point(PointKind.RULE, *ends.names)
-    of_form = trace.point(PointKind.VARIANT, *forms) if len(forms) > 1 else None
+def counted_rule(
+    compiled: CompiledRule,
+    ends: Ends,
+    trace: TraceContext,
+    number: int = 0,
+    forms: tuple[str, ...] = (),
+) -> CompiledRule:
+    """Return a rule of which coverage counts every outcome, on objects and on payloads.
 
-    def count(outcome: Outcome) -> None:
-        end = ends.of(outcome)
-        if end is None:
-            return
-        if of_rule:
-            of_rule(ends.names.index(end))
-        if of_form:
-            of_form(number)
-
-    return count
-
-
-def with_coverage(compiled: CompiledRule, count: CountOutcome) -> CompiledRule:
-    """Return a rule that counts every outcome of its body, on objects and on payloads."""
+    It also counts that the form of the rule with this number applied, if there are several.
+    """
+    of_rule = trace.declare(ends.kind, *ends.names)
+    of_form = trace.declare(PointKind.VARIANT, *forms) if len(forms) > 1 else None
+    if of_rule is None and of_form is None:
+        return compiled
 
     def counted(body: CompiledBody) -> CompiledBody:
         def run(evaluation: Evaluation) -> Outcome | None:
             outcome = body(evaluation)
             for one in (outcome, *outcome.further) if outcome else ():
-                count(one)
+                end = ends.number_of(one)
+                if end is not None and of_rule:
+                    of_rule(end)
+                if end is not None and of_form:
+                    of_form(number)
             return outcome
 
         return run

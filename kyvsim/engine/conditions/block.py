@@ -5,8 +5,7 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions.operators import Operator, operators
 from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
@@ -19,8 +18,10 @@ from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.tracing import (
     LONGEST_TRACED,
     NO_TRACE,
+    Outcomes,
     PointKind,
     TraceContext,
+    counted,
     trace_step,
     traced,
     with_answer,
@@ -35,7 +36,7 @@ _STARTS = ((("request", "object"), True), (("target",), True), (("element",), Fa
 """What leads to an object, and whether it is the whole one."""
 
 
-def traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
+def _traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
     """Return a side of a condition that reports its value when it is filled in.
 
     Of an expression that is more than a path each part is reported, unless it is a long one: parts
@@ -43,17 +44,13 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
     """
     path, is_whole = _path_of(written)
     place = trace.at(side)
-    is_short = not isinstance(written, str) or len(written) <= LONGEST_TRACED
-    on_node = None if _is_plain_path(written) or not is_short else partial(_hook_in, place, written)
+    access = path_of_text(written)
+    is_plain_path = access is not None and not access.default and access.besides is None
+    is_long = isinstance(written, str) and len(written) > LONGEST_TRACED
+    on_node = None if is_plain_path or is_long else partial(_hook_in, place, written)
     template = compile_template(written, system, on_node)
     begun = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
-
     return template._replace(render=traced(place, template.render, begun, with_found))
-
-
-def _is_plain_path(written: Json) -> bool:
-    access = path_of_text(written)
-    return access is not None and not access.default and access.besides is None
 
 
 def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
@@ -73,13 +70,13 @@ def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
     return on_node
 
 
-def _completed(step: Step, found: Any, _: Json) -> Step:
+def _completed(step: Step, found: object, _: object) -> Step:
     if found.__class__ is MissingValue:
         return step._replace(note=f"no `{found.key}`")
     return step._replace(found=Value(found))
 
 
-def _path_of(written: Json) -> tuple[Path | None, bool]:
+def _path_of(written: object) -> tuple[Path | None, bool]:
     """Return where a side looks, if it leads there and nothing else, and whether from the object.
 
     Otherwise the path starts at the element of a loop.
@@ -88,18 +85,16 @@ def _path_of(written: Json) -> tuple[Path | None, bool]:
     for start, is_whole in _STARTS:
         below = access.below(*start) if access else None
         if below is not None:
-            keys = (
-                one.key for one in takewhile(_is_field, below.steps) if isinstance(one, FieldStep)
-            )
+            keys = []
+            for one in below.steps:
+                if not isinstance(one, FieldStep):
+                    break
+                keys.append(one.key)
             return tuple(keys), is_whole
     return None, False
 
 
-def _is_field(step: object) -> bool:
-    return isinstance(step, FieldStep)
-
-
-def traced_condition(
+def _traced_condition(
     holds: Callable[[RuleScope], bool],
     condition: Condition,
     sides: tuple[Template, Template],
@@ -148,13 +143,12 @@ MET: Final = ConditionsResult(True)
 UNMET: Final = ConditionsResult(False)
 
 Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
-Holds: TypeAlias = Callable[[RuleScope], bool]
 
 
 class _CompiledCondition(NamedTuple):
     """One condition; `fixed` is its outcome where that is known at compile time."""
 
-    holds: Holds
+    holds: Callable[[RuleScope], bool]
     message: str
     fixed: bool | None
 
@@ -193,7 +187,7 @@ def _compile_groups(conditions: Conditions | None, system: System, trace: TraceC
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
-    """Return a block of conditions that reports whether it holds, if there is a tracer."""
+    """Return a block of conditions that reports whether it holds."""
     if trace.tracer is None:
         return evaluate
     begun = Step(StepKind.CONDITIONS, trace.name)
@@ -219,9 +213,6 @@ def compile_exception_conditions(
         return MET if second is None or second(scope).met else UNMET
 
     return _traced_block(evaluate, trace)
-
-
-# ---------------------------------------------------------------------------- blocks
 
 
 def _compile_group(group: ConditionGroup, system: System, trace: TraceContext) -> Evaluate:
@@ -297,50 +288,33 @@ def _joined(texts: Sequence[str], separator: str) -> str:
     return separator.join(text for text in texts if text)
 
 
-# ---------------------------------------------------------------------------- one condition
-
-
 def _compile_list(
     conditions: Iterable[Condition], system: System, trace: TraceContext
 ) -> tuple[_CompiledCondition, ...]:
-    placed = ((one, trace.to(one.path)) for one in conditions)
-    return tuple(
-        _with_coverage(_compile_condition(one, system, place), place) for one, place in placed
-    )
-
-
-def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _CompiledCondition:
-    """Return a condition that counts its outcomes, and is evaluated even where one is known."""
-    fixed, holds = condition.fixed, condition.holds
-    outcomes = (True, False) if fixed is None else (fixed,)
-    names = ("true" if outcome else "false" for outcome in outcomes)
-    seen = trace.point(PointKind.CONDITION, *names)
-    if seen is None:
-        return condition
-
-    def counted(scope: RuleScope) -> bool:
-        found = holds(scope)
-        seen(outcomes.index(found))
-        return found
-
-    return condition._replace(holds=counted, fixed=None)
+    return tuple(_compile_condition(one, system, trace.to(one.path)) for one in conditions)
 
 
 def _compile_condition(
     condition: Condition, system: System, trace: TraceContext
 ) -> _CompiledCondition:
-    """Return one condition; where it is traced it is evaluated even if its outcome is known."""
+    """Return one condition; with a tracer it is evaluated even if its outcome is known."""
     sides = _compared(condition.key), _compared(condition.value)
     key, value = (compile_template(side, system) for side in sides)
+    if trace.takes_steps:
+        seen_key = _traced_side(sides[0], "key", system, trace)
+        seen_value = _traced_side(sides[1], "value", system, trace)
+        compiled = _compile_sides(condition, seen_key, seen_value, system.meter)
+        holds = _traced_condition(compiled.holds, condition, (key, value), trace)
+        compiled = compiled._replace(holds=holds, fixed=None)
+    else:
+        compiled = _compile_sides(condition, key, value, system.meter)
     if trace.tracer is None:
-        return _compile_sides(condition, key, value, system.meter)
-    seen_key, seen_value = (
-        traced_side(side, name, system, trace)
-        for side, name in zip(sides, ("key", "value"), strict=True)
-    )
-    complete = _compile_sides(condition, seen_key, seen_value, system.meter)
-    holds = traced_condition(complete.holds, condition, (key, value), trace)
-    return complete._replace(holds=holds, fixed=None)
+        return compiled
+    answers = (True, False) if compiled.fixed is None else (compiled.fixed,)
+    names = tuple("true" if answer else "false" for answer in answers)
+    outcomes = Outcomes(PointKind.CONDITION, names, answers.index)
+    holds = counted(trace, compiled.holds, outcomes)
+    return compiled if holds is compiled.holds else compiled._replace(holds=holds, fixed=None)
 
 
 def _compile_sides(
@@ -385,7 +359,7 @@ def _compile_sides(
     return _CompiledCondition(compare_both, message, None)
 
 
-def _compared(data: Json) -> Json:
+def _compared(data: object) -> object:
     """Return a key or value as it is compared: a number that stands alone is a float."""
     return float(data) if data.__class__ is int else data
 
@@ -394,12 +368,12 @@ def _unknown_operator(_: RuleScope) -> bool:
     raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
 
 
-def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
+def _counting(operator: Operator, value: object, meter: Meter) -> Callable[[object], bool]:
     test, pairs = operator.test(value), operator.pairs
     if pairs is None or not isinstance(value, _MULTIPLE) or len(value) <= FEW:
         return test
 
-    def counted(key: Json) -> bool:
+    def counted(key: object) -> bool:
         meter.spend(pairs(key, value) // _PAIRS)
         return test(key)
 

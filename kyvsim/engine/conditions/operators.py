@@ -6,11 +6,11 @@ Source of the rules: upstream pkg/engine/variables/operator.
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (
     SECOND,
     deep_equal,
@@ -32,25 +32,28 @@ from kyvsim.kubernetes.wildcard import (
 )
 from kyvsim.model.ports import FEW
 
+Test: TypeAlias = Callable[[object], bool]
+"""Returns whether a condition holds for this key."""
+_TextTest: TypeAlias = Callable[[str], bool]
+
 # Readings of operands that several operators share: pairs of durations, seconds.
 #
 # upstream: parseDuration in pkg/engine/variables/operator/operator.go.
 
 
-def seconds_as_duration(value: Json) -> int | None:
+def seconds_as_duration(value: object) -> int | None:
     """Return a number of seconds, without its fraction, in nanoseconds; None for what is none."""
-    kind = value.__class__
-    if kind is float:
+    if value.__class__ is float:
         return wrap_int64(to_int64(value) * SECOND)
-    return wrap_int64(value * SECOND) if kind is int else None
+    return wrap_int64(value * SECOND) if value.__class__ is int else None
 
 
-def duration_of(value: Json) -> int | None:
+def duration_of(value: object) -> int | None:
     """Return the nanoseconds of a duration's text; the text "0" counts as no duration."""
     return parse_duration(value) if value.__class__ is str and value != "0" else None
 
 
-def duration_pair(one: Json, other: Json) -> tuple[int, int] | None:
+def duration_pair(one: object, other: object) -> tuple[int, int] | None:
     """Return both sides in nanoseconds where they compare as durations.
 
     They do when one of them is a duration's text and the other one too, or a number of seconds.
@@ -79,10 +82,9 @@ def in_seconds(nanoseconds: int) -> float:
 # upstream: pkg/engine/variables/operator/equal.go and notequal.go.
 
 
-def equals(key: Json, value: Json) -> bool:
+def equals(key: object, value: object) -> bool:
     """Return whether key and value are equal; a null key equals nothing."""
-    kind = key.__class__
-    if kind is str:
+    if key.__class__ is str:
         pair = duration_pair(key, value)
         if pair is not None:
             return in_seconds(pair[0]) == in_seconds(pair[1])
@@ -90,18 +92,18 @@ def equals(key: Json, value: Json) -> bool:
             return False
         quantity = parse_quantity(key)
         return matches(value, key) if quantity is None else quantity == parse_quantity(value)
-    if kind is bool:
+    if key.__class__ is bool:
         return key is value
-    if kind is float:
+    if key.__class__ is float:
         return float_equals(key, value)
-    if kind is int:
+    if key.__class__ is int:
         return int_equals(key, value)
-    if kind is dict or kind is list:
+    if key.__class__ is dict or key.__class__ is list:
         return deep_equal(key, value)
     return False
 
 
-def not_equals(key: Json, value: Json) -> bool:
+def not_equals(key: object, value: object) -> bool:
     """Return whether key and value differ; a null key differs from nothing."""
     if key is None:
         return False
@@ -110,23 +112,21 @@ def not_equals(key: Json, value: Json) -> bool:
     return not equals(key, value)
 
 
-def equals_constant(value: Json) -> Callable[[Json], bool]:
-    """Return the test of keys for being equal to `value`."""
+def _prepare_equals(value: object) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: equals(key, value)
     return lambda key: test(key) if key.__class__ is str else equals(key, value)
 
 
-def not_equals_constant(value: Json) -> Callable[[Json], bool]:
-    """Return the test of keys for differing from `value`."""
+def _prepare_not_equals(value: object) -> Test:
     test = _text_test(value)
     if test is None:
         return lambda key: not_equals(key, value)
     return lambda key: not test(key) if key.__class__ is str else not_equals(key, value)
 
 
-def _text_test(value: Json) -> Callable[[str], bool] | None:
+def _text_test(value: object) -> _TextTest | None:
     """Return the test of text keys against a text that is neither duration nor quantity.
 
     Such a value never equals a key that is a quantity; any other key it compares with as text.
@@ -152,58 +152,16 @@ def _text_test(value: Json) -> Callable[[str], bool] | None:
 Order: TypeAlias = Callable[[Any, Any], bool]
 
 
-def greater_than(key: Json, value: Json) -> bool:
-    """Return whether the key is greater than the value."""
-    return _in_order(key, value, operator.gt)
-
-
-def greater_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at least the value."""
-    return _in_order(key, value, operator.ge)
-
-
-def less_than(key: Json, value: Json) -> bool:
-    """Return whether the key is less than the value."""
-    return _in_order(key, value, operator.lt)
-
-
-def less_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at most the value."""
-    return _in_order(key, value, operator.le)
-
-
-def duration_greater_than(key: Json, value: Json) -> bool:
-    """Return whether the key is a longer duration than the value."""
-    return _durations_in_order(key, value, operator.gt)
-
-
-def duration_greater_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at least as long a duration as the value."""
-    return _durations_in_order(key, value, operator.ge)
-
-
-def duration_less_than(key: Json, value: Json) -> bool:
-    """Return whether the key is a shorter duration than the value."""
-    return _durations_in_order(key, value, operator.lt)
-
-
-def duration_less_than_or_equals(key: Json, value: Json) -> bool:
-    """Return whether the key is at most as long a duration as the value."""
-    return _durations_in_order(key, value, operator.le)
-
-
-def _in_order(key: Json, value: Json, order: Order) -> bool:
-    kind = key.__class__
-    if kind is int or kind is float:
+def _in_order(order: Order, key: object, value: object) -> bool:
+    if key.__class__ is int or key.__class__ is float:
         return _number_in_order(float(key), value, order)
-    return kind is str and _text_in_order(key, value, order)
+    return key.__class__ is str and _text_in_order(key, value, order)
 
 
-def _number_in_order(key: float, value: Json, order: Order) -> bool:
-    kind = value.__class__
-    if kind is int or kind is float:
+def _number_in_order(key: float, value: object, order: Order) -> bool:
+    if value.__class__ is int or value.__class__ is float:
         return order(key, float(value))
-    if kind is not str:
+    if value.__class__ is not str:
         return False
     pair = duration_pair(key, value)
     if pair is not None:
@@ -212,7 +170,7 @@ def _number_in_order(key: float, value: Json, order: Order) -> bool:
     return number is not None and order(key, number)
 
 
-def _text_in_order(key: str, value: Json, order: Order) -> bool:
+def _text_in_order(key: str, value: object, order: Order) -> bool:
     pair = duration_pair(key, value)
     if pair is not None:
         return order(in_seconds(pair[0]), in_seconds(pair[1]))
@@ -229,12 +187,12 @@ def _text_in_order(key: str, value: Json, order: Order) -> bool:
     return older is not None and newer is not None and order(older, newer)
 
 
-def _durations_in_order(key: Json, value: Json, order: Order) -> bool:
+def _durations_in_order(order: Order, key: object, value: object) -> bool:
     left, right = _as_duration(key), _as_duration(value)
     return left is not None and right is not None and order(left, right)
 
 
-def _as_duration(value: Json) -> int | None:
+def _as_duration(value: object) -> int | None:
     return parse_duration(value) if value.__class__ is str else seconds_as_duration(value)
 
 
@@ -246,10 +204,6 @@ def _as_duration(value: Json) -> int | None:
 #
 # upstream: anyin.go, allin.go, anynotin.go, allnotin.go, in.go and notin.go in
 # pkg/engine/variables/operator.
-
-
-Test: TypeAlias = Callable[[Json], bool]
-_TextTest: TypeAlias = Callable[[str], bool]
 
 
 class Membership(NamedTuple):
@@ -267,30 +221,7 @@ class Membership(NamedTuple):
     """Whether it is a number or boolean: a choice for AnyIn and AnyNotIn with list keys only."""
 
 
-def any_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or an element of a list key, is among the value's elements."""
-    return _any_in(key, _read(value))
-
-
-def all_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or every element of a list key, is among the value's elements."""
-    return _all_in(key, _read(value))
-
-
-def any_not_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or an element of a list key, is not among the value's elements."""
-    return _any_not_in(key, _read(value))
-
-
-def all_not_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or every element of a list key, is not among the value's."""
-    return _all_not_in(key, _read(value))
-
-
-# ---------------------------------------------------------------------------- keys
-
-
-def _any_in(key: Json, choice: Membership) -> bool:
+def _any_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -299,7 +230,7 @@ def _any_in(key: Json, choice: Membership) -> bool:
     return choice.holds is not None and any(map(choice.holds, texts))
 
 
-def _all_in(key: Json, choice: Membership) -> bool:
+def _all_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -308,7 +239,7 @@ def _all_in(key: Json, choice: Membership) -> bool:
     return choice.holds is not None and not choice.is_single and all(map(choice.holds, texts))
 
 
-def _any_not_in(key: Json, choice: Membership) -> bool:
+def _any_not_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -319,7 +250,7 @@ def _any_not_in(key: Json, choice: Membership) -> bool:
     return not all(map(choice.holds, texts))
 
 
-def _all_not_in(key: Json, choice: Membership) -> bool:
+def _all_not_in(key: object, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -328,44 +259,25 @@ def _all_not_in(key: Json, choice: Membership) -> bool:
     return not any(map(choice.holds, texts))
 
 
-def _with_one_value(decide: Callable[[Json, Membership], bool]) -> Callable[[Json], Test]:
-    def test_for(value: Json) -> Test:
-        choice = _read(value)
-        return lambda key: decide(key, choice)
-
-    return test_for
-
-
-any_in_constant: Final = _with_one_value(_any_in)
-all_in_constant: Final = _with_one_value(_all_in)
-any_not_in_constant: Final = _with_one_value(_any_not_in)
-all_not_in_constant: Final = _with_one_value(_all_not_in)
-
-
-def _scalar_is(key: Json, choice: Membership, *, wanted: bool) -> bool:
-    kind = key.__class__
-    if key is None or kind is dict:
+def _scalar_is(key: object, choice: Membership, *, wanted: bool) -> bool:
+    if key is None or key.__class__ is dict:
         return False
-    return choice.holds_scalar(key if kind is str else sprint(key)) is wanted
+    return choice.holds_scalar(key if key.__class__ is str else sprint(key)) is wanted
 
 
 def _is_just(texts: Sequence[str], choice: Membership) -> bool:
     return choice.text is not None and len(texts) == 1 and texts[0] == choice.text
 
 
-def _texts(values: Sequence[Json]) -> list[str]:
+def _texts(values: Sequence[object]) -> list[str]:
     return [value if value.__class__ is str else sprint(value) for value in values]
 
 
-# ---------------------------------------------------------------------------- values
-
-
-def _read(value: Json) -> Membership:
-    kind = value.__class__
-    if kind is list:
+def _read(value: object) -> Membership:
+    if value.__class__ is list:
         holds = _among(_texts(value))
         return Membership(holds, holds)
-    if kind is str:
+    if value.__class__ is str:
         if is_range(value):
             holds = compile_text_pattern(value)
             lacks = compile_text_pattern(value.replace("-", "!-", 1))
@@ -376,7 +288,7 @@ def _read(value: Json) -> Membership:
         return Membership(
             lambda key: matches(value, key) or key in elements, _among(elements), text=value
         )
-    if value is None or kind is dict:
+    if value is None or value.__class__ is dict:
         return Membership(_no_choice)
     return Membership(_no_choice, _among([sprint(value)]), is_single=True)
 
@@ -397,7 +309,7 @@ def _listed(value: str) -> list[str] | None:
     return _as_texts(data)
 
 
-def _as_texts(data: Json) -> list[str] | None:
+def _as_texts(data: object) -> list[str] | None:
     """Return decoded JSON as Go fills a list of texts: null is empty in both places."""
     if data is None:
         return []
@@ -430,7 +342,7 @@ def _among(texts: list[str]) -> _TextTest:
     return holds
 
 
-def pairs(left: Json, right: Json) -> int:
+def pairs(left: object, right: object) -> int:
     """Return how many elements of a list key and a value are held against each other, one by one.
 
     Those without wildcards are looked up. What is few is not counted.
@@ -444,34 +356,25 @@ def pairs(left: Json, right: Json) -> int:
     return _wild(left) * len(right) + _wild(right) * len(left)
 
 
-def _wild(values: Sequence[Json]) -> int:
+def _wild(values: Sequence[object]) -> int:
     return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
 
 
-# ---------------------------------------------------------------------------- In and NotIn
-
-
-def is_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or every element of a list key, is in the value.
+def _older_is_in(key: object, value: object, *, wanted: bool) -> bool:
+    """Return whether the key, or every element of a list key, is in the value, or is not.
 
     List keys know no wildcards and no texts other than the elements' own.
     """
     if key.__class__ is list:
-        return _list_is(key, value, wanted=True)
-    return _older_scalar_is(key, value, wanted=True)
-
-
-def is_not_in(key: Json, value: Json) -> bool:
-    """Return whether the key, or an element of a list key, is missing in the value.
-
-    upstream: a list key of one element that is the value itself counts as missing, too.
-    """
-    if key.__class__ is list:
-        return _list_is(key, value, wanted=False)
-    return _older_scalar_is(key, value, wanted=False)
-
-
-def _older_scalar_is(key: Json, value: Json, *, wanted: bool) -> bool:
+        texts = _texts(key)
+        if value.__class__ is str:
+            # upstream: a list key of one element that is the value itself is in it, and missing.
+            if texts == [value]:
+                return True
+            elements = _json_texts(value)
+        else:
+            elements = _as_texts(value) if value.__class__ is list and None not in value else None
+        return elements is not None and set(elements).issuperset(texts) is wanted
     if key is None or key.__class__ is dict:
         return False
     text = key if key.__class__ is str else sprint(key)
@@ -483,17 +386,6 @@ def _older_scalar_is(key: Json, value: Json, *, wanted: bool) -> bool:
         return wanted
     elements = _json_texts(value)
     return elements is not None and (text in elements) is wanted
-
-
-def _list_is(key: Sequence[Json], value: Json, *, wanted: bool) -> bool:
-    texts = _texts(key)
-    if value.__class__ is str:
-        if texts == [value]:
-            return True
-        elements = _json_texts(value)
-    else:
-        elements = _as_texts(value) if value.__class__ is list and None not in value else None
-    return elements is not None and set(elements).issuperset(texts) is wanted
 
 
 def _json_texts(value: str) -> list[str] | None:
@@ -509,51 +401,100 @@ def _json_texts(value: str) -> list[str] | None:
 # (operator.go, utils.go), pkg/validation/policy/validate.go.
 
 
+Holds: TypeAlias = Callable[[object, object], bool]
+
+
 class Operator(NamedTuple):
     """What an operator is called, and what it does."""
 
     name: str
-    holds: Callable[[Json, Json], bool]
+    meaning: str
+    """When a condition with it holds."""
+    holds: Holds
     """Whether a condition with this key and value holds; never raises."""
-    prepare: Callable[[Json], Test] | None = None
+    prepare: Callable[[object], Test] | None = None
     """Makes the test of keys against one value; None where nothing of it can be worked out
     beforehand."""
     successors: tuple[str, ...] = ()
     """The operators to use in its place, where it is on its way out."""
-    pairs: Callable[[Json, Json], int] | None = None
+    pairs: Callable[[object, object], int] | None = None
     """Counts the elements of a key and a value that are held against each other, where those may be
     many."""
     warned: bool = False
     """Whether the admission of a policy warns of it."""
 
-    def test(self, value: Json) -> Test:
+    def test(self, value: object) -> Test:
         """Return the test of keys against one value: what can be prepared of `value` is."""
         holds = self.holds
         return self.prepare(value) if self.prepare else lambda key: holds(key, value)
 
 
-_EQUAL = equals, equals_constant
-_NOT_EQUAL = not_equals, not_equals_constant
+_EQUAL = "key and value are equal; a null key equals nothing", equals, _prepare_equals
+_NOT_EQUAL = (
+    "key and value differ; a null key differs from nothing",
+    not_equals,
+    _prepare_not_equals,
+)
+
+
+def _membership(
+    decide: Callable[[object, Membership], bool],
+) -> tuple[Holds, Callable[[object], Test]]:
+    """Return whether a condition holds by such a decision, and the test against one value."""
+
+    def prepare(value: object) -> Test:
+        choice = _read(value)
+        return lambda key: decide(key, choice)
+
+    return (lambda key, value: decide(key, _read(value))), prepare
+
+
+_IN = partial(_older_is_in, wanted=True)
+_NOT_IN = partial(_older_is_in, wanted=False)
+_ANY_IN = "the key, or an element of a list key, is among the value's elements"
+_ALL_IN = "the key, or every element of a list key, is among the value's elements"
+_ANY_NOT_IN = "the key, or an element of a list key, is not among the value's elements"
+_ALL_NOT_IN = "the key, or every element of a list key, is not among the value's"
+_IS_IN = "the key, or every element of a list key, is in the value"
+_IS_NOT_IN = "the key, or an element of a list key, is missing in the value"
 
 OPERATORS: tuple[Operator, ...] = (
     Operator("Equal", *_EQUAL, successors=("Equals",)),
     Operator("Equals", *_EQUAL),
     Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
     Operator("NotEquals", *_NOT_EQUAL),
-    Operator("In", is_in, successors=("AnyIn", "AllIn"), warned=True),
-    Operator("AnyIn", any_in, any_in_constant, pairs=pairs),
-    Operator("AllIn", all_in, all_in_constant, pairs=pairs),
-    Operator("NotIn", is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
-    Operator("AnyNotIn", any_not_in, any_not_in_constant, pairs=pairs),
-    Operator("AllNotIn", all_not_in, all_not_in_constant, pairs=pairs),
-    Operator("GreaterThanOrEquals", greater_than_or_equals),
-    Operator("GreaterThan", greater_than),
-    Operator("LessThanOrEquals", less_than_or_equals),
-    Operator("LessThan", less_than),
-    Operator("DurationGreaterThanOrEquals", duration_greater_than_or_equals),
-    Operator("DurationGreaterThan", duration_greater_than),
-    Operator("DurationLessThanOrEquals", duration_less_than_or_equals),
-    Operator("DurationLessThan", duration_less_than),
+    Operator("In", _IS_IN, _IN, successors=("AnyIn", "AllIn"), warned=True),
+    Operator("AnyIn", _ANY_IN, *_membership(_any_in), pairs=pairs),
+    Operator("AllIn", _ALL_IN, *_membership(_all_in), pairs=pairs),
+    Operator("NotIn", _IS_NOT_IN, _NOT_IN, successors=("AnyNotIn", "AllNotIn"), warned=True),
+    Operator("AnyNotIn", _ANY_NOT_IN, *_membership(_any_not_in), pairs=pairs),
+    Operator("AllNotIn", _ALL_NOT_IN, *_membership(_all_not_in), pairs=pairs),
+    Operator(
+        "GreaterThanOrEquals", "the key is at least the value", partial(_in_order, operator.ge)
+    ),
+    Operator("GreaterThan", "the key is greater than the value", partial(_in_order, operator.gt)),
+    Operator("LessThanOrEquals", "the key is at most the value", partial(_in_order, operator.le)),
+    Operator("LessThan", "the key is less than the value", partial(_in_order, operator.lt)),
+    Operator(
+        "DurationGreaterThanOrEquals",
+        "the key is at least as long a duration as the value",
+        partial(_durations_in_order, operator.ge),
+    ),
+    Operator(
+        "DurationGreaterThan",
+        "the key is a longer duration than the value",
+        partial(_durations_in_order, operator.gt),
+    ),
+    Operator(
+        "DurationLessThanOrEquals",
+        "the key is at most as long a duration as the value",
+        partial(_durations_in_order, operator.le),
+    ),
+    Operator(
+        "DurationLessThan",
+        "the key is a shorter duration than the value",
+        partial(_durations_in_order, operator.lt),
+    ),
 )
 
 operators: Mapping[str, Operator] = MappingProxyType({one.name: one for one in OPERATORS})

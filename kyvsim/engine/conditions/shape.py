@@ -26,7 +26,6 @@ from kyvsim.jmespath.variables import (
     path_of,
     path_of_text,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.ports import FEW
 from kyvsim.policy.tree import Condition, Conditions
@@ -92,12 +91,10 @@ def reads_only(conditions: Conditions | None, *keys: str) -> bool:
     """Return whether a block looks at nothing but the value that some keys lead to."""
     listed = conditions.conditions if conditions else ()
     sides = (side for one in listed for side in (one.key, one.value))
-    return all(_is_fixed(side) or _is_value_at(side, keys) for side in sides)
-
-
-def _is_value_at(side: Json, keys: tuple[str, ...]) -> bool:
-    found = _access_path(side, keys)
-    return found is not None and not found.steps
+    return all(
+        _is_fixed(side) or ((found := _access_path(side, keys)) is not None and not found.steps)
+        for side in sides
+    )
 
 
 def _any_and_all(
@@ -131,7 +128,7 @@ def _condition_shape(
             test = operator.test(fixed)
             default = test(path.default[0]) is outcome if path.default else None
 
-            def fits(value: Json) -> bool | None:
+            def fits(value: object) -> bool | None:
                 if not is_scalar(value):
                     return None
                 if default is not None and not value and value.__class__ is not float:
@@ -151,21 +148,18 @@ def _condition_shape(
     return None
 
 
-def _access_path(text: Json, start: tuple[str, ...]) -> AccessPath | None:
+def _access_path(text: object, start: tuple[str, ...]) -> AccessPath | None:
     path = path_of_text(text)
     return path.below(*start) if path and is_plain(list(path.default)) else None
 
 
-def _is_fixed(value: Json) -> bool:
+def _is_fixed(value: object) -> bool:
     """Return whether a side has no variables and no references, and so stands for itself."""
     if value.__class__ is str:
         return "{{" not in value and "$(" not in value
     if value.__class__ is list:
         return all(map(_is_fixed, value))
     return value.__class__ is not dict
-
-
-# ---------------------------------------------------------------------------- access paths
 
 
 def _spreading_shape(path: AccessPath, test: Test, *, one_by_one: bool) -> Shape | None:
@@ -178,7 +172,7 @@ def _spreading_shape(path: AccessPath, test: Test, *, one_by_one: bool) -> Shape
     if test(empty[0]) or test([]):
         return None
 
-    def fits(value: Json) -> bool | None:
+    def fits(value: object) -> bool | None:
         if not one_by_one or not _is_plain_text(value):
             return None
         return value == path.besides or not test([value])
@@ -197,7 +191,7 @@ def _containing_shape(path: AccessPath, text: str) -> Shape | None:
     if not all(isinstance(step, FieldStep) for step in before):
         return None
 
-    def fits(value: Json) -> bool | None:
+    def fits(value: object) -> bool | None:
         if value.__class__ is not list or not all(map(_is_plain_text, value)):
             return None
         if text in value:
@@ -207,7 +201,7 @@ def _containing_shape(path: AccessPath, text: str) -> Shape | None:
     return _shape_at(AccessPath(tuple(before)), ValueShape(fits), absent=False)
 
 
-def _is_plain_text(value: Json) -> bool:
+def _is_plain_text(value: object) -> bool:
     return value.__class__ is str and "{{" not in value
 
 

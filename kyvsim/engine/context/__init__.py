@@ -4,8 +4,16 @@ from kyvsim.engine.context.json_context import (
     SKIPPED,
     EntryLoader,
     JSONContext,
+    compile_entries,
     request_context,
     with_variables,
 )
 
-__all__ = ["SKIPPED", "EntryLoader", "JSONContext", "request_context", "with_variables"]
+__all__ = [
+    "SKIPPED",
+    "EntryLoader",
+    "JSONContext",
+    "compile_entries",
+    "request_context",
+    "with_variables",
+]

@@ -7,7 +7,6 @@ cluster's.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
@@ -18,7 +17,7 @@ from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.engine.context.loaders.global_reference import given_data, global_data
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import Json, labels
+from kyvsim.kubernetes.objects import labels
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import UserInfo
@@ -44,7 +43,7 @@ def resource_access(
             )
         return found
 
-    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+    def get(api_version: str, resource: str, within: str, name: str) -> object:
         found = (
             one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
         )
@@ -52,7 +51,7 @@ def resource_access(
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
-    ) -> Sequence[Any]:
+    ) -> Sequence[object]:
         for one, kind in having(api_version, resource):
             found = one.list(api_version, kind, within)
             return [obj for obj in found if wanted.items() <= labels(obj).items()]
@@ -71,8 +70,8 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
 
     def kind_for(verb: str, api_version: str, resource: str, place: tuple[str, str]) -> str:
         group, (within, name) = split_api_version(api_version)[0], place
-        asked = {"group": group, "resource": resource, "namespace": within, "name": name}
-        if not allows({"verb": verb, **asked}, account, cluster):
+        attributes = {"group": group, "resource": resource, "namespace": within, "name": name}
+        if not allows({"verb": verb, **attributes}, account, cluster):
             where = f'in the namespace "{within}"' if within else "at the cluster scope"
             what = f"{resource}.{group}" if group else resource
             shown = f'{what} "{name}"' if name else what
@@ -85,13 +84,13 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
             raise LookupError("the server could not find the requested resource")
         return kind
 
-    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+    def get(api_version: str, resource: str, within: str, name: str) -> object:
         kind = kind_for("get", api_version, resource, (within, name))
         return cluster.get(api_version, kind, within, name)
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
-    ) -> Sequence[Any]:
+    ) -> Sequence[object]:
         kind = kind_for("list", api_version, resource, (within, ""))
         found = cluster.list(api_version, kind, within)
         return [obj for obj in found if wanted.items() <= labels(obj).items()]
@@ -107,10 +106,10 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
     return ResourceAccess(get, listed, namespace, plural_of)
 
 
-def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAccess:
+def image_access(images: Mapping[str, object], hints: list[str]) -> ImageDataAccess:
     """Return the value of `image`: answers for the references that `images` have."""
 
-    def data_of(reference: str) -> Any:
+    def data_of(reference: str) -> object:
         if reference not in images:
             hints.append(
                 f"no data of the image {reference} is given: add it to a context file: "
@@ -124,7 +123,7 @@ def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAcces
 def registry_access() -> ImageDataAccess:
     """Return the value of `image` in a cluster, where Kyverno would query a registry."""
 
-    def data_of(reference: str) -> Any:
+    def data_of(reference: str) -> object:
         raise CelError(f"kyvsim is offline: no data of the image {reference} is available")
 
     return ImageDataAccess(data_of)
@@ -136,7 +135,7 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
     In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
     """
 
-    def answer(method: str, url: str) -> Any:
+    def answer(method: str, url: str) -> object:
         found = external.mocks.answer(method, url)
         if found is not None:
             return {"body": with_floats(found.body), "statusCode": found.status}
@@ -157,7 +156,7 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
 def global_access(external: ExternalData, system: System, hints: list[str]) -> GlobalContextAccess:
     """Return the value of `globalContext`: data given for entries, or what given entries keep."""
 
-    def data_of(name: str, projection: str) -> Any:
+    def data_of(name: str, projection: str) -> object:
         try:
             found = (
                 _of_mock(name, projection, external, system)
@@ -179,7 +178,7 @@ def global_access(external: ExternalData, system: System, hints: list[str]) -> G
     return GlobalContextAccess(data_of)
 
 
-def _of_mock(name: str, projection: str, external: ExternalData, system: System) -> Json:
+def _of_mock(name: str, projection: str, external: ExternalData, system: System) -> object:
     root = given_data(name, external.mocks.global_data[name], system)
     if not projection:
         return root
@@ -191,6 +190,6 @@ def _of_mock(name: str, projection: str, external: ExternalData, system: System)
     return root[projection]
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """Return the values that are the same in every evaluation, by the names of variables."""
     return {"json": JsonCodec(), "yaml": YamlCodec(), "mylib_version": ""}

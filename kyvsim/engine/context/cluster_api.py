@@ -11,7 +11,14 @@ from urllib.parse import parse_qsl, urlsplit
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    KubernetesObject,
+    ObjectKey,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 
@@ -28,7 +35,7 @@ _MASTERS = "system:masters"
 class _Access(NamedTuple):
     user: str
     groups: tuple[str, ...]
-    attributes: Mapping[str, Json]
+    attributes: Mapping[str, object]
     """Of a resource, or of a URL path where `on_resource` is false."""
     on_resource: bool
 
@@ -38,7 +45,9 @@ def can_review(cluster: ClusterView) -> bool:
     return any(cluster.list(_RBAC, kind, "") for kind in _KINDS)
 
 
-def review(body: Mapping[str, Json], cluster: ClusterView, namespace: str = "") -> Json:
+def review(
+    body: Mapping[str, object], cluster: ClusterView, namespace: str = ""
+) -> KubernetesObject:
     """Return a SubjectAccessReview with its status; `namespace` is that of a local review."""
     spec = _map(body.get("spec"))
     on_resource = spec.get("resourceAttributes") is not None
@@ -49,19 +58,21 @@ def review(body: Mapping[str, Json], cluster: ClusterView, namespace: str = "") 
         text_field(spec, "user"), tuple(_texts(spec.get("groups"))), attributes, on_resource
     )
     reason = _reason(access, cluster)
-    status: dict[str, Json] = {"allowed": reason is not None}
+    status: dict[str, object] = {"allowed": reason is not None}
     if reason:
         status["reason"] = reason
     return {**body, "status": status}
 
 
-Bound: TypeAlias = Callable[[tuple[str, str], str, tuple[str, ...]], Sequence[tuple[str, Json]]]
+Bound: TypeAlias = Callable[
+    [tuple[str, str], str, tuple[str, ...]], Sequence[tuple[str, KubernetesObject]]
+]
 """Gives the bindings of a kind and namespace that name a user, or one of some groups, each after
 the subject by which it does."""
 
 
 def allows(
-    attributes: Mapping[str, Json],
+    attributes: Mapping[str, object],
     user: UserInfo,
     cluster: ClusterView,
     bound: Bound | None = None,
@@ -75,7 +86,7 @@ def allows(
 
 
 def allows_any(
-    attributes: Mapping[str, Json],
+    attributes: Mapping[str, object],
     user: UserInfo,
     cluster: ClusterView,
     bound: Bound | None = None,
@@ -97,7 +108,7 @@ def allows_any(
 
 def bound_to(
     cluster: ClusterView, place: tuple[str, str], user: str, groups: tuple[str, ...]
-) -> Sequence[tuple[str, Json]]:
+) -> Sequence[tuple[str, KubernetesObject]]:
     """Return the bindings that name a user, each after the subject that does so.
 
     `place` is their kind and namespace, "" for all.
@@ -107,7 +118,7 @@ def bound_to(
 
 
 def roles_given(
-    bindings: Iterable[Json], namespace: str
+    bindings: Iterable[KubernetesObject], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the Roles (as `namespace:name`) and the ClusterRoles that bindings give, sorted.
 
@@ -141,14 +152,14 @@ def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -
     return None
 
 
-def _bindings(access: _Access, bound: Bound) -> Iterator[tuple[str, Json]]:
+def _bindings(access: _Access, bound: Bound) -> Iterator[tuple[str, KubernetesObject]]:
     yield from bound(("ClusterRoleBinding", ""), access.user, access.groups)
     namespace = text_field(access.attributes, "namespace")
     if namespace and access.on_resource:
         yield from bound(("RoleBinding", namespace), access.user, access.groups)
 
 
-def _bound(binding: Json, user: str, groups: tuple[str, ...]) -> str:
+def _bound(binding: KubernetesObject, user: str, groups: tuple[str, ...]) -> str:
     for subject in filter(_is_map, binding.get("subjects") or ()):
         kind, name = text_field(subject, "kind"), text_field(subject, "name")
         if kind == "ServiceAccount":
@@ -160,7 +171,7 @@ def _bound(binding: Json, user: str, groups: tuple[str, ...]) -> str:
     return ""
 
 
-def _rules(binding: Json, cluster: ClusterView) -> Iterator[Mapping[str, Json]]:
+def _rules(binding: KubernetesObject, cluster: ClusterView) -> Iterator[Mapping[str, object]]:
     reference = _map(binding.get("roleRef"))
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
     namespace = object_key(binding).namespace if kind == "Role" else ""
@@ -176,7 +187,7 @@ def _rules(binding: Json, cluster: ClusterView) -> Iterator[Mapping[str, Json]]:
                 yield from filter(_is_map, other.get("rules") or ())
 
 
-def _allows(rule: Mapping[str, Json], access: _Access) -> bool:
+def _allows(rule: Mapping[str, object], access: _Access) -> bool:
     wanted = access.attributes
     if not access.on_resource:
         path = text_field(wanted, "path")
@@ -188,37 +199,30 @@ def _allows(rule: Mapping[str, Json], access: _Access) -> bool:
     return _concerns(rule, access) and (not names or text_field(wanted, "name") in names)
 
 
-def _concerns(rule: Mapping[str, Json], access: _Access) -> bool:
+def _concerns(rule: Mapping[str, object], access: _Access) -> bool:
     wanted = access.attributes
+    part, resource = text_field(wanted, "subresource"), text_field(wanted, "resource")
+    names = {"*", f"{resource}/{part}", f"*/{part}"} if part else {"*", resource}
     return (
         _names(rule.get("verbs"), text_field(wanted, "verb"))
         and _names(rule.get("apiGroups"), text_field(wanted, "group"))
-        and _names_resource(rule.get("resources"), wanted)
+        and not names.isdisjoint(_texts(rule.get("resources")))
     )
 
 
-def _names_resource(resources: Json, wanted: Mapping[str, Json]) -> bool:
-    part = text_field(wanted, "subresource")
-    resource = text_field(wanted, "resource")
-    combined = f"{resource}/{part}" if part else resource
-    return any(
-        one in {"*", combined} or (bool(part) and one == f"*/{part}") for one in _texts(resources)
-    )
-
-
-def _names(given: Json, wanted: str) -> bool:
+def _names(given: object, wanted: str) -> bool:
     return any(one in {"*", wanted} for one in _texts(given))
 
 
-def _texts(given: Json) -> Iterable[str]:
+def _texts(given: object) -> Iterable[str]:
     return (one for one in given if one.__class__ is str) if given.__class__ is list else ()
 
 
-def _map(given: Json) -> Mapping[str, Json]:
+def _map(given: object) -> KubernetesObject:
     return given if given.__class__ is dict else {}
 
 
-def _is_map(given: Json) -> bool:
+def _is_map(given: object) -> bool:
     return given.__class__ is dict
 
 
@@ -227,7 +231,7 @@ def _is_map(given: Json) -> bool:
 # Source of the rules: k8s.io/apimachinery pkg/labels and pkg/fields, and the field labels that
 # Kubernetes' own kinds can be selected by (pkg/apis/*/v1/conversion.go).
 
-_Test = Callable[[Json], bool]
+_Test = Callable[[KubernetesObject], bool]
 
 _REQUIREMENT = re.compile(
     r"\s*(?:"
@@ -313,7 +317,7 @@ def _label_test(text: str) -> _Test:
     return lambda obj: selector(labels(obj))
 
 
-def _requirements(text: str) -> Iterable[Json]:
+def _requirements(text: str) -> Iterable[Mapping[str, object]]:
     position = 0
     while position < len(text):
         found = _REQUIREMENT.match(text, position)
@@ -323,7 +327,7 @@ def _requirements(text: str) -> Iterable[Json]:
         position = found.end()
 
 
-def _requirement(found: re.Match[str]) -> Json:
+def _requirement(found: re.Match[str]) -> Mapping[str, object]:
     if found["absent"]:
         return {"key": found["lacking"], "operator": "DoesNotExist"}
     if found["set"]:
@@ -351,8 +355,8 @@ def _field_test(key: str, value: str, *, wanted: bool) -> _Test:
     way = key.split(".")
     default = "false" if key in _FALSE_BY_DEFAULT else ""
 
-    def test(obj: Json) -> bool:
-        node = obj
+    def test(obj: KubernetesObject) -> bool:
+        node: object = obj
         for part in way:
             node = node.get(part) if node.__class__ is dict else None
         return ((default if node is None else sprint(node)) == value) is wanted
@@ -424,7 +428,7 @@ def parse_path(path: str) -> ApiPath | None:
     )
 
 
-def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> Json:
+def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> object:
     """Return what a GET of a URL path with its query is answered with; raise `CallError`.
 
     An API server first checks whether the account is allowed to.
@@ -453,7 +457,7 @@ def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) 
     return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
 
 
-def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:
+def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> KubernetesObject:
     what = f"failed to get resource {wanted.api_version}/{kind}/{wanted.name}"
     if wanted.part not in _WHOLE_OBJECT:
         raise CallError(f'{what}: its subresource "{wanted.part}" is not given')
@@ -466,10 +470,10 @@ def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:
     return found
 
 
-def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Json:
+def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> object:
     revision = len(cluster.list(wanted.api_version, kind, "")) + 1
     items = list(cluster.list(wanted.api_version, kind, wanted.namespace))
-    metadata: dict[str, Json] = {"continue": "", "resourceVersion": str(revision)}
+    metadata: dict[str, object] = {"continue": "", "resourceVersion": str(revision)}
     if query:
         try:
             options = parse_options(query, kind)
@@ -490,7 +494,9 @@ def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Json:
     }
 
 
-def list_of(api_version: str, resource: str, namespace: str, cluster: ClusterView) -> list[Json]:
+def list_of(
+    api_version: str, resource: str, namespace: str, cluster: ClusterView
+) -> list[KubernetesObject]:
     """Return the objects of a resource in a namespace, "" for all of them."""
     kind = cluster.kind_of(api_version, resource)
     return list(cluster.list(api_version, kind, namespace))

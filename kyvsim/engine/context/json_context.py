@@ -3,18 +3,26 @@
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.tracing import TraceContext, traced
-from kyvsim.policy.tree import ContextEntry
+from kyvsim.model.tracing import NO_TRACE, TraceContext, traced
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 
 # Variables given by dotted names, put into the data that expressions see.
 
@@ -31,7 +39,7 @@ def split_name(name: str) -> tuple[str, ...]:
     return tuple(next(csv.reader([name], delimiter=".")))
 
 
-def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
+def top_names(variables: Mapping[str, object]) -> frozenset[str]:
     """Return the top-level names that contain the variables."""
     return frozenset(split_name(name)[0] for name in variables)
 
@@ -40,7 +48,7 @@ class _Copied(dict[str, "_Copied"]):
     """The fields of a map whose maps were copied, and the same of these."""
 
 
-def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict[str, Json]:
+def with_variables(data: dict[str, Json], variables: Mapping[str, object]) -> dict[str, Json]:
     """Return `data` with the variables merged in; maps are merged, everything else is replaced.
 
     Each map is copied once, however many of the variables are below it.
@@ -59,7 +67,7 @@ def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict
     return found  # type: ignore[no-any-return]
 
 
-def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Json) -> None:
+def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: object) -> None:
     """Merge a value into a map that is a copy, as are those of its fields that are in `copied`."""
     *lead, last = parts
     for part in lead:
@@ -72,13 +80,13 @@ def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Js
     copied.pop(last, None)
 
 
-def _merged(old: Json, new: Json) -> Json:
+def _merged(old: object, new: object) -> object:
     if old.__class__ is not dict or new.__class__ is not dict:
         return new
     return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
 
 
-# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
+# What expressions of one rule evaluation see: plain values, and entries loaded when first read.
 
 
 class _Skipped:
@@ -88,7 +96,7 @@ class _Skipped:
 SKIPPED = _Skipped()
 
 _NO_NAMES: frozenset[str] = frozenset()
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 EntryLoader = Callable[["JSONContext"], Json]
 """Computes an entry's value from the entries before it; `SKIPPED` leaves it undefined.
@@ -103,10 +111,10 @@ class _LazyEntry:
     def __init__(self, name: str, load: EntryLoader) -> None:
         self.name = name
         self._load = load
-        self._value: Json = None
+        self._value: object = None
 
-    def value(self, before: "JSONContext") -> Json:
-        """Return the value, computed on first use from what stands `before` this entry."""
+    def value(self, before: "JSONContext") -> object:
+        """Return the value, computed on first use from the context `before` this entry."""
         # A loop's later elements see what an outer entry gave for the first, as upstream.
         if self._value is None:
             self._value = self._load(before)
@@ -159,7 +167,7 @@ class JSONContext:
         self.policy_namespace = ""
         """Where a namespaced policy may look; "" for everywhere."""
 
-    def root(self, names: frozenset[str]) -> Json:
+    def root(self, names: frozenset[str]) -> dict[str, Json]:
         """Return the data for a query that may read the top-level `names`.
 
         Raises `QueryError` where an entry among them cannot be computed.
@@ -191,9 +199,9 @@ class JSONContext:
 
     def layer(
         self,
-        values: Mapping[str, Json],
+        values: Mapping[str, object],
         loaders: Iterable[tuple[str, EntryLoader]] = (),
-        variables: Mapping[str, Json] = _NOTHING,
+        variables: Mapping[str, object] = _NOTHING,
     ) -> "JSONContext":
         """Return a context with further values and entries; this one stays as it is.
 
@@ -232,27 +240,13 @@ class JSONContext:
         """Return whether a user gave a value for a top-level name, or for something in it."""
         return name in self._valued
 
-    def with_object(self, obj: Json) -> "JSONContext":
+    def with_object(self, obj: KubernetesObject) -> "JSONContext":
         """Return a context in which `request.object` is another one."""
         seen = self.external.as_json(obj)
         return self.layer({"request": {**self._data["request"], "object": seen}})
 
 
-# Context entries that report their values when they are first read.
-
-
-def traced_entry(entry: ContextEntry, load: EntryLoader, trace: TraceContext) -> EntryLoader:
-    """Return the loader of an entry as one that reports what is loaded, if there is a tracer."""
-    return traced(trace.to(entry.path), load, Step(StepKind.CONTEXT, entry.name), _completed)
-
-
-def _completed(step: Step, found: Json, _: JSONContext) -> Step:
-    if found is SKIPPED:
-        return step._replace(note="no answer")
-    return step._replace(found=Value(found))
-
-
-# What a context loader is: the entries it is for, and how they are compiled.
+# Context entries: one module for each source, imported when the first entry needs it.
 
 
 class ContextLoader(NamedTuple):
@@ -262,6 +256,47 @@ class ContextLoader(NamedTuple):
     """The class of the entries that it loads."""
     compile: Callable[[Any, System], EntryLoader]
     """Compiles an entry of this class."""
+
+
+LOADERS: Final[Mapping[type, str]] = MappingProxyType(
+    {
+        VariableEntry: "variable",
+        ConfigMapEntry: "config_map",
+        ApiCallEntry: "api_call",
+        GlobalReferenceEntry: "global_reference",
+        ImageRegistryEntry: "image_registry",
+    }
+)
+"""The module that loads the entries of a class."""
+
+
+@lru_cache(maxsize=16)
+def loader_of(entry_class: type) -> ContextLoader:
+    """Return what compiles the entries of a class."""
+    module = import_module(f"{__package__}.loaders.{LOADERS[entry_class]}")
+    return cast("ContextLoader", module.LOADER)
+
+
+def compile_entries(
+    entries: Iterable[ContextEntry], system: System, trace: TraceContext = NO_TRACE
+) -> tuple[tuple[str, EntryLoader], ...]:
+    """Return name and loader of each context entry, in the order in which they are written.
+
+    `trace` is that of the rule, or of a part of it. Entries are traced when they are first read.
+    """
+    found = []
+    for entry in entries:
+        entry_class: type = type(entry)
+        load = loader_of(entry_class).compile(entry, system)
+        step = Step(StepKind.CONTEXT, entry.name)
+        found.append((entry.name, traced(trace.to(entry.path), load, step, _completed)))
+    return tuple(found)
+
+
+def _completed(step: Step, found: object, _: JSONContext) -> Step:
+    if found is SKIPPED:
+        return step._replace(note="no answer")
+    return step._replace(found=Value(found))
 
 
 # The `images` variable: references of the containers of a Pod or of a controller's template.
@@ -280,7 +315,7 @@ class ImageError(QueryError):
         self.place = "/".join(("", *way))
 
 
-def load_images(obj: Json) -> Json:
+def load_images(obj: KubernetesObject | None) -> Json:
     """Return `{group: {container: {registry, path, …}}}`, or `SKIPPED` where there is no image.
 
     Raises `ImageError` where one cannot be read.
@@ -288,14 +323,14 @@ def load_images(obj: Json) -> Json:
     way = POD_SPEC_PATHS.get(text_field(obj, "kind"))
     if way is None:
         return SKIPPED
-    spec = obj
+    spec: object = obj
     for depth, field in enumerate(way):
         spec = _field(spec, field, way[:depth])
     images = {group: _images_at(_field(spec, group, way), (*way, group)) for group in _GROUPS}
     return {group: found for group, found in images.items() if found} or SKIPPED
 
 
-def _field(data: Json, field: str, way: tuple[str, ...]) -> Json:
+def _field(data: object, field: str, way: tuple[str, ...]) -> object:
     if data is None:
         return None
     if data.__class__ is not dict:
@@ -303,13 +338,13 @@ def _field(data: Json, field: str, way: tuple[str, ...]) -> Json:
     return data.get(field)
 
 
-def _images_at(containers: Json, way: tuple[str, ...]) -> dict[str, Json]:
+def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
     if containers is None:
         return {}
     if containers.__class__ not in {list, dict}:
         raise ImageError("invalid type", way)
     numbered = containers.items() if containers.__class__ is dict else enumerate(containers)
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     for index, container in numbered:
         if container is None:
             continue
@@ -339,7 +374,7 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def request_context(
-    request: AdmissionRequest, external: ExternalData, variables: Mapping[str, Json]
+    request: AdmissionRequest, external: ExternalData, variables: Mapping[str, object]
 ) -> JSONContext:
     """Return the context for a request: its fields, its user, the images of its object.
 
@@ -359,8 +394,8 @@ def request_context(
     )
 
 
-def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, Json]:
-    fields: dict[str, Json] = {
+def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, object]:
+    fields: dict[str, object] = {
         "namespace": request.namespace,
         "operation": request.operation.value,
     }
@@ -373,7 +408,7 @@ def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str
     user = request.user
     if user is None:
         return {"request": fields}
-    info: dict[str, Json] = {
+    info: dict[str, object] = {
         "username": user.username,
         "uid": user.uid,
         "groups": list(user.groups),

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.pattern import checks
@@ -23,7 +23,6 @@ from kyvsim.engine.pattern.checks import (
     structure_mismatch,
     type_name,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.explanation import Step, StepKind, Value
@@ -43,26 +42,6 @@ from kyvsim.policy.tree import (
 )
 from kyvsim.policy.visit import has_wildcard_key
 
-# Checks of patterns that report what each part of a pattern found.
-
-
-_ABSENT = "missing"
-
-
-def _traced_pattern(
-    check: Check,
-    lacks_anchor_key: Callable[[Json], bool],
-    pattern: PatternNode,
-    trace: TraceContext,
-) -> tuple[Check, Callable[[Json], bool]]:
-    """Return the traced check of a whole pattern, and its second pass without tracing."""
-    here = trace.to(pattern.path)
-    begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
-    return (
-        traced(here, check, begun, _completed),
-        lambda value: untraced(here, lambda: lacks_anchor_key(value)),
-    )
-
 
 def _traced_absences(
     check: Check,
@@ -79,13 +58,13 @@ def _traced_absences(
     if not optional:
         return check
 
-    def wrapper(value: Json, notes: Notes | None) -> Mismatch | None:
+    def wrapper(value: object, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
             for entry, member in optional:
                 if member.key not in value:
                     answer = True if member.absent is None else RuleStatus.SKIP
-                    step = Step(StepKind.PATTERN, entry.text, answer=answer, note=_ABSENT)
+                    step = Step(StepKind.PATTERN, entry.text, answer=answer, note="missing")
                     trace_step(trace.to(entry.path), step._replace(path=(member.key,)))
         return mismatch
 
@@ -109,7 +88,7 @@ def _traced_elements(
     def element(which: int) -> Check:
         check, pattern = checks[which], patterns[which]
 
-        def numbered(value: Json, notes: Notes | None) -> Mismatch | None:
+        def numbered(value: object, notes: Notes | None) -> Mismatch | None:
             number = numbers[which]
             numbers[which] += 1
             begun = Step(
@@ -121,14 +100,14 @@ def _traced_elements(
 
     check = make(tuple(map(element, range(len(checks)))))
 
-    def run(value: Json, notes: Notes | None) -> Mismatch | None:
+    def run(value: object, notes: Notes | None) -> Mismatch | None:
         numbers[:] = range(len(checks)) if paired else [0] * len(checks)
         return check(value, notes)
 
     return run
 
 
-def _completed(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
+def _completed(step: Step, mismatch: Mismatch | None, value: object, _: Notes | None) -> Step:
     return step._replace(
         answer=mismatch is None or (RuleStatus.SKIP if mismatch.weight is Weight.SKIP else False),
         found=Value(value),
@@ -170,7 +149,7 @@ _ValueCompiler: TypeAlias = Callable[[str, PatternNode, _Part], Check]
 
 def compile_pattern(
     pattern: PatternNode, trace: TraceContext = NO_TRACE, meter: Meter | None = None
-) -> Callable[[Json], PatternFailure | None]:
+) -> Callable[[object], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
     The tracer of `trace` gets what each part of the pattern found. The function raises
@@ -178,14 +157,21 @@ def compile_pattern(
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, _Part(checks.ROOT, trace, meter))
+    check = compiled = _compile(pattern, _Part(checks.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = has_wildcard_key(pattern)
-    lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
-    if trace.tracer is not None:
-        check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)
+    here = trace.to(pattern.path)
+    if trace.takes_steps:
+        begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
+        check = traced(here, check, begun, _completed)
 
-    def match(value: Json) -> PatternFailure | None:
+    def lacks_anchor_key(value: object) -> bool:
+        """Check once more, noting anchors: return whether the key of one never occurred."""
+        notes = Notes({}, {})
+        untraced(here, lambda: compiled(value, notes))
+        return not all(notes.anchors.values())
+
+    def match(value: object) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
         if mismatch is None:
             return None
@@ -211,16 +197,9 @@ def any_pattern_nodes(alternatives: Iterable[Pattern]) -> Iterator[PatternNode]:
 
 def compile_any_pattern(
     alternatives: Iterable[Pattern], trace: TraceContext = NO_TRACE, meter: Meter | None = None
-) -> tuple[Callable[[Json], PatternFailure | None], ...]:
+) -> tuple[Callable[[object], PatternFailure | None], ...]:
     """Return one function for each pattern of an `anyPattern`."""
     return tuple(compile_pattern(one, trace, meter) for one in any_pattern_nodes(alternatives))
-
-
-def _lacks_anchor_key(check: Check, value: Json) -> bool:
-    """Check once more, noting anchors: return whether the key of one never occurred."""
-    notes = Notes({}, {})
-    check(value, notes)
-    return not all(notes.anchors.values())
 
 
 def _compile(pattern: PatternNode, part: _Part) -> Check:
@@ -250,12 +229,9 @@ def _compile_elements(
     patterns: Sequence[PatternNode], part: _Part, make: Callable[[tuple[Check, ...]], Check]
 ) -> Check:
     elements = tuple(_compile(one, part.inside()) for one in patterns)
-    if part.trace.tracer is None:
+    if not part.trace.takes_steps:
         return make(elements)
     return _traced_elements(elements, patterns, make, part.trace)
-
-
-# ---------------------------------------------------------------------------- maps
 
 
 def _compile_map(pattern: PatternMap, part: _Part, compile_value: _ValueCompiler) -> Check:
@@ -268,7 +244,7 @@ def _compile_map(pattern: PatternMap, part: _Part, compile_value: _ValueCompiler
         check = checks.map_check(first, second, part.place)
     else:
         check = checks.plain_map_check(first + second, part.place)
-    if part.trace.tracer is not None:
+    if part.trace.takes_steps:
         check = _traced_absences(check, phases[0] + phases[1], first + second, part.trace)
     tracked = tuple(one for one in pattern.entries if anchors.kind_of(one).tracked)
     return checks.noting(check, tracked) if tracked else check
@@ -288,7 +264,7 @@ def _compile_member(entry: PatternEntry, part: _Part, compile_value: _ValueCompi
             check = checks.negation_check(here.place)
     if kind.skips:
         check = checks.skipping_check(check, kind.name)
-    if part.trace.tracer is not None:
+    if part.trace.takes_steps:
         begun = Step(StepKind.PATTERN, entry.text, wanted=Value(entry.value.data), path=(key,))
         check = traced(part.trace.to(entry.path), check, begun, _completed)
     absent = checks.absent_condition(here.place) if kind.lack is Lack.SKIP else None
@@ -307,9 +283,6 @@ def _compile_existence(pattern: PatternNode, part: _Part) -> Check:
         )
         return checks.misused_existence_check(place, text)
     return _compile_elements(pattern.items, part, lambda each: checks.existence_check(each, place))
-
-
-# ---------------------------------------------------------------------------- metadata
 
 
 def _member_value(key: str, pattern: PatternNode, part: _Part) -> Check:
@@ -346,7 +319,7 @@ def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
     if not any(map(has_wildcard, texts)):
         return expanded(written)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         keys = written if notes is None else notes.tags.get(identity, written)

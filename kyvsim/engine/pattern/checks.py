@@ -1,13 +1,12 @@
 """Checks of the parts of a pattern: scalars, lists and maps, with their anchors."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import float_equals, int_equals
 from kyvsim.kubernetes.wildcard import compile_text_pattern, plain_alternatives
 from kyvsim.policy.anchors import ANCHORS, CONDITION, NEGATION
@@ -75,7 +74,7 @@ class PatternFailure(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Upstream's text of the mismatch; made when asked, since few results show it."""
+        """Upstream's text of the mismatch; made on demand, since few results show it."""
         return self.mismatch.text(self.mismatch.indices)
 
 
@@ -139,29 +138,28 @@ def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
 # upstream: pkg/engine/pattern/pattern.go.
 
 
-Predicate: TypeAlias = Callable[[Json], bool]
+Predicate: TypeAlias = Callable[[object], bool]
 
 
-def compile_scalar(pattern: Json) -> Predicate:
+def compile_scalar(pattern: object) -> Predicate:
     """Return a predicate that says whether one value (no list) fits `pattern`.
 
     A map as pattern fits any map; a list fits nothing.
     """
-    kind = pattern.__class__
-    if kind is str:
+    if pattern.__class__ is str:
         return compile_text_pattern(pattern)
-    if kind is bool:
+    if pattern.__class__ is bool:
         return lambda value: value is pattern
-    if kind is int:
+    if pattern.__class__ is int:
         return partial(int_equals, pattern)
-    if kind is float:
+    if pattern.__class__ is float:
         return partial(float_equals, pattern)
-    if kind is dict:
+    if pattern.__class__ is dict:
         return lambda value: value.__class__ is dict
     return _is_nothing if pattern is None else lambda _: False
 
 
-def _is_nothing(value: Json) -> bool:
+def _is_nothing(value: object) -> bool:
     """Return whether a value is null or its type's zero; maps and lists never are."""
     return value.__class__ is not dict and value.__class__ is not list and not value
 
@@ -180,7 +178,7 @@ class Notes(NamedTuple):
     """Keys of labels and annotations whose wildcards have been filled in already."""
 
 
-Check: TypeAlias = Callable[[Json, Notes | None], Mismatch | None]
+Check: TypeAlias = Callable[[object, Notes | None], Mismatch | None]
 """Takes the object's value; gives None where it matches."""
 
 _TYPE_NAMES = MappingProxyType(
@@ -196,7 +194,7 @@ _TYPE_NAMES = MappingProxyType(
 )
 
 
-def type_name(value: Json) -> str:
+def type_name(value: object) -> str:
     """Return the type of a value as messages name it."""
     return _TYPE_NAMES[value.__class__]
 
@@ -211,14 +209,14 @@ def plain_mismatch(place: Place, form: str) -> Mismatch:
     return Mismatch(weigh(form + "".join(place)), place, text)
 
 
-def scalar_check(pattern: Json, place: Place) -> Check:
+def scalar_check(pattern: object, place: Place) -> Check:
     """Return the check of a scalar; of a list as value every element must fit."""
     fits = compile_scalar(pattern)
     wanted = sprint(pattern)
     fixed = wanted + "".join(place)
     usual = weigh(fixed)
 
-    def mismatch(value: Json) -> Mismatch:
+    def mismatch(value: object) -> Mismatch:
         def text(indices: Indices) -> str:
             found = sprint(value)
             where = path_text(place, indices)
@@ -232,23 +230,23 @@ def scalar_check(pattern: Json, place: Place) -> Check:
         plain = plain_alternatives(pattern)
         truth = pattern == "true"
 
-        def check_truth(value: Json, _: Notes | None) -> Mismatch | None:
+        def check_truth(value: object, _: Notes | None) -> Mismatch | None:
             return None if value is truth or _all_fit(fits, value) else mismatch(value)
 
-        def check_text(value: Json, _: Notes | None) -> Mismatch | None:
+        def check_text(value: object, _: Notes | None) -> Mismatch | None:
             if value.__class__ is str and value in plain:
                 return None
             return None if _all_fit(fits, value) else mismatch(value)
 
         return check_truth if truth or pattern == "false" else check_text
 
-    def check(value: Json, _: Notes | None) -> Mismatch | None:
+    def check(value: object, _: Notes | None) -> Mismatch | None:
         return None if _all_fit(fits, value) else mismatch(value)
 
     return check
 
 
-def _all_fit(fits: Predicate, value: Json) -> bool:
+def _all_fit(fits: Predicate, value: object) -> bool:
     return all(map(fits, value)) if value.__class__ is list else fits(value)
 
 
@@ -256,7 +254,7 @@ def present_check(key: str, place: Place) -> Check:
     """Return the check of a member `key: "*"` of the map at `place`: any value but null."""
     mismatch = plain_mismatch(place, f"%s/{key} not found")
 
-    def check(value: Json, _: Notes | None) -> Mismatch | None:
+    def check(value: object, _: Notes | None) -> Mismatch | None:
         return mismatch if value is None else None
 
     return check
@@ -294,7 +292,7 @@ def each_check(element: Check, place: Place) -> Check:
     """
     wrong_type = _list_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not list:
             return wrong_type
         skips = None
@@ -317,7 +315,7 @@ def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
     """Return the check of a list of lists: each pattern against the element at its index."""
     wrong_type = _list_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not list:
             return wrong_type
         if len(value) < len(elements):
@@ -343,7 +341,7 @@ def existence_check(elements: tuple[Check, ...], place: Place) -> Check:
     """Return the check under an existence anchor: each pattern must match some list element."""
     nothing_matches = plain_mismatch(place, "existence anchor validation failed at path %s")
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not list:
             return _no_list_mismatch(value, place)
         for element in elements:
@@ -360,7 +358,7 @@ def misused_existence_check(place: Place, text: str) -> Check:
     return lambda value, _: misused if value.__class__ is list else _no_list_mismatch(value, place)
 
 
-def _no_list_mismatch(value: Json, place: Place) -> Mismatch:
+def _no_list_mismatch(value: object, place: Place) -> Mismatch:
     text = f"invalid resource type {type_name(value)}: Existence ^ () anchor can be used only on"
     return plain_mismatch(place, f"{text} list/array type resource")
 
@@ -385,7 +383,7 @@ def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Plac
     """Return the check of a map with anchors that may skip: all of them run before the rest."""
     rest, no_map = plain_map_check(second, place), structure_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         mismatch = _check_anchors(first, value, notes, place)
@@ -395,7 +393,7 @@ def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Plac
 
 
 def _check_anchors(
-    members: tuple[Member, ...], value: Json, notes: Notes | None, place: Place
+    members: tuple[Member, ...], value: Mapping[str, object], notes: Notes | None, place: Place
 ) -> Mismatch | None:
     """Check anchors in order; those that skip are collected.
 
@@ -426,7 +424,7 @@ def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
         return _optional_map_check(tuple((key, check) for key, check, *_ in members), place)
     no_map = structure_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         for key, member_check, as_null, absent in members:
@@ -447,7 +445,7 @@ def _single_map_check(member: Member, place: Place) -> Check:
     key, member_check, as_null, _ = member
     no_map = structure_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         if key in value:
@@ -460,7 +458,7 @@ def _single_map_check(member: Member, place: Place) -> Check:
 def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
     no_map = structure_mismatch(place)
 
-    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+    def check(value: object, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         for key, member_check in members:
@@ -473,11 +471,11 @@ def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) ->
     return check
 
 
-def structure_mismatch(place: Place) -> Callable[[Json], Mismatch]:
+def structure_mismatch(place: Place) -> Callable[[object], Mismatch]:
     """Return what makes the mismatch of a value that should be a map."""
     weight = weigh("".join(place))
 
-    def mismatch(value: Json) -> Mismatch:
+    def mismatch(value: object) -> Mismatch:
         def text(indices: Indices) -> str:
             return (
                 "pattern and resource have different structures. "
@@ -494,7 +492,7 @@ def noting(check: Check, entries: Iterable[PatternEntry]) -> Check:
     """Return `check`, which also notes whether the keys of some anchors of the map occurred."""
     tracked = tuple((entry.text, entry.key) for entry in entries)
 
-    def noted(value: Json, notes: Notes | None) -> Mismatch | None:
+    def noted(value: object, notes: Notes | None) -> Mismatch | None:
         if notes is not None and value.__class__ is dict:
             for text, key in tracked:
                 notes.anchors[text] = notes.anchors.get(text, False) or key in value
@@ -514,7 +512,7 @@ def skipping_check(check: Check, name: str) -> Check:
     """Return the check under a conditional or global anchor: its mismatch skips the rule."""
     prefix = f"{name} {_MISMATCH}"
 
-    def checked(value: Json, notes: Notes | None) -> Mismatch | None:
+    def checked(value: object, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         return None if mismatch is None else skipping(mismatch, prefix)
 

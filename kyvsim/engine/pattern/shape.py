@@ -22,7 +22,6 @@ from kyvsim.engine.prefilter import (
     is_scalar,
     together,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.policy import anchors
 from kyvsim.policy.anchors import Demand, Lack
@@ -78,14 +77,14 @@ def _shape(pattern: PatternNode) -> Shape:
     raise _NoShapeError
 
 
-def _fits(check: checks.Check) -> Callable[[Json], bool | None]:
+def _fits(check: checks.Check) -> Callable[[object], bool | None]:
     """Return what says whether a value has no mismatch.
 
     One whose text weighs more than it says is a doubt: around such a value even an element that
     does not match may be passed over. That of a list may be one of its elements.
     """
 
-    def fits(value: Json) -> bool | None:
+    def fits(value: object) -> bool | None:
         mismatch = check(value, None)
         if mismatch is None:
             return True

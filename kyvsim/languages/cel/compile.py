@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledRule, Evaluation, Outcome, failed
-from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
+from kyvsim.engine.compile.tracing import counted_rule, traced_rule
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.facts import mutates, mutating_facts
@@ -107,10 +107,8 @@ def _lowered(
             meter=options.system.meter,
             payloads={decided: body},
         )
-        if options.tracer is not None:
-            rule = traced_rule(rule, policy, trace)
-        rules = _with_coverage_of(kind, policy, [rule], options)
-        return CompiledPolicy(policy, rules), tuple(compiler.problems)
+        rule = counted_rule(traced_rule(rule, policy, trace), kind.ends, trace)
+        return CompiledPolicy(policy, (rule,)), tuple(compiler.problems)
     return _lower(policy, options)
 
 
@@ -125,20 +123,10 @@ def _lower(
         rules.append(derived)
         # Problems of the policy as written are not reported again for derived variants.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
-    return CompiledPolicy(policy, _with_coverage_of(kind, policy, rules, options)), tuple(found)
-
-
-def _with_coverage_of(
-    kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
-) -> tuple[CompiledRule, ...]:
-    if options.coverage_sink is None:
-        return tuple(rules)
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
-    return tuple(
-        with_coverage(one, compile_counter(kind.ends, trace, number, forms))
-        for number, one in enumerate(rules)
-    )
+    rules = [counted_rule(one, kind.ends, trace, number, forms) for number, one in enumerate(rules)]
+    return CompiledPolicy(policy, tuple(rules)), tuple(found)
 
 
 def _lower_part(
@@ -189,9 +177,7 @@ def _lower_part(
         stands_alone=True,
         answers_always=kind.answers_always(spec),
     )
-    if options.tracer is not None:
-        rule = traced_rule(rule, policy, compiler.trace)
-    return rule, compiler.problems
+    return traced_rule(rule, policy, compiler.trace), compiler.problems
 
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:

@@ -30,7 +30,7 @@ from kyvsim.languages.cel_expressions import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TraceContext
 
 
 class _ExceptionEntry(NamedTuple):
@@ -38,7 +38,7 @@ class _ExceptionEntry(NamedTuple):
     conditions: tuple[CompiledExpression, ...]
     unbound: str
     """A variable that its conditions read and that has no value; "" for none."""
-    seen: tuple[Seen, ...]
+    counts: tuple[Count, ...]
 
 
 class Matched(NamedTuple):
@@ -93,8 +93,8 @@ class CompiledExceptions(NamedTuple):
                     raise
                 continue
             if entry.exception in counting:
-                for seen in entry.seen:
-                    seen(0)
+                for count in entry.counts:
+                    count(0)
         return Matched(tuple(counting), tuple(expired))
 
     def _matches(self, entry: _ExceptionEntry, values: Sequence[object]) -> bool:
@@ -135,7 +135,7 @@ def compile_exceptions(
         if named:
             place = PolicyPlace(exception.document, exception.name, "", ("spec",))
             # Coverage does not count the expressions of exceptions.
-            trace = TraceContext(place, None, part.options.tracer)
+            trace = TraceContext(place, part.options.tracer, counts=False)
             compiler = Compiler(part.compiler.scope, trace, part.compiler.meter)
             conditions = compiler.conditions(exception.conditions)
             part.compiler.reads |= compiler.reads
@@ -162,10 +162,10 @@ def declare_cel_exceptions(options: CompileOptions) -> None:
             _point(exception, index, options)
 
 
-def _point(exception: CelException, index: int, options: CompileOptions) -> Seen | None:
+def _point(exception: CelException, index: int, options: CompileOptions) -> Count | None:
     named = exception.policies[index]
     place = PolicyPlace(exception.document, named.name, "", ("spec", "policyRefs", index))
-    return TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
+    return TraceContext(place, options.tracer).declare(PointKind.EXCEPTION, "applied")
 
 
 def with_exceptions(

@@ -387,12 +387,12 @@ def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Gen
     except TemplateError as error:
         compiler.reject(template.value, path, str(error))
         return None
-    seen = compiler.trace.to(path).point(PointKind.EXPRESSION, "evaluated")
+    count = compiler.trace.to(path).declare(PointKind.EXPRESSION, "evaluated")
 
     def run(values: Sequence[object], generated: Generated) -> None:
         _apply(compiled, values, generated, namespace)
-        if seen:
-            seen(0)
+        if count:
+            count(0)
 
     return run
 

@@ -4,7 +4,7 @@ Codes: KV023 a policy without rules.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
@@ -23,19 +23,13 @@ from kyvsim.engine.compile.compiled import (
     skipped,
     uncompiled,
 )
-from kyvsim.engine.compile.tracing import (
-    compile_counter,
-    traced_exception,
-    traced_rule,
-    with_coverage,
-)
+from kyvsim.engine.compile.tracing import counted_rule, traced_rule
 from kyvsim.engine.conditions import (
     ConditionsResult,
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context import compile_entries
 from kyvsim.engine.match import compile_exception_match, compile_rule_match, matches_by_kind
 from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
@@ -51,11 +45,20 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
 from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Document
-from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
+from kyvsim.model.tracing import (
+    Outcomes,
+    PointKind,
+    PolicyPlace,
+    TraceContext,
+    counted,
+    traced,
+    with_answer,
+)
 from kyvsim.policy.autogen import CRON_JOB
 from kyvsim.policy.rule import read_policy
 
@@ -67,14 +70,22 @@ if TYPE_CHECKING:
 # Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/exceptions.go.
 
 
+_MATCH_APPLIES: Outcomes[bool] = Outcomes(
+    PointKind.EXCEPTION, ("applied",), lambda found: 0 if found else None
+)
+_CONDITIONS_APPLY: Outcomes[ConditionsResult] = Outcomes(
+    PointKind.EXCEPTION, ("applied",), lambda result: 0 if result.met else None
+)
+
+
 def declare_exceptions(options: CompileOptions) -> None:
     """Report every entry of the exceptions for coverage, also those that name no rule."""
-    if options.coverage_sink is None:
+    if options.tracer is None:
         return
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
             place = _entry_place(exception, index, ", ".join(one.rules))
-            TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
+            options.tracer.declare(place, PointKind.EXCEPTION, _MATCH_APPLIES.names)
 
 
 def _entry_place(exception: "PolicyException", index: int, rule: str) -> PolicyPlace:
@@ -95,24 +106,23 @@ def _compile_exceptions(
         ]
         if not entries:
             continue
-        whole = TraceContext(
-            PolicyPlace(exception.document, exception.name, name, ("spec",)), None, options.tracer
-        )
+        place = PolicyPlace(exception.document, exception.name, name, ("spec",))
+        whole = TraceContext(place, options.tracer, counts=False)
         covers = compile_exception_match(exception.match, whole, options.system.meter)
         conditions: CompiledConditions | None = None
         if exception.conditions is not None:
             conditions = compile_exception_conditions(
                 exception.conditions, options.system, whole.at("conditions")
             )
-        if options.tracer is not None:
-            covers = traced_exception(covers, exception.key, whole)
-        for index in entries:
-            trace = TraceContext(_entry_place(exception, index, name), options.coverage_sink)
+        step = Step(StepKind.EXCEPTION, exception.key)
+        covers = traced(whole.at("match"), covers, step, with_answer)
+        for index in entries if options.tracer else ():
+            trace = TraceContext(_entry_place(exception, index, name), options.tracer)
             # It applies where it matches and then its conditions hold.
             if conditions is None:
-                covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
-            elif seen := trace.point(PointKind.EXCEPTION, "applied"):
-                conditions = partial(_covered, conditions, seen)
+                covers = counted(trace, covers, _MATCH_APPLIES)
+            else:
+                conditions = counted(trace, conditions, _CONDITIONS_APPLY)
         yield CompiledException(
             key=exception.key,
             matches=covers,
@@ -120,13 +130,6 @@ def _compile_exceptions(
             controls=rule_type.exclusions(exception.pod_security) if rule_type.exclusions else (),
             written=exception.match,
         )
-
-
-def _covered(conditions: CompiledConditions, seen: Seen, scope: JSONContext) -> ConditionsResult:
-    result = conditions(scope)
-    if result.met:
-        seen(0)
-    return result
 
 
 def _compile_proofs(
@@ -140,7 +143,7 @@ def _compile_proofs(
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
     # No shape shows what makes a difference besides.
-    if options.is_observed or tree.exclude or tree.context or tree.report_properties:
+    if options.tracer or tree.exclude or tree.context or tree.report_properties:
         return None
     if tree.cel_preconditions or not matches_by_kind(tree.match):
         return None
@@ -224,9 +227,7 @@ def _compile_phase(
         ),
         exceptions=exceptions,
         # For coverage and tracing those that do not apply count, too.
-        find_exceptions=index_exceptions(exceptions)
-        if exceptions and not options.is_observed
-        else None,
+        find_exceptions=index_exceptions(exceptions) if exceptions and not options.tracer else None,
         weighs_exceptions=rule_type.exclusions is not None,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=_compiled(lambda: _compile_body(rule_type, context, options), lazy=lazy),
@@ -246,8 +247,6 @@ def _compile_phase(
         answers_always=rule_type.phase is not Phase.GENERATE,
         proofs=_compile_proofs(rule_type, context, options),
     )
-    if trace.tracer is None:
-        return compiled_rule
     return traced_rule(compiled_rule, policy, trace, *rule_type.field)
 
 
@@ -285,8 +284,8 @@ def _rules_with_coverage(
             compiled = compiled_rules[rule]
             if compiled:
                 ends = next(rule_types_of(rule.tree)).ends_of(rule.tree)
-                count = compile_counter(ends, options.trace_of(policy, rule), number, tuple(forms))
-                compiled = tuple(with_coverage(one, count) for one in compiled)
+                trace, names = options.trace_of(policy, rule), tuple(forms)
+                compiled = tuple(counted_rule(one, ends, trace, number, names) for one in compiled)
             found[rule] = compiled
     return found
 
@@ -349,7 +348,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
             one: compile_phases(policy, one, options, lazy=True) for one in derived
         }
 
-    if options.coverage_sink:  # coverage counts all of them
+    if options.tracer:  # coverage counts all of them
         uncounted = every()
         compiled_rules = uncounted | _rules_with_coverage(policy, computed, uncounted, options)
     written = _in_all_phases(computed.written, compiled_rules)
@@ -357,7 +356,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         return CompiledPolicy(policy, written, None)
 
     def derived_forms() -> DerivedForms:
-        compiled = compiled_rules if options.coverage_sink else every()
+        compiled = compiled_rules if options.tracer else every()
         # All controllers but one have the same rules.
         alike = {_form_of(kind): kind for kind in computed.controllers}
         of_kind = {

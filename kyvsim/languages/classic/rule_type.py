@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, passed
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.engine.context import JSONContext
-from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.engine.match import kinds_of_block
 from kyvsim.jmespath import QueryError, System, Template, compile_template
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.policy import FailureAction, Override, Policy, PolicyFacts, Rule, RuleFacts

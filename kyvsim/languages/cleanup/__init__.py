@@ -1,6 +1,6 @@
 """CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
 
-from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.engine.match import kinds_of_block
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.cleanup.compile import lower_cleanup

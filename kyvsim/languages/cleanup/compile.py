@@ -20,14 +20,19 @@ from kyvsim.engine.compile.compiled import (
     passed,
     uncompiled,
 )
-from kyvsim.engine.compile.tracing import APPLIED, compile_counter, traced_rule, with_coverage
+from kyvsim.engine.compile.tracing import APPLIED, counted_rule, traced_rule
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
-from kyvsim.engine.context import EntryLoader, JSONContext
+from kyvsim.engine.context import EntryLoader, JSONContext, compile_entries
 from kyvsim.engine.context.json_context import load_images
-from kyvsim.engine.context.loaders import compile_entries
-from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import compile_exception_filter, traced_block
-from kyvsim.engine.match.criteria import criteria_of
+from kyvsim.engine.match import (
+    EXCLUDED,
+    MATCHED,
+    MatchFacts,
+    Predicate,
+    compile_exception_filter,
+    criteria_of,
+    traced_block,
+)
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
@@ -39,10 +44,11 @@ from kyvsim.languages.classic.validation.variables import (
     unreadable_variables,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.explanation import StepKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.tracing import PointKind, TraceContext
+from kyvsim.model.tracing import Outcomes, TraceContext, counted
 from kyvsim.policy.tree import (
     Conditions,
     ConfigMapEntry,
@@ -113,9 +119,9 @@ def lower_cleanup(
     try:
         trace = options.trace_of(policy, policy.rules[0])
         entries = compile_entries(tree.context, options.system, trace)
-        included = _compile_block(tree.match, trace, meter, PointKind.MATCH, "matched")
+        included = _compile_block(tree.match, trace, meter, MATCHED, StepKind.MATCH)
         excluded = tree.exclude and _compile_block(
-            tree.exclude, trace, meter, PointKind.EXCLUDE, "excluded"
+            tree.exclude, trace, meter, EXCLUDED, StepKind.EXCLUDE
         )
         body = _compile_body(tree.preconditions, entries, options.system, trace)
     except (QuerySyntaxError, ValueError) as error:
@@ -136,10 +142,7 @@ def lower_cleanup(
         later=True,
         unmatched=_UNMATCHED,
     )
-    if options.coverage_sink:
-        rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
-    if options.tracer is not None:
-        rule = traced_rule(rule, policy, trace)
+    rule = traced_rule(counted_rule(rule, APPLIED, trace), policy, trace)
     return CompiledPolicy(policy, (rule,)), ()
 
 
@@ -172,7 +175,7 @@ def _compile_body(
 
 
 def _compile_block(
-    block: MatchBlock, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
+    block: MatchBlock, trace: TraceContext, meter: Meter, outcomes: Outcomes[bool], kind: StepKind
 ) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
@@ -191,7 +194,7 @@ def _compile_block(
         def fits(facts: MatchFacts) -> bool:
             return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
 
-        return place.branch(kind, outcome, fits)
+        return counted(place, fits, outcomes)
 
     checks = [compile_filter(one) for one in block.any or block.all or ()]
     joined = any if block.any else all
@@ -199,19 +202,17 @@ def _compile_block(
     def matches(facts: MatchFacts) -> bool:
         return joined(check(facts) for check in checks)
 
-    if trace.tracer is None:
-        return matches
-    return traced_block(matches, kind.value, trace.to(block.path))
+    return traced_block(matches, kind, trace.to(block.path))
 
 
 def _compile_counted(
     one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
 ) -> Predicate:
     """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
-    counted = one._replace(
+    heeded = one._replace(
         operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
     )
-    if not criteria_of(counted):
+    if not criteria_of(heeded):
         empty = not criteria_of(one)
         return lambda _: not empty
-    return compile_exception_filter(counted, trace, meter)
+    return compile_exception_filter(heeded, trace, meter)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
-from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
+from kyvsim.engine.compile.tracing import counted_rule, traced_rule
 from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
@@ -84,11 +84,9 @@ def compile_native_policy(
     )
     body = bound[0][1] if len(bound) == 1 else last_of_fitting
     rule = _compiled_rule(kind, policy, constraints, body)._replace(meter=options.system.meter)
-    trace = options.trace_of(policy, policy.rules[0])
-    if options.coverage_sink:
-        rule = with_coverage(rule, compile_counter(kind.ends, trace, 0, ()))
     if options.tracer is not None:
-        rule = traced_rule(rule, policy, trace)
+        trace = options.trace_of(policy, policy.rules[0])
+        rule = traced_rule(counted_rule(rule, kind.ends, trace), policy, trace)
     return CompiledPolicy(policy, (rule,)), tuple(reported)
 
 
@@ -136,7 +134,9 @@ def _bind(
     where = trace.at("matchConstraints")
     if binding is not None:
         place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
-        where = TraceContext(place, None, options.tracer) if options.tracer else NO_TRACE
+        where = NO_TRACE
+        if options.tracer is not None:
+            where = TraceContext(place, options.tracer, counts=False)
     constraints = compile_constraints(
         bound.match_resources if bound else own, "", options.kinds, everything=True, trace=where
     )

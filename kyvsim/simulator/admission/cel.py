@@ -58,7 +58,7 @@ def trace_webhook(
         return
     policy, subject = turn.policy.policy, object_key(given.request.subject)
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
-    trace = TraceContext(place, tracer=tracer)
+    trace = TraceContext(place, tracer)
     texts = [text for _, text in facts.conditions]
     record = partial(trace_conditions, texts, given.request, external, trace)
     if called:

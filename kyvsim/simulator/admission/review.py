@@ -109,13 +109,10 @@ def _values(request: AdmissionRequest, external: ExternalData) -> list[Any]:
 def trace_conditions(
     texts: Iterable[str], request: AdmissionRequest, external: ExternalData, trace: TraceContext
 ) -> None:
-    """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
-
-    The last review decides.
-    """
+    """Evaluate conditions at the place of `trace` again, so that its tracer gets their steps."""
     values = _values(request, external)
     for number, text in enumerate(texts):
-        traced = _compiled(text).covered(trace.at(number, "expression"), decides=True)
+        traced = _compiled(text).traced(trace.at(number, "expression"), decides=True)
         with suppress(EvaluationError):
             if traced.value(values) is False:
                 return

@@ -217,9 +217,9 @@ def test_a_derived_rule_is_explained_where_it_is_written():
 
 
 def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
-    from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
+    from kyvsim.engine import explain  # noqa: PLC0415 — patched below
 
-    real = explain_rows.evaluate
+    real = explain.evaluate
 
     def otherwise(*given, **named):
         response = real(*given, **named)
@@ -231,7 +231,7 @@ def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
         ]
         return response._replace(answers=tuple(changed))
 
-    monkeypatch.setattr(explain_rows, "evaluate", otherwise)
+    monkeypatch.setattr(explain, "evaluate", otherwise)
     ((_, reasons),) = failures(policy("validate: {deny: {}}"))
     assert reasons is None
 
@@ -275,16 +275,16 @@ def test_rules_of_two_policies_that_are_written_alike_are_explained_where_they_s
 
 def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do(monkeypatch):
     """A rule that failed applied: of one whose preconditions err these are the reason."""
-    from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
+    from kyvsim.engine import explain  # noqa: PLC0415 — patched below
 
     steps = []
-    real = explain_rows.explained_rules
+    real = explain.explained_rules
 
     def noted(told, response):
         steps[:] = [step for one in told for step in one.steps]
         return real(told, response)
 
-    monkeypatch.setattr(explain_rows, "explained_rules", noted)
+    monkeypatch.setattr(explain, "explained_rules", noted)
     fails = (
         "preconditions: {all: [{key: '{{ request.operation }}', operator: Equals, "
         "value: CREATE}]}, validate: {message: m, pattern: {spec: {hostNetwork: false}}}"
@@ -312,9 +312,10 @@ def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do(monkeypa
 def test_failures_of_one_object_share_what_is_worked_out_about_it(monkeypatch):
     """Its request is opened once, and its parts are gone through once, however many rules fail."""
     from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
+    from kyvsim.engine import explain  # noqa: PLC0415 — as above
 
     calls = []
-    for module, name in ((explain_rows, "open_request"), (explain_rows, "Parts")):
+    for module, name in ((explain_rows, "open_request"), (explain, "Parts")):
         real = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda *given, real=real, name=name: calls.append(name) or real(*given)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import pytest
 
 from kyvsim.engine.conditions.operators import operators
-from kyvsim.engine.match.criteria import CRITERIA
+from kyvsim.engine.match import CRITERIA
 from kyvsim.migrate.conditions import OPERATORS
 from kyvsim.policy.anchors import ANCHORS
 

@@ -3,10 +3,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tracers import ListTracer, trace
 
 from kyvsim.api.suite import Reading, SuiteRun, run_file, run_tests
 from kyvsim.kubernetes.objects import path_text
-from kyvsim.model.tracing import NO_TRACE, PointKind, PolicyPlace, TraceContext
+from kyvsim.model.explanation import Step, StepKind
+from kyvsim.model.tracing import NO_TRACE, Outcomes, PointKind, counted, traced, with_answer
 from kyvsim.suite.row_targets import RowSelector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -489,9 +491,10 @@ def test_watching_changes_no_outcome(monkeypatch, lenient):
 
 def test_nothing_is_wrapped_where_nobody_listens():
     assert NO_TRACE.at("spec", 0) is NO_TRACE
-    assert NO_TRACE.branch(PointKind.MATCH, "matched", bool) is bool
-    unheard = TraceContext(PolicyPlace(None, "p", "r", ()), lambda *_: None)
-    assert unheard.at("match").branch(PointKind.MATCH, "matched", bool) is bool
+    outcomes, step = Outcomes(PointKind.MATCH, ("matched",), int), Step(StepKind.MATCH)
+    for context in (NO_TRACE, trace(ListTracer(counts=False)).at("match")):
+        assert counted(context, bool, outcomes) is bool
+        assert traced(context, bool, step, with_answer, outcomes=outcomes) is bool
 
 
 def test_nothing_is_told_unless_it_is_asked_for(suite):

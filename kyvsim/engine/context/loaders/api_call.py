@@ -27,9 +27,8 @@ from kyvsim.jmespath import (
     compile_query,
     compile_template,
 )
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.ports import ClusterView, ExternalData
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.values import CallAnswer
 from kyvsim.policy.tree import ApiCallEntry
 
@@ -48,7 +47,7 @@ class _Call(NamedTuple):
     url: str
     """The URL of a service, or again the path."""
     method: str
-    data: Mapping[str, Json]
+    data: Mapping[str, object]
 
     def mock(self) -> str:
         """Return what to write to give the call's answer."""
@@ -61,8 +60,8 @@ class _Call(NamedTuple):
 
 class _CompiledCall(NamedTuple):
     name: str
-    default: Json
-    query_of: Callable[[Mapping[str, Json]], Query | None]
+    default: object
+    query_of: Callable[[Mapping[str, object]], Query | None]
     """Takes the call with its variables filled in; raises `QueryError`."""
 
 
@@ -72,7 +71,7 @@ def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
     query_of = _compile_query(name, written.jmes_path, system)
     entry = _CompiledCall(name, with_floats(written.default), query_of)
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         answers_nothing = not scope.external.answers_calls and not scope.external.mocks.calls
         if answers_nothing and scope.holds(name):
             return SKIPPED
@@ -106,12 +105,12 @@ def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
 
 def _compile_query(
     name: str, written: str, system: System
-) -> Callable[[Mapping[str, Json]], Query | None]:
+) -> Callable[[Mapping[str, object]], Query | None]:
     if "{{" not in written:
         query = compile_query(written.strip(), system) if written else None
         return lambda _: query
 
-    def query_of(filled: Mapping[str, Json]) -> Query | None:
+    def query_of(filled: Mapping[str, object]) -> Query | None:
         text = filled["jmesPath"]
         try:
             return compile_query(str(text).strip(), system)
@@ -124,7 +123,7 @@ def _compile_query(
     return query_of
 
 
-def _mocked(mock: CallAnswer, entry: _CompiledCall, filled: Mapping[str, Json]) -> Json:
+def _mocked(mock: CallAnswer, entry: _CompiledCall, filled: Mapping[str, object]) -> object:
     if not mock.good:
         raise QueryError(
             f'HTTP {mock.status} from apiCall mock for context entry "{entry.name}" '
@@ -143,8 +142,8 @@ def _mocked(mock: CallAnswer, entry: _CompiledCall, filled: Mapping[str, Json]) 
 
 
 def _from_cluster(
-    call: _Call, entry: _CompiledCall, filled: Mapping[str, Json], scope: JSONContext
-) -> Json:
+    call: _Call, entry: _CompiledCall, filled: Mapping[str, object], scope: JSONContext
+) -> object:
     _check_namespace(call.path, scope.policy_namespace)
     if scope.holds(entry.name):
         return SKIPPED
@@ -164,7 +163,9 @@ def _from_cluster(
                 f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
             )
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    if _is_empty(body) and _is_guessed(call, scope.external.cluster):
+    wanted = parse_path(call.path.partition("?")[0])
+    is_empty = body.__class__ is dict and body.get("items") == []
+    if is_empty and wanted and scope.external.cluster.guesses(wanted.api_version, wanted.resource):
         scope.hints.append(
             f"the kind behind {call.path} is unknown, so context entry `{entry.name}` is empty: "
             f"pass its CRD with --crd-path; or {call.mock()}"
@@ -204,7 +205,7 @@ def _check_namespace(path: str, namespace: str) -> None:
     raise QueryError(f"failed to fetch data for APICall: {problem}")
 
 
-def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
+def _answer(call: _Call, name: str, scope: JSONContext) -> object:
     if not call.path:
         raise CallError(
             f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
@@ -224,7 +225,7 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
         raise CallError(f"{start}{error}{way_out}") from error
 
 
-def _answer_of_api(call: _Call, external: ExternalData) -> Json:
+def _answer_of_api(call: _Call, external: ExternalData) -> object:
     cluster = external.cluster
     if call.method == "GET":
         return answer_get(call.path, cluster, external.account)
@@ -234,15 +235,6 @@ def _answer_of_api(call: _Call, external: ExternalData) -> Json:
     if not can_review(cluster):
         raise CallError("no RBAC objects are given")
     return review(call.data, cluster, wanted.namespace)
-
-
-def _is_empty(body: Json) -> bool:
-    return body.__class__ is dict and body.get("items") == []
-
-
-def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
-    wanted = parse_path(call.path.partition("?")[0])
-    return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
 
 
 LOADER = ContextLoader(ApiCallEntry, _compile)

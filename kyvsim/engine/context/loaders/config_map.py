@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, System, compile_template
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import metadata
 from kyvsim.policy.tree import ConfigMapEntry
 
 
@@ -15,7 +15,7 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
         {"name": entry.config_map_name, "namespace": entry.config_map_namespace}, system
     )
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         if not scope.external.answers_calls:
             if not scope.holds(name):
                 scope.hints.append(
@@ -43,19 +43,16 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
         found = scope.external.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
             # Without a cluster the entry stays undefined, as upstream has it.
-            scope.hints.append(_missing(name, namespace, wanted["name"]))
+            scope.hints.append(
+                f"ConfigMap {namespace}/{wanted['name']} of context entry `{name}` is not among "
+                "the resources: add it: {apiVersion: v1, kind: ConfigMap, metadata: "
+                f'{{name: "{wanted["name"]}", namespace: "{namespace}"}}, data: {{}}}}; '
+                f"or {_value(name)}"
+            )
             return SKIPPED
         return scope.external.as_json({"data": found.get("data"), "metadata": metadata(found)})
 
     return load
-
-
-def _missing(entry: str, namespace: str, name: str) -> str:
-    return (
-        f"ConfigMap {namespace}/{name} of context entry `{entry}` is not among the resources: "
-        f'add it: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "{name}", '
-        f'namespace: "{namespace}"}}, data: {{}}}}; or {_value(entry)}'
-    )
 
 
 def _value(entry: str) -> str:

@@ -5,6 +5,7 @@ cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for data that is g
 cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
@@ -20,7 +21,7 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
     name = entry.name
     template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         external = scope.external
         given = external.mocks.global_data or external.cluster.list(*KEPT)
         if not given and external.account is None:
@@ -55,7 +56,7 @@ def _missing(entry: str, name: str) -> str:
     )
 
 
-def _queried(data: Json, key: str, path: str, name: str, system: System) -> Json:
+def _queried(data: object, key: str, path: str, name: str, system: System) -> object:
     if data is SKIPPED:
         raise QueryError(f"failed to fetch entry key={key}")
     if not path:
@@ -75,7 +76,7 @@ KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """Where a cluster has the entries: apiVersion, kind, and no namespace."""
 
 
-def global_data(key: str, projection: str, external: ExternalData, system: System) -> Json:
+def global_data(key: str, projection: str, external: ExternalData, system: System) -> object:
     """Return the data of an entry, or of a projection ("" for none); SKIPPED where none is known.
 
     Raises QueryError where a known entry cannot answer.
@@ -114,7 +115,7 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
     return found[projection]
 
 
-def _projection_of_mock(root: Json, projection: str) -> Json:
+def _projection_of_mock(root: object, projection: str) -> object:
     if not projection:
         return root
     problem = "not found"
@@ -125,7 +126,7 @@ def _projection_of_mock(root: Json, projection: str) -> Json:
     raise QueryError(f'global context mock: projection "{projection}" {problem}')
 
 
-def _called(call: Json, external: ExternalData) -> Json:
+def _called(call: Mapping[str, Json], external: ExternalData) -> object:
     path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
     method = call.get("method") or "GET"
     mock = external.mocks.answer(method, service or path)
@@ -145,7 +146,7 @@ def _called(call: Json, external: ExternalData) -> Json:
         raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
 
 
-def given_data(key: str, mock: GlobalData, system: System) -> Json:
+def given_data(key: str, mock: GlobalData, system: System) -> object:
     """Return what is given for an entry: all of it, or the projections by name."""
     about = f'globalContextEntries "{key}"'
     root = mock.data
@@ -159,14 +160,14 @@ def given_data(key: str, mock: GlobalData, system: System) -> Json:
     return root
 
 
-def _in_mock(about: str, path: str, data: Json, system: System) -> Json:
+def _in_mock(about: str, path: str, data: object, system: System) -> object:
     try:
         return search(path, data, system)
     except QueryError as error:
         raise QueryError(f"{about}: {error.message}") from error
 
 
-def search(path: str, data: Json, system: System) -> Json:
+def search(path: str, data: object, system: System) -> object:
     """Return what a JMESPath expression finds; raises QueryError."""
     try:
         return compile_query(path, system).evaluate(data)

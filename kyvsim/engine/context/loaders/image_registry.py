@@ -11,7 +11,6 @@ from typing import Final
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.policy.tree import ImageRegistryEntry
 
@@ -20,7 +19,7 @@ def _compile(entry: ImageRegistryEntry, system: System) -> EntryLoader:
     name = entry.name
     template = compile_template({"reference": entry.reference, "jmesPath": entry.jmes_path}, system)
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         if scope.holds(name):
             return SKIPPED
         try:
@@ -42,7 +41,7 @@ def _compile(entry: ImageRegistryEntry, system: System) -> EntryLoader:
     return load
 
 
-def _recorded(name: str, text: str, scope: JSONContext) -> Json:
+def _recorded(name: str, text: str, scope: JSONContext) -> object:
     try:
         image = parse_image(text)
     except ValueError as error:

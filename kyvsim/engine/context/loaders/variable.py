@@ -15,7 +15,6 @@ from kyvsim.jmespath import (
     compile_template,
 )
 from kyvsim.kubernetes.go_text import sprint_text
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.policy.tree import VariableEntry
 
@@ -26,7 +25,7 @@ def _compile(entry: VariableEntry, system: System) -> EntryLoader:
     value_of = _compile_part(name, entry.value, system)
     default_of = _compile_part(name, entry.default, system)
 
-    def load(scope: JSONContext) -> Json:
+    def load(scope: JSONContext) -> object:
         query, default = path_of(scope), default_of(scope)
         value = value_of(scope)
         if query is not None:
@@ -44,13 +43,14 @@ def _compile(entry: VariableEntry, system: System) -> EntryLoader:
     return load
 
 
-def _apply(query: Query, subject: Json, default: Json) -> Json:
-    on_context = isinstance(subject, JSONContext)
+def _apply(query: Query, subject: object, default: object) -> object:
     try:
-        return query.evaluate(subject.root(query.names) if on_context else subject)
+        root = subject.root(query.names) if isinstance(subject, JSONContext) else subject
+        return query.evaluate(root)
     except QueryError as error:
         if default is not None:
             return default
+        on_context = isinstance(subject, JSONContext)
         cause = f"JMESPath query failed: {error.message}" if on_context else error.message
         # upstream prints what the failed query gave where it means what it was applied to
         raise QueryError(
@@ -78,7 +78,7 @@ def _compile_path(name: str, path: str, system: System) -> Callable[[JSONContext
     return of
 
 
-def _compile_part(name: str, part: Json, system: System) -> Callable[[JSONContext], Json]:
+def _compile_part(name: str, part: object, system: System) -> Callable[[JSONContext], object]:
     template = compile_template(with_floats(part), system)
     if template.constant:
         constant = template.value
@@ -86,7 +86,7 @@ def _compile_part(name: str, part: Json, system: System) -> Callable[[JSONContex
     return lambda scope: _render(name, part, lambda: template.render(scope))
 
 
-def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
+def _render(name: str, text: object, render: Callable[[], object]) -> object:
     try:
         return render()
     except QueryError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.engine.compile.tracing import APPLIED, Ends, traced_template
+from kyvsim.engine.compile.tracing import APPLIED, traced_template
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
@@ -213,8 +213,7 @@ def _compile_set(
     """Return what makes the objects of a target, given upstream's words for its place."""
     template = compile_template(dict(target.fields), context.system)
     trace = context.trace.to(target.path)
-    if trace.tracer is not None:
-        template = traced_template(template, "the object to generate", trace)
+    template = traced_template(template, "the object to generate", trace)
     meter = context.system.meter
 
     def make(scope: JSONContext, place: str) -> GeneratedSet:
@@ -358,5 +357,8 @@ def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePatter
     )
 
 
-_ENDS = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
+_ENDS = APPLIED._replace(
+    number_of=lambda outcome: APPLIED.number_of(outcome) if outcome.generated else None
+)
+
 RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _ENDS)

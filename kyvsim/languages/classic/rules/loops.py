@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.compile.tracing import traced_elements, traced_list
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.compile.tracing import traced_elements
+from kyvsim.engine.context import JSONContext, compile_entries
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.ports import FEW
-from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext
+from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, traced, with_found
 from kyvsim.policy.tree import ContextEntry, Pattern, PatternMap
 
 _STEPS = 10
@@ -37,10 +37,12 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
     Raises `QueryError` at evaluation, with upstream's text.
     """
     list_of = _compile_list(expression, system)
-    if trace.tracer is not None:
-        list_of = traced_list(list_of, expression, trace)
-    seen = trace.point(PointKind.FOREACH, "no element", "one element", "several elements")
-    if not seen:
+    if trace.tracer is None:
+        return list_of
+    step = Step(StepKind.LOOP, trace.name, expression)
+    list_of = traced(trace.at("list"), list_of, step, with_found)
+    count = trace.declare(PointKind.FOREACH, "no element", "one element", "several elements")
+    if count is None:
         return list_of
 
     def covered(scope: JSONContext) -> list[Json]:
@@ -49,9 +51,9 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
             found = list_of(scope)
         except QueryError as error:
             if is_absent(error):
-                seen(0)
+                count(0)
             raise
-        seen(min(2, sum(one is not None for one in found)))
+        count(min(2, sum(one is not None for one in found)))
         return found
 
     return covered
@@ -118,4 +120,4 @@ def compile_elements(
             }
             yield LoopElement(index, value, scope.layer(names, entries))
 
-    return elements if trace.tracer is None else traced_elements(elements, trace)
+    return traced_elements(elements, trace)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
-from kyvsim.engine.context import EntryLoader, JSONContext
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context import EntryLoader, JSONContext, compile_entries
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector

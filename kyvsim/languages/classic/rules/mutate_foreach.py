@@ -167,8 +167,7 @@ def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | No
     if not patches:
         return None
     template = compile_template(patches, context.system)
-    if context.trace.tracer is not None:
-        template = traced_template(template, "patch", context.trace.at(*patches))
+    template = traced_template(template, "patch", context.trace.at(*patches))
     meter = context.system.meter
     if template.constant:
         fixed = template.value, compile_patcher(template.value, meter)

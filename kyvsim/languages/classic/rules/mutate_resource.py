@@ -138,8 +138,7 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
     template = compile_template(dict(context.rule.tree.data), context.system)
-    if context.trace.tracer is not None:
-        template = traced_template(template, "patch", context.trace.at("mutate"), "mutate")
+    template = traced_template(template, "patch", context.trace.at("mutate"), "mutate")
     meter = context.system.meter
     if template.constant:
         patcher = compile_patcher(template.value["mutate"], meter)

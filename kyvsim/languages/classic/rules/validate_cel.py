@@ -33,6 +33,7 @@ from kyvsim.languages.cel_request import authorizer_of, namespace_object, reques
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, validation_of
 from kyvsim.model.ports import ClusterView, Meter
 from kyvsim.model.result import Phase
+from kyvsim.model.tracing import TraceContext
 from kyvsim.policy.cel_policy import CelValidation, ParamKind, ParamRef
 from kyvsim.policy.rule import RuleNode
 
@@ -125,24 +126,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     tree = context.rule.tree
     cel = _cel_of(tree)
     compiled, compiler = _compile_rule(tree, context.system.meter)
-    reads, trace = frozenset(compiler.reads), context.trace
-    within = trace.at("validate", "cel", "expressions")
-    # Coverage counts what decides; tracing shows the values of variables, too.
-    of_variables = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
-    rule = NativeValidation(
-        {
-            name: one.covered(of_variables.at(index), decides=False)
-            for index, (name, one) in enumerate(compiled.variables.items())
-        },
-        tuple(
-            one.covered(trace.at("celPreconditions", index), decides=True)
-            for index, one in enumerate(compiled.conditions)
-        ),
-        tuple(
-            one._replace(test=one.test.covered(within.at(index), decides=True))
-            for index, one in enumerate(compiled.validations)
-        ),
-    )
+    rule, reads = _traced(compiled, context.trace), frozenset(compiler.reads)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = None
     if cel.param_kind and cel.param_ref:
@@ -193,6 +177,26 @@ def _cel_of(rule: RuleNode) -> CelValidation:
     if cel is None:
         raise ValueError(f"rule {rule.name} has no CEL expressions")
     return cel
+
+
+def _traced(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
+    """Return the rule with preconditions and expressions that report to a tracer."""
+    where = trace.at("validate", "cel", "expressions")
+    validations = tuple(
+        one._replace(test=one.test.traced(where.at(index), decides=True))
+        for index, one in enumerate(rule.validations)
+    )
+    conditions = tuple(
+        one.traced(trace.at("celPreconditions", index), decides=True)
+        for index, one in enumerate(rule.conditions)
+    )
+    # Coverage counts what decides; tracing shows the values of variables, too.
+    within = trace._replace(counts=False).at("validate", "cel", "variables")
+    variables = {
+        name: one.traced(within.at(index), decides=False)
+        for index, (name, one) in enumerate(rule.variables.items())
+    }
+    return NativeValidation(variables, conditions, validations)
 
 
 def _values(

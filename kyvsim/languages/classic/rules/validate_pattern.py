@@ -31,7 +31,7 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
-from kyvsim.model.tracing import PointKind, Seen
+from kyvsim.model.tracing import Count, PointKind
 from kyvsim.policy.read import with_data
 from kyvsim.policy.rule import ForEachValidation, PolicyNode, RuleNode, Validate
 from kyvsim.policy.tree import Pattern, PatternMap
@@ -156,23 +156,23 @@ def _with_coverage(
 ) -> Callable[[Json], tuple[_PatternCheck, ...]]:
     """Return a function that compiles patterns with their variables filled, and their coverage."""
     trace, meter = context.trace, context.system.meter
-    points = [trace.to(one.path).point(PointKind.ALTERNATIVE, "chosen") for one in patterns]
+    counts = [trace.to(one.path).declare(PointKind.ALTERNATIVE, "chosen") for one in patterns]
 
     def build(data: Json) -> tuple[_PatternCheck, ...]:
         checks = compile_any_pattern(map(with_data, patterns, data), trace, meter)
         return tuple(
-            _counted(check, seen) if seen else check
-            for check, seen in zip(checks, points, strict=True)
+            _counted(check, count) if count else check
+            for check, count in zip(checks, counts, strict=True)
         )
 
     return build
 
 
-def _counted(check: _PatternCheck, seen: Seen) -> _PatternCheck:
+def _counted(check: _PatternCheck, count: Count) -> _PatternCheck:
     def covered(subject: object) -> PatternFailure | None:
         failure = check(subject)
         if failure is None:
-            seen(0)
+            count(0)
         return failure
 
     return covered

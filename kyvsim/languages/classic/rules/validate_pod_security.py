@@ -249,7 +249,7 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
         unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
-        if trace.tracer is not None:
+        if trace.takes_steps:
             _trace_controls(checks, found, violations, kind=kind, trace=trace)
         if not unexcluded:
             return pass_outcome

@@ -409,7 +409,7 @@ def _check_all(
     def traced_failure(image: Image, message: str) -> Outcome:
         """Return a failure that is due to one image, and trace it."""
         outcome = failed(message)
-        if context.trace.tracer is not None:
+        if context.trace.takes_steps:
             trace_step(context.trace.at("verifyImages"), _image_step(image, outcome))
         return outcome
 

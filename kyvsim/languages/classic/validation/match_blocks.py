@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import criteria_of
+from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Json, Path, path_text

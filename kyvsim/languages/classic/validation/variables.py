@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import criteria_of
+from kyvsim.engine.match import criteria_of
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint

@@ -6,6 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from tracers import ListTracer
 
 from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
 from kyvsim.engine.compile.plan import StagePlan
@@ -337,7 +338,7 @@ def test_with_an_exception_or_a_listener_nothing_is_shown(
 ):
     excepted = compiled(policy(PASSING), exceptions=[exception("p", "r")])
     assert planned(excepted, pod(), request_for).evaluated
-    heard = compiled(policy(PASSING), coverage_sink=lambda *_: lambda _: None)
+    heard = compiled(policy(PASSING), tracer=ListTracer())
     assert planned(heard, pod(), request_for).evaluated
 
 

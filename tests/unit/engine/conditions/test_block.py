@@ -1,4 +1,5 @@
 import pytest
+from tracers import ListTracer, trace
 
 from kyvsim.engine.conditions import (
     ConditionError,
@@ -8,7 +9,6 @@ from kyvsim.engine.conditions import (
 )
 from kyvsim.jmespath import System
 from kyvsim.model.ports import FEW, Budget, BudgetError, Meter
-from kyvsim.model.tracing import PolicyPlace, TraceContext
 from kyvsim.policy.read import read_conditions
 
 ENV = System(clock=None, entropy=None, meter=Meter())
@@ -31,7 +31,7 @@ KIND = condition("{{ request.object.kind }}", "Pod")
 MISSING = condition("{{ request.object.nothing }}")
 
 
-WATCHED = TraceContext(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
+WATCHED = trace(ListTracer())
 
 
 def evaluate(data):
@@ -170,9 +170,6 @@ def test_a_list_of_few_elements_costs_nothing():
 
 
 def test_conditions_are_told_with_their_places():
-    told = []
-    trace = TraceContext(
-        PolicyPlace(None, "p", "r", ()), lambda place, *_: told.append(place.inside)
-    )
-    compile_conditions(read_conditions({"any": [YES, NO], "all": [YES]}, ()), ENV, trace)
-    assert {place[:2] for place in told} == {("any", 0), ("any", 1), ("all", 0)}
+    tracer = ListTracer(counts=False)
+    compile_conditions(read_conditions({"any": [YES, NO], "all": [YES]}, ()), ENV, trace(tracer))
+    assert {place[:2] for place, *_ in tracer.points} == {("any", 0), ("any", 1), ("all", 0)}

@@ -2,9 +2,10 @@
 
 import pytest
 from match_blocks import block, exception_match, rule_match
+from tracers import ListTracer, trace
 
 from kyvsim.engine.match import compile_match, matches_by_kind
-from kyvsim.model.tracing import PointKind, PolicyPlace, TraceContext
+from kyvsim.model.tracing import PointKind
 
 
 def of(*kinds, **more):
@@ -103,19 +104,13 @@ def test_whether_kind_and_operation_are_all_that_a_block_looks_at(match, is_told
 
 
 def test_who_counts_what_is_reached_hears_of_each_filter(facts):
-    points, reached = [], []
-
-    def listen(place, kind, outcomes):
-        points.append((place.inside, kind, outcomes))
-        return lambda outcome: reached.append((place.inside, outcome))
-
-    trace = TraceContext(PolicyPlace(None, "p", "r", ()), listen)
+    tracer = ListTracer()
     match, exclude = {"any": [of("Job"), of("Pod")]}, {"all": [of("Pod"), of("Job")]}
-    assert rule_match(match, exclude, "", trace)(facts())
-    assert points == [
+    assert rule_match(match, exclude, "", trace(tracer))(facts())
+    assert tracer.points == [
         (("match", "any", 0), PointKind.MATCH, ("matched",)),
         (("match", "any", 1), PointKind.MATCH, ("matched",)),
         (("exclude", "all", 0), PointKind.EXCLUDE, ("excluded",)),
         (("exclude", "all", 1), PointKind.EXCLUDE, ("excluded",)),
     ]
-    assert reached == [(("match", "any", 1), 0), (("exclude", "all", 0), 0)]
+    assert tracer.reached == [(("match", "any", 1), 0), (("exclude", "all", 0), 0)]

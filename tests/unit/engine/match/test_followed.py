@@ -2,30 +2,15 @@
 
 import pytest
 from match_blocks import rule_match
+from tracers import ListTracer, trace
 
 from kyvsim.model.explanation import StepKind
-from kyvsim.model.source import Document, Location
-from kyvsim.model.tracing import PolicyPlace, TraceContext
-
-DOCUMENT = Document({}, "p.yaml", 0, lambda path: Location("p.yaml", 1 + len(path), 1))
-
-
-class Tracer:
-    def __init__(self):
-        self.steps = []
-
-    def begin(self):
-        return len(self.steps) + 1
-
-    def end(self, _, step):
-        self.steps.append(step)
 
 
 def told(facts, match, exclude=None, namespace=""):
     """Return whether a rule applies, and the steps that it told, by kind and name."""
-    tracer = Tracer()
-    trace = TraceContext(PolicyPlace(DOCUMENT, "p", "r", ()), None, tracer)
-    applies = rule_match(match, exclude, namespace, trace)(facts)
+    tracer = ListTracer(takes_steps=True)
+    applies = rule_match(match, exclude, namespace, trace(tracer))(facts)
     return applies, {(step.kind, step.name): step for step in tracer.steps}
 
 

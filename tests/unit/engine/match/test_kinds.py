@@ -1,7 +1,7 @@
 import pytest
 from match_blocks import block as read
 
-from kyvsim.engine.match.criteria import compile_kinds, kinds_of_block
+from kyvsim.engine.match import compile_kinds, kinds_of_block
 
 
 @pytest.mark.parametrize(

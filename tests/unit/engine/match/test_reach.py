@@ -1,7 +1,7 @@
 import pytest
 from match_blocks import block as read
 
-from kyvsim.engine.match.criteria import Reach, reach_of_block
+from kyvsim.engine.match import Reach, reach_of_block
 
 
 def resources(**fields):

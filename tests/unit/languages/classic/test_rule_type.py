@@ -78,9 +78,9 @@ def test_what_comes_of_a_rule():
     assert ends({"validate": {"deny": {}}}).names == ("failed",)
     assert ends({"mutate": {"foreach": []}}).names == ("applied",)
     made = ends({"generate": {}})
-    assert made.of(passed("")) is None
-    assert made.of(passed("")._replace(generated=({},))) == "applied"
-    assert made.of(failed("")) is None
+    assert made.number_of(passed("")) is None
+    assert made.number_of(passed("")._replace(generated=({},))) == made.names.index("applied")
+    assert made.number_of(failed("")) is None
 
 
 def test_what_looks_like_a_rule_has_a_section_of_one():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context import JSONContext, compile_entries
 from kyvsim.engine.world import GivenObjects
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData

@@ -1,12 +1,13 @@
-"""Criteria of match and exclude blocks, and the facts of a request that they look at."""
+"""Match and exclude blocks, compiled to predicates over the facts of a request."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
     Json,
+    KubernetesObject,
     ObjectKey,
     Path,
     annotations,
@@ -16,8 +17,19 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
+from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.request import AdmissionRequest, UserInfo
+from kyvsim.model.tracing import (
+    NO_TRACE,
+    Outcomes,
+    PointKind,
+    TraceContext,
+    counted,
+    trace_step,
+    traced,
+    with_answer,
+)
 from kyvsim.policy.tree import MatchBlock, ResourceFilter, Subject
 
 # What match blocks look at, read from a request once.
@@ -57,7 +69,7 @@ class MatchFacts(NamedTuple):
 
 
 def match_facts(
-    request: AdmissionRequest, subject: Json, namespace_labels: Mapping[str, str]
+    request: AdmissionRequest, subject: object, namespace_labels: Mapping[str, str]
 ) -> MatchFacts | None:
     """Return the facts about `subject`, an object of the request, or None where it is absent."""
     if not subject:
@@ -84,7 +96,7 @@ def match_facts(
     )
 
 
-def facts_after_change(facts: MatchFacts, subject: Json) -> MatchFacts:
+def facts_after_change(facts: MatchFacts, subject: object) -> MatchFacts:
     """Return the facts of an object that an earlier rule has changed; its kind stays.
 
     upstream: pkg/engine/mutation.go, where each rule is matched with what the one before left.
@@ -118,6 +130,9 @@ def compile_kinds(selectors: Iterable[str]) -> Predicate:
     return lambda facts: any(check(facts) for check in checks)
 
 
+_EPHEMERAL_CONTAINERS = ("", "v1", "Pod", "ephemeralcontainers")
+
+
 def _compile_selector(selector: KindSelector) -> Predicate:
     group = compile_wildcard(selector.group)
     version = compile_wildcard(selector.version)
@@ -125,23 +140,12 @@ def _compile_selector(selector: KindSelector) -> Predicate:
     subresource = compile_wildcard(selector.subresource)
 
     def matches(facts: MatchFacts) -> bool:
-        return (
-            kind(facts.kind)
-            and group(facts.group)
-            and version(facts.version)
-            and (subresource(facts.subresource) or _is_ephemeral_containers(facts))
-        )
+        if not (kind(facts.kind) and group(facts.group) and version(facts.version)):
+            return False
+        # A selector of Pods covers ephemeral containers too, for the sake of older policies.
+        return subresource(facts.subresource) or facts[:4] == _EPHEMERAL_CONTAINERS
 
     return matches
-
-
-def _is_ephemeral_containers(facts: MatchFacts) -> bool:
-    # A selector of Pods covers this subresource too, for the sake of older policies.
-    return facts.subresource == "ephemeralcontainers" and (
-        facts.group,
-        facts.version,
-        facts.kind,
-    ) == ("", "v1", "Pod")
 
 
 def kinds_of_block(block: MatchBlock) -> KindIndexEntry:
@@ -159,11 +163,6 @@ def kind_text(facts: MatchFacts) -> str:
 
 
 # Criteria below `resources`.
-
-
-def _operations(one: ResourceFilter) -> Predicate:
-    wanted = frozenset(one.operations)
-    return lambda facts: facts.operation in wanted
 
 
 def _names(patterns: Iterable[str]) -> Predicate:
@@ -211,14 +210,14 @@ def _namespace_selector(one: ResourceFilter) -> Predicate:
     return matches
 
 
-def _label_check(selector: Json) -> Callable[[Json], bool]:
+def _label_check(selector: object) -> Callable[[Mapping[str, str]], bool]:
     try:
         return compile_selector(selector)
     except SelectorError:
         return lambda _: False
 
 
-def _label_keys(selector: Json) -> Iterable[str]:
+def _label_keys(selector: KubernetesObject | None) -> Iterable[str]:
     return (selector or {}).get("matchLabels") or ()
 
 
@@ -255,7 +254,7 @@ def _compile_subject(subject: Subject) -> Callable[[UserInfo], bool]:
     return lambda _: False
 
 
-def _user(facts: MatchFacts) -> Json:
+def _user(facts: MatchFacts) -> object:
     user = facts.user or _NOBODY
     return {"username": user.username, "groups": list(user.groups)}
 
@@ -268,7 +267,7 @@ class Criterion(NamedTuple):
 
     field: str
     """Its name as it is written."""
-    value: Callable[[ResourceFilter], Json]
+    value: Callable[[ResourceFilter], object]
     """Returns what a filter has in the field, None if it is no criterion there."""
     compile: Callable[[ResourceFilter], Predicate]
     """Returns the test of a filter for which it is one."""
@@ -287,7 +286,7 @@ CRITERIA = (
     Criterion(
         "operations",
         lambda one: one.operations or None,
-        _operations,
+        lambda one: lambda facts: facts.operation in one.operations,
         lambda facts: facts.operation,
     ),
     Criterion(
@@ -392,6 +391,245 @@ def compile_criterion(criterion: Criterion, one: ResourceFilter, meter: Meter | 
     return metered
 
 
+# Whole blocks: `any`, `all` and the old single filter.
+
+MATCHED: Final[Outcomes[bool]] = Outcomes(
+    PointKind.MATCH, ("matched",), lambda found: 0 if found else None
+)
+EXCLUDED: Final[Outcomes[bool]] = Outcomes(
+    PointKind.EXCLUDE, ("excluded",), lambda found: 0 if found else None
+)
+
+
+def traced_block(matches: Predicate, kind: StepKind, trace: TraceContext) -> Predicate:
+    """Return a whole block, `match` or `exclude`, that reports whether it matched."""
+    return traced(trace, matches, Step(kind, kind.value), with_answer)
+
+
+def traced_filter(
+    matches: Predicate, trace: TraceContext, outcomes: Outcomes[bool] | None = None
+) -> Predicate:
+    """Return a filter that reports whether it matched, if there is a tracer.
+
+    A block that is its own filter reports itself; then only its outcomes are counted.
+    """
+    if trace.tracer is None:
+        return matches
+    if trace.name.endswith("]"):
+        step = Step(StepKind.FILTER, trace.name)
+        return traced(trace, matches, step, with_answer, outcomes=outcomes)
+    return counted(trace, matches, outcomes) if outcomes else matches
+
+
+def _traced_criterion(
+    holds: Predicate, criterion: Criterion, one: ResourceFilter, trace: TraceContext
+) -> Predicate:
+    begun = _step(criterion, one)
+    place = _place(criterion, trace)
+
+    def with_value(step: Step, found: bool, facts: MatchFacts) -> Step:
+        if facts.user is None and criterion.without_user:
+            return step._replace(answer=found, note=_without_user(criterion, facts))
+        return step._replace(answer=found, found=Value(_plain(criterion.looks_at(facts))))
+
+    return traced(place, holds, begun, with_value)
+
+
+def _step(criterion: Criterion, one: ResourceFilter) -> Step:
+    return Step(
+        StepKind.CRITERION,
+        criterion.field,
+        wanted=Value(_plain(criterion.value(one))),
+        path=criterion.path,
+        rooted=criterion.path is not None,
+    )
+
+
+def _place(criterion: Criterion, trace: TraceContext) -> TraceContext:
+    place = trace if criterion.without_user else trace.at("resources")
+    return place.at(criterion.field)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _without_user(criterion: Criterion, facts: MatchFacts) -> str:
+    return criterion.without_user if facts.operation else "there is no request, so there is no user"
+
+
+_OF_KIND: Final = frozenset({"kinds", "operations"})
+
+
+def compile_rule_match(
+    match: MatchBlock,
+    exclude: MatchBlock | None,
+    policy_namespace: str,
+    trace: TraceContext = NO_TRACE,
+    meter: Meter | None = None,
+) -> Predicate:
+    """Return whether a rule with these blocks applies to a request.
+
+    `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
+    The predicate raises BudgetError where `meter` has no steps left.
+    upstream: pkg/engine/utils/match.go, MatchesResourceDescription
+    """
+    matches = traced_block(compile_match(match, trace, meter), StepKind.MATCH, trace.to(match.path))
+    excludes = confined = None
+    if exclude is not None and not exclude.is_empty:
+        excluded = _compile_block(exclude, _exclude_filter, trace, meter, EXCLUDED)
+        excludes = traced_block(excluded, StepKind.EXCLUDE, trace.to(exclude.path))
+    if policy_namespace:
+        step = Step(
+            StepKind.MATCH,
+            "namespace of the policy",
+            wanted=Value(policy_namespace),
+            path=("metadata", "namespace"),
+            rooted=True,
+        )
+        confined = traced(
+            trace,
+            lambda facts: policy_namespace == facts.namespace,
+            step,
+            lambda step, found, facts: step._replace(answer=found, found=Value(facts.namespace)),
+        )
+
+    def applies(facts: MatchFacts) -> bool:
+        if confined and not confined(facts):
+            return False
+        return matches(facts) and not (excludes and excludes(facts))
+
+    return applies
+
+
+def matches_by_kind(match: MatchBlock) -> bool:
+    """Return whether a match block looks at nothing but kind and operation.
+
+    What it says of one object it says of all of the kind, for every user and where none is known.
+    """
+    return all(
+        one.kinds and {criterion.field for criterion in criteria_of(one)} <= _OF_KIND
+        for one in match.effective
+    )
+
+
+def compile_match(
+    block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
+) -> Predicate:
+    """Return whether a match block applies to a request."""
+    return _compile_block(block, _match_filter, trace, meter, MATCHED)
+
+
+def compile_exception_match(
+    block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
+) -> Predicate:
+    """Return whether the match block of a policy exception covers a request."""
+    return _compile_block(block, _exception_filter, trace, meter)
+
+
+def compile_exception_filter(
+    one: ResourceFilter, trace: TraceContext = NO_TRACE, meter: Meter | None = None
+) -> Predicate:
+    """Return whether a filter of a policy exception covers a request.
+
+    Unlike a rule's it knows no operations, and checks the user even if none is given.
+    upstream: pkg/engine/utils/exceptions.go
+    """
+    return traced_filter(_exception_filter(one, trace, meter), trace)
+
+
+def _compile_block(
+    block: MatchBlock,
+    compile_filter: Callable[[ResourceFilter, TraceContext, Meter | None], Predicate],
+    trace: TraceContext,
+    meter: Meter | None,
+    outcomes: Outcomes[bool] | None = None,
+) -> Predicate:
+    places = [(one, trace.to(one.path)) for one in block.effective]
+    checks = [
+        traced_filter(compile_filter(one, place, meter), place, outcomes) for one, place in places
+    ]
+    return _all_of(checks) if block.all and not block.any else _any_of(checks)
+
+
+def _exception_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
+    on_object, on_user = _compile_criteria(one._replace(operations=()), trace, meter)
+    return _all_or_nothing(on_object + on_user)
+
+
+def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
+    resources, user = _compile_criteria(one, trace, meter)
+    if not resources and not user:
+        return lambda _: False
+    holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
+
+    def matches(facts: MatchFacts) -> bool:
+        # Without admission info the criteria on users count as absent, and a filter without any
+        # criterion matches nothing.
+        if facts.user is None:
+            return bool(resources) and holds_for_object(facts)
+        return holds_for_object(facts) and holds_for_user(facts)
+
+    if not trace.takes_steps or not user:
+        return matches
+    # Without a user, criteria on the user count as absent beside others; else nothing matches.
+    absent = bool(resources)
+
+    def wrapper(facts: MatchFacts) -> bool:
+        found = matches(facts)
+        if facts.user is None:
+            for criterion in criteria_of(one):
+                if criterion.without_user:
+                    step = _step(criterion, one)._replace(
+                        answer=None if absent else False, note=_without_user(criterion, facts)
+                    )
+                    trace_step(_place(criterion, trace), step)
+        return found
+
+    return wrapper
+
+
+def _exclude_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
+    on_object, on_user = _compile_criteria(one, trace, meter)
+    # upstream takes an empty list of users for a criterion that everybody meets.
+    excludes = _all_of if one.has_users else _all_or_nothing
+    return excludes(on_object + on_user)
+
+
+def _compile_criteria(
+    one: ResourceFilter, trace: TraceContext, meter: Meter | None
+) -> tuple[list[Predicate], list[Predicate]]:
+    """Return the tests of the object, and those of the user."""
+    on_object: list[Predicate] = []
+    on_user: list[Predicate] = []
+    for criterion in criteria_of(one):
+        holds = compile_criterion(criterion, one, meter)
+        if trace.takes_steps:
+            holds = _traced_criterion(holds, criterion, one, trace)
+        (on_user if criterion.without_user else on_object).append(holds)
+    return on_object, on_user
+
+
+def _any_of(checks: Iterable[Predicate]) -> Predicate:
+    alternatives = tuple(checks)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return lambda facts: any(check(facts) for check in alternatives)
+
+
+def _all_of(checks: Iterable[Predicate]) -> Predicate:
+    conjuncts = tuple(checks)
+    if len(conjuncts) == 1:
+        return conjuncts[0]
+    return lambda facts: all(check(facts) for check in conjuncts)
+
+
+def _all_or_nothing(checks: Sequence[Predicate]) -> Predicate:
+    return _all_of(checks) if checks else lambda _: False
+
+
 # Which objects a match block can be for at all, as far as it names them.
 
 
@@ -405,25 +643,19 @@ class Reach(NamedTuple):
 
 def reach_of_block(block: MatchBlock) -> Reach:
     """Return what a match block reaches."""
+
+    def plain(*fields: tuple[str, ...]) -> frozenset[str] | None:
+        """Return the names of the first field that has some, and no wildcards."""
+        known = (one for one in fields if any(one) and not any(map(has_wildcard, one)))
+        return next(map(frozenset, known), None)
+
+    def joined(each: list[frozenset[str] | None]) -> frozenset[str] | None:
+        known = [names for names in each if names is not None]
+        if block.any:
+            return frozenset[str]().union(*known) if len(known) == len(each) else None
+        return known[0] if known else None
+
     return Reach(
-        names=_reached(block, lambda one: (one.names, (one.name,))),
-        namespaces=_reached(block, lambda one: (one.namespaces,)),
+        names=joined([plain(one.names, (one.name,)) for one in block.effective]),
+        namespaces=joined([plain(one.namespaces) for one in block.effective]),
     )
-
-
-def _reached(
-    block: MatchBlock, fields: Callable[[ResourceFilter], Iterable[tuple[str, ...]]]
-) -> frozenset[str] | None:
-    each = [_plain_names(fields(one)) for one in block.effective]
-    known = [names for names in each if names is not None]
-    if block.any:
-        return frozenset[str]().union(*known) if len(known) == len(each) else None
-    return known[0] if known else None
-
-
-def _plain_names(fields: Iterable[tuple[str, ...]]) -> frozenset[str] | None:
-    """Return the names of the first field that has some, and no wildcards."""
-    for names in fields:
-        if any(names) and not any(map(has_wildcard, names)):
-            return frozenset(names)
-    return None

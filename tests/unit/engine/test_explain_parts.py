@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api.explain_rows import Parts, number_of
+from kyvsim.engine.explain import Parts, number_of
 
 INNER = {"name": "a"}
 OBJECT = {"list": [INNER, {"name": "b"}, [1, 2]], "again": INNER, "twin": {"name": "b"}, "one": 1}
