@@ -142,7 +142,7 @@ def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
     yield policy.name
 
 
-def _names_object(name: str, obj: KubernetesObject) -> bool:
+def _names_object(name: str, obj: object) -> bool:
     return not name or name in object_names(object_key(obj))
 
 

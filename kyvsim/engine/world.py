@@ -326,7 +326,7 @@ def view_of_whole(view: ClusterView) -> RecordingView:
     return RecordingView(view, lambda group, kind: (group, kind) == ("", "Namespace"))
 
 
-_NO_NAMESPACES: Mapping[str, object] = MappingProxyType({})
+_NO_NAMESPACES: Mapping[str, KubernetesObject] = MappingProxyType({})
 
 
 # What one evaluation knows besides policies and request.

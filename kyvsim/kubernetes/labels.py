@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import JsonMap
+from kyvsim.kubernetes.objects import Json, JsonMap
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 
 # Formats of names and labels, such as DNS labels.
@@ -219,7 +219,7 @@ class SelectorError(ValueError):
     """A selector that Kubernetes refuses."""
 
 
-def compile_selector(selector: JsonMap) -> Selector:
+def compile_selector(selector: Json) -> Selector:
     """Return a function that says whether labels fit `selector`; an empty one fits all.
 
     Raises SelectorError for an operator, key or value that Kubernetes refuses. A wildcard counts

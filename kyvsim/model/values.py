@@ -170,7 +170,7 @@ class Values(NamedTuple):
             global_values=kept, resource_values=_NOTHING_BY_PAIR, overrides=MappingProxyType({})
         )
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, object]:
+    def namespace_labels(self, namespace: str) -> JsonMap:
         """Return the labels given for a namespace, or an empty mapping."""
         found: Json = self.namespaces.get(namespace, _NOTHING).get("metadata", _NOTHING)
         return found.get("labels") or _NOTHING

@@ -17,7 +17,7 @@ from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.engine.context.loaders.global_reference import given_data, global_data
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import labels
+from kyvsim.kubernetes.objects import KubernetesObject, labels
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import UserInfo
@@ -43,7 +43,7 @@ def resource_access(
             )
         return found
 
-    def get(api_version: str, resource: str, within: str, name: str) -> object:
+    def get(api_version: str, resource: str, within: str, name: str) -> KubernetesObject | None:
         found = (
             one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
         )
@@ -51,7 +51,7 @@ def resource_access(
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
-    ) -> Sequence[object]:
+    ) -> Sequence[KubernetesObject]:
         for one, kind in having(api_version, resource):
             found = one.list(api_version, kind, within)
             return [obj for obj in found if wanted.items() <= labels(obj).items()]
@@ -84,13 +84,13 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
             raise LookupError("the server could not find the requested resource")
         return kind
 
-    def get(api_version: str, resource: str, within: str, name: str) -> object:
+    def get(api_version: str, resource: str, within: str, name: str) -> KubernetesObject | None:
         kind = kind_for("get", api_version, resource, (within, name))
         return cluster.get(api_version, kind, within, name)
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
-    ) -> Sequence[object]:
+    ) -> Sequence[KubernetesObject]:
         kind = kind_for("list", api_version, resource, (within, ""))
         found = cluster.list(api_version, kind, within)
         return [obj for obj in found if wanted.items() <= labels(obj).items()]

@@ -97,7 +97,7 @@ class TargetKinds(NamedTuple):
     constraints: Constraints | None
     """None if an expression finds the objects: then their kinds count."""
 
-    def have(self, trigger: KubernetesObject, found: Iterable[object]) -> bool:
+    def have(self, trigger: KubernetesObject | None, found: Iterable[object]) -> bool:
         """Return whether a trigger is of one of them; `found` is what an expression gave."""
         if self.constraints is None:
             kind = _group_and_kind(trigger)
@@ -106,7 +106,7 @@ class TargetKinds(NamedTuple):
         return facts is not None and self.constraints.matches(facts)
 
 
-def _group_and_kind(obj: KubernetesObject) -> tuple[str, str]:
+def _group_and_kind(obj: object) -> tuple[str, str]:
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind
 
@@ -293,7 +293,7 @@ def _changed_targets(
 
 
 def mutation_outcome(
-    policy: MutatingPolicy, values: list[object], obj: KubernetesObject
+    policy: MutatingPolicy, values: list[object], obj: KubernetesObject | None
 ) -> Outcome:
     """Return the result for an object whose conditions hold, with what the policy leaves of it."""
     try:

@@ -162,7 +162,8 @@ def _compile(context: RuleContext) -> CompiledBody:
             patched = patched or patch(scope, evaluation, obj)
             changes: tuple[PatchedTarget, ...] = ()
             if patched.status is RuleStatus.PASS:
-                after, part = patched.object, target.subresource
+                after: Json = patched.object  # a patch may leave null
+                part = target.subresource
                 changes = (PatchedTarget(after, changed=True, before=obj, subresource=part),)
             # The trigger is left alone.
             yield patched._replace(object=None, targets=changes)

@@ -43,7 +43,7 @@ def compile_loops(
         for index, loop in enumerate(loops)
     ]
 
-    def run(scope: JSONContext, obj: KubernetesObject) -> Outcome:
+    def run(scope: JSONContext, obj: Json) -> Outcome:
         changes = 0
         for expression, list_of, run_loop in compiled:
             try:
@@ -120,9 +120,7 @@ def _compile_begin(
     nested = loop.foreach and compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
     merges = loop.patch_strategic_merge is not None
 
-    def begin(
-        obj: KubernetesObject, count: int
-    ) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
+    def begin(obj: Json, count: int) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
             steps = size // 4  # parts that a merge passes, which compares each item of a list

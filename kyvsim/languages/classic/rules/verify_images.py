@@ -74,7 +74,7 @@ class _MetadataError(Exception):
     """An annotation that is not a record of verdicts."""
 
 
-def _verdict_of(obj: KubernetesObject, policy: Policy, rule: str, image: str) -> str:
+def _verdict_of(obj: object, policy: Policy, rule: str, image: str) -> str:
     """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
 
     Raises `_MetadataError` if the record cannot be read.
