@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from kyvsim.engine.compile import (
-    CachedResult,
     CompiledRule,
     FastResult,
     KindPlans,
@@ -107,12 +106,10 @@ def acting_on_deletion(stage_rules: Iterable[PolicyRules], stage: Stage) -> Iter
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
 
-Known: TypeAlias = PassingPolicies | PolicyResponse
-
 
 def fast_results(
     of_kind: KindPlans, stage: Stage, request: AdmissionRequest, world: World
-) -> Iterable[Known | UnresolvedRules]:
+) -> Iterable[FastResult]:
     """Return what is known of the rules of a stage for a request, and the rules left open."""
     stage_rules = of_kind.stages[stage]
     if request.object is None:
@@ -122,31 +119,19 @@ def fast_results(
 
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
-    plan = of_kind.plan(stage, kind, partial(_make_plan, stage_rules, request, world))
-    if plan is None:
-        return map(UnresolvedRules, stage_rules)
-    phase, found = stage.phase, plan(obj)
-    return [known for one in found if (known := _known(one, phase, obj))]
+    plan = of_kind.plan(stage, kind, partial(_make_plan, stage.phase, stage_rules, request, world))
+    return map(UnresolvedRules, stage_rules) if plan is None else plan(obj)
 
 
 def _make_plan(
-    stage_rules: Sequence[PolicyRules], request: AdmissionRequest, world: World
+    phase: Phase, stage_rules: Sequence[PolicyRules], request: AdmissionRequest, world: World
 ) -> Plan | None:
     from kyvsim.engine.compile.plan import StagePlan
 
     given = open_request(request, world, "")
-    return StagePlan(stage_rules, given.facts, given.scope).fast_results if given else None
-
-
-def _known(
-    prospect: FastResult, phase: Phase, obj: KubernetesObject
-) -> Known | UnresolvedRules | None:
-    if isinstance(prospect, UnresolvedRules):
-        return prospect
-    if isinstance(prospect, CachedResult):
-        policy, results = prospect
-        return PolicyResponse(policy, phase, obj, results) if results else None
-    return PassingPolicies(prospect, phase, obj)
+    if given is None:
+        return None
+    return StagePlan(phase, stage_rules, given.facts, given.scope).fast_results
 
 
 def shown_passes(

@@ -8,7 +8,6 @@ from kyvsim.engine.compile.compiled import (
     Properties,
 )
 from kyvsim.engine.compile.policy_set import (
-    CachedResult,
     FastResult,
     KindPlans,
     PolicyRules,
@@ -18,7 +17,6 @@ from kyvsim.engine.compile.policy_set import (
 )
 
 __all__ = [
-    "CachedResult",
     "CompileOptions",
     "CompiledPolicy",
     "CompiledRule",

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledRule, Proof, Proofs
 from kyvsim.engine.compile.policy_set import (
-    CachedResult,
     FastResult,
     PolicyRules,
     ResultCache,
@@ -17,9 +16,16 @@ from kyvsim.engine.compile.policy_set import (
 )
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
-from kyvsim.engine.prefilter import BitMask, Trace, compile_walk
+from kyvsim.engine.prefilter import BitMask, compile_walk
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
+from kyvsim.model.result import (
+    PassingPolicies,
+    Phase,
+    PolicyPasses,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
 
 # Most rules pass most objects, with messages that never change. Their proofs are joined, so that
 # the walk reads each field once. Where it shows nothing a rule is evaluated as usual: plans decide
@@ -70,10 +76,14 @@ class RulePlan(NamedTuple):
 class StagePlan:
     """What is known of the rules of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_all", "_lacking", "_trace", "_where_found", "plans")
+    __slots__ = ("_all", "_lacking", "_phase", "_trace", "_where_found", "plans")
 
     def __init__(
-        self, stage_rules: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext
+        self,
+        phase: Phase,
+        stage_rules: Sequence[PolicyRules],
+        facts: MatchFacts,
+        scope: JSONContext,
     ) -> None:
         shown = [_proven_rules(policy_rules, facts, scope) for policy_rules in stage_rules]
         shown = [one for one in shown if one.policy_rules.rules]
@@ -81,6 +91,7 @@ class StagePlan:
         marks = iter(walk.marks)
         self.plans = tuple(_rule_plan(one, marks) for one in shown)
         """Of the policies with rules for such objects."""
+        self._phase = phase
         self._trace = walk.trace
         self._lacking = 0
         for one in walk.marks:
@@ -96,18 +107,18 @@ class StagePlan:
         found = 0
         for bits in trace:
             found |= bits
-        return [
-            _cached(one, obj, trace) if isinstance(one, UnresolvedRules) else one
-            for one in self._where_found(found & self._lacking)
-        ]
-
-
-def _cached(
-    opened: UnresolvedRules, obj: KubernetesObject, trace: Trace
-) -> CachedResult | UnresolvedRules:
-    policy_rules, _, cache = opened
-    results = cache.results(obj, trace) if cache else None
-    return opened if results is None else CachedResult(policy_rules.policy.policy, results)
+        known: list[FastResult] = []
+        for one in self._where_found(found & self._lacking):
+            if not isinstance(one, UnresolvedRules):
+                known.append(PassingPolicies(one, self._phase, obj))
+                continue
+            policy_rules, _, cache = one
+            results = cache.results(obj, trace) if cache else None
+            if results is None:
+                known.append(one)
+            elif results:
+                known.append(PolicyResponse(policy_rules.policy.policy, self._phase, obj, results))
+        return known
 
 
 def _fast_results(

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
-from kyvsim.model.result import Phase, PolicyPasses, RuleResult, Stage
+from kyvsim.model.result import PassingPolicies, Phase, PolicyResponse, RuleResult, Stage
 
 if TYPE_CHECKING:
     from kyvsim.engine.prefilter import BitMask, Trace
@@ -82,14 +81,7 @@ class UnresolvedRules(NamedTuple):
     """Their earlier results; None where more than bodies can make a difference."""
 
 
-class CachedResult(NamedTuple):
-    """Rules whose results are known from an object that does not differ in what they read."""
-
-    policy: Policy
-    results: tuple[RuleResult, ...]
-
-
-FastResult: TypeAlias = tuple[PolicyPasses, ...] | CachedResult | UnresolvedRules
+FastResult: TypeAlias = PassingPolicies | PolicyResponse | UnresolvedRules
 """Consecutive policies that are shown to pass, cached results, or rules to evaluate."""
 Plan: TypeAlias = Callable[[KubernetesObject], Sequence[FastResult]]
 """Returns what is known of an object before any rule is evaluated, in the order of the policies."""

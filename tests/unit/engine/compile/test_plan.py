@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tracers import ListTracer
 
-from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
+from kyvsim.engine.compile import CompileOptions, UnresolvedRules, index_policies
 from kyvsim.engine.compile.plan import StagePlan
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine.evaluate import evaluate
@@ -17,7 +17,7 @@ from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
-from kyvsim.model.result import PassingPolicies, RuleStatus, Stage
+from kyvsim.model.result import PassingPolicies, Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.model.source import Document, Location
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
@@ -124,24 +124,23 @@ def also(name, *rules):
 def plan_of(compiled, request):
     stage_rules = compiled.stage_rules(Stage.VALIDATE, request.object["kind"])
     given = open_request(request, WORLD, "")
-    return stage_rules, given, StagePlan(stage_rules, given.facts, given.scope)
+    return stage_rules, given, StagePlan(Phase.VALIDATE, stage_rules, given.facts, given.scope)
 
 
 def ends(plan, obj):
-    """Yield each turn as it is left open, and its results; None where they are not shown."""
-    fast_results = iter(plan.fast_results(obj))
-    shown = []
-    for one in plan.plans:
-        shown = shown or next(fast_results)
-        if isinstance(shown, UnresolvedRules | CachedResult):
-            known = shown.results if isinstance(shown, CachedResult) else None
-            assert shown is one.open or shown.policy is one.open.policy_rules.policy.policy
-            shown = []
-            yield one.open, known
+    """Yield the rules of each policy, and its results; None where they are not shown."""
+    shown = {}
+    for one in plan.fast_results(obj):
+        if isinstance(one, UnresolvedRules):
+            shown[one.policy_rules.policy.policy] = None
+        elif isinstance(one, PolicyResponse):
+            shown[one.policy] = one.results
         else:
-            passes, *shown = shown
-            assert passes.policy is one.open.policy_rules.policy.policy
-            yield one.open, passes.results
+            shown.update((passes.policy, passes.results) for passes in one.passes)
+    policies = [one.open.policy_rules.policy.policy for one in plan.plans]
+    assert [*shown] == [policy for policy in policies if policy in shown]
+    for policy, one in zip(policies, plan.plans, strict=True):
+        yield one.open, shown.get(policy, ())
 
 
 def test_what_is_shown_is_what_the_engine_says(bench, request_for):
