@@ -214,8 +214,9 @@ def _responses(
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
             for response in without_lookups(responses, cluster):
-                # Rules that match no object of the run are not in the response.
-                for answer in response.responses:
+                # Rules that match no object of the run are not in the response. Policies that
+                # are shown to pass validate.
+                for answer in response.evaluated:
                     if answer.phase not in ALONE:
                         name = (answer.results or answer.silent)[0].rule.name
                         rule = f"{answer.policy.key}/{name}"
