@@ -19,6 +19,7 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
 from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, reviewed
+from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies, derived_rules
@@ -62,8 +63,6 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
     for policy in policies:
         if policy.facts.schedule is None:
             continue
-        from kyvsim.kubernetes.cron import next_times  # noqa: PLC0415 — few policies have a schedule
-
         schedule = Schedule(policy.kind, policy.key, policy.facts.schedule)
         try:
             due = tuple(next_times(policy.facts.schedule, clock.now(), _SHOWN))

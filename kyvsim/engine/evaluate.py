@@ -14,6 +14,7 @@ from kyvsim.engine.compile import (
     UnresolvedRules,
 )
 from kyvsim.engine.compile.compiled import CompiledPolicy
+from kyvsim.engine.compile.plan import StagePlan
 from kyvsim.engine.compile.policy_set import Plan
 from kyvsim.engine.context import request_context
 from kyvsim.engine.match import match_facts
@@ -126,8 +127,6 @@ def fast_results(
 def _make_plan(
     phase: Phase, stage_rules: Sequence[PolicyRules], request: AdmissionRequest, world: World
 ) -> Plan | None:
-    from kyvsim.engine.compile.plan import StagePlan
-
     given = open_request(request, world, "")
     if given is None:
         return None

@@ -1,6 +1,6 @@
 """Plans: one walk over an object shows how the rules of a stage end for it.
 
-A plan is made once there are many objects of a kind, and this module is loaded then.
+A plan is made once there are many objects of a kind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,7 +4,7 @@ Codes: KV023 a policy without rules.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
@@ -35,6 +35,7 @@ from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, ComputedRules, compute_rules
+from kyvsim.languages.classic.proofs import prove
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
@@ -148,12 +149,7 @@ def _compile_proofs(
     if tree.cel_preconditions or not matches_by_kind(tree.match):
         return None
 
-    def proofs() -> Proofs:
-        from kyvsim.languages.classic.proofs import prove
-
-        return prove(rule_type.field, context)
-
-    return proofs
+    return partial(prove, rule_type.field, context)
 
 
 _Given = TypeVar("_Given")

@@ -1,6 +1,6 @@
 """Proofs: what shows how rules end without evaluating them.
 
-Plans need them, and this module is loaded with the first one. A proof has to agree with the body
+Plans need them. A proof has to agree with the body
 that the module of its rule type compiles.
 """
 
