@@ -113,7 +113,7 @@ _KINDS = MappingProxyType(
         ("policy", "PodDisruptionBudget"): "its budget, at evictions",
     }
 )
-"""What is not simulated of each kind."""
+"""The part of each kind that is not simulated."""
 
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
