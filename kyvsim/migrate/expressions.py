@@ -1,4 +1,4 @@
-"""Tests in CEL as small trees, so that they can be negated, joined and laid out in lines."""
+"""Tests in CEL as trees, so that they can be negated, joined and formatted."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-# Values stay text: only what joins tests matters to how an expression is read.
+# Values stay text: only the operators between tests matter.
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
-"""How tightly a text binds, loosest first."""
+"""Precedences of expressions, lowest first."""
 
 _RELATIONS: Final = MappingProxyType(
     {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -19,7 +19,7 @@ _KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
 
 
 class Plain(NamedTuple):
-    """A test that is one text."""
+    """A test that is a single text."""
 
     text: str
     level: int = TIGHT
@@ -34,36 +34,36 @@ class Relation(NamedTuple):
 
 
 class Not(NamedTuple):
-    """The opposite of a test."""
+    """The negation of a test."""
 
     test: "Test"
 
 
 class All(NamedTuple):
-    """Tests that have to hold together."""
+    """A conjunction of tests."""
 
     parts: "tuple[Test, ...]"
 
 
 class Some(NamedTuple):
-    """Tests of which one has to hold."""
+    """A disjunction of tests."""
 
     parts: "tuple[Test, ...]"
 
 
 class Quantified(NamedTuple):
-    """What holds of every element of a list, or of one of them."""
+    """A test of every element of a list, or of one of them."""
 
     source: str
     name: str
     body: "Test"
     macro: str = "all"
     keyed: str = ""
-    """The first name where the loop has two: the place or the key of an element."""
+    """The first variable of a loop with two: the index or key of an element."""
 
 
 class Conditional(NamedTuple):
-    """One test or another, decided by a third."""
+    """One test or another, depending on a third."""
 
     question: "Test"
     yes: "Test"
@@ -76,14 +76,14 @@ TRUE, FALSE = Plain("true"), Plain("false")
 
 
 def quoted(text: str) -> str:
-    """Return a text as a CEL literal."""
+    """Return a string as a CEL literal."""
     if "'" in text or not text.isprintable() or "\\" in text:
         return json.dumps(text, ensure_ascii=not text.isprintable())
     return f"'{text}'"
 
 
 def literal(value: object) -> str:
-    """Return plain data as CEL; parts of different types are hidden from the type checker."""
+    """Return constant data as CEL; members of different types are hidden from the type checker."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, str):

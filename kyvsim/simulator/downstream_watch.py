@@ -44,7 +44,7 @@ class DownstreamWatch:
         sim.store.watch(self._observe)
 
     def restart(self) -> None:
-        """Forget everything; the kinds that are served are those of now, until the next start."""
+        """Forget everything; the served kinds are listed now and never updated."""
         self.kinds = self._sim.store.defined
         self._watched: dict[_Kind, dict[str, KubernetesObject]] = {}
         self._of_policy: dict[str, list[_Kind]] = {}

@@ -182,7 +182,7 @@ def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
 
 
 def with_twin_of(status: Json, before: Json) -> Json:
-    """Return the status of a policy in CEL with what the former status reports as generated."""
+    """Return the status of a CEL policy with the admission policy of its former status."""
     if "generated" not in status or not before:
         return status
     message = (before.get("conditionStatus") or {}).get("message") or ""

@@ -65,7 +65,7 @@ class Facts(NamedTuple):
         return document.locate(("metadata", "name") if rule is None else rule.path)
 
     def place_of(self, name: str) -> Location | None:
-        """Return the place of a `policy/rule` or a `policy`; of a derived rule its policy's."""
+        """Return the location of a `policy/rule` or `policy`; for a derived rule, the policy's."""
         derived: Policy | None = None
         for policy in self.policies:
             if name == policy.key:

@@ -217,7 +217,7 @@ def _writes(event: TimelineEvent) -> bool:
 
 
 def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]:
-    """Return the writes from the last of the same rule to the same object that led to one."""
+    """Return the chain of writes from the last one of the same rule and object to `event`."""
     chain = [event]
     for cause in islice(facts.causes(event), 1, None):
         if _writes(cause):
