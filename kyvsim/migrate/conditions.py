@@ -169,7 +169,7 @@ def _of_text(sign: str, text: str, expected: object) -> Test:
 
 
 def _of_duration(sign: str, text: str, expected: str, form: str = "", read: str = "") -> Test:
-    """Return the comparison of durations; `form` is what the text `read` has to look like."""
+    """Return the comparison of durations; `form` is the regular expression for `read`."""
     found = Relation(f"duration({text})", sign, f"duration({quoted(expected)})")
     return every([Plain(f"{read or text}.matches({quoted(form)})"), found]) if form else found
 

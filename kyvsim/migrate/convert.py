@@ -252,7 +252,7 @@ def convert(
         except NotConvertible as refusal:
             verdicts.append(refused_outcome(policy.document, rule.name, rule.path, refusal))
             continue
-        except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's failure is that rule's refusal
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error rejects only its rule
             fault = NotConvertible(fault_text(error), "convert this rule by hand")
             verdicts.append(refused_outcome(policy.document, rule.name, rule.path, fault))
             continue

@@ -101,24 +101,24 @@ def literal(value: object) -> str:
 
 
 def is_name(key: str) -> bool:
-    """Return whether a key can be written behind a dot."""
+    """Return whether a key can be written after a dot."""
     return _IDENTIFIER.fullmatch(key) is not None and key not in _KEYWORDS
 
 
 def every(parts: Iterable[Test]) -> Test:
-    """Return the test that all of some hold."""
+    """Return the conjunction of tests."""
     return _expressions_joined(parts, All, idle=TRUE, decides=FALSE)
 
 
 def some(parts: Iterable[Test]) -> Test:
-    """Return the test that one of some holds."""
+    """Return the disjunction of tests."""
     return _expressions_joined(parts, Some, idle=FALSE, decides=TRUE)
 
 
 def _expressions_joined(
     parts: Iterable[Test], kind: type[All] | type[Some], idle: Plain, decides: Plain
 ) -> Test:
-    """Return one test of many: `idle` ones change nothing, one that `decides` is the answer."""
+    """Join tests: `idle` ones have no effect, one that `decides` is the result."""
     flat: list[Test] = []
     for one in parts:
         flat += one.parts if isinstance(one, kind) else (one,)
@@ -136,7 +136,7 @@ def chosen(question: Test, yes: Test, no: Test) -> Test:
 
 
 def opposite(test: Test) -> Test:
-    """Return the opposite of a test, pushed inward as far as it reads better."""
+    """Return the negation of a test, pushed inwards if that is more readable."""
     if test in {TRUE, FALSE}:
         return FALSE if test == TRUE else TRUE
     if isinstance(test, Not):
@@ -156,7 +156,7 @@ def opposite(test: Test) -> Test:
 
 
 def _turns(test: Test) -> bool:
-    """Return whether a body reads no worse when it is turned round."""
+    """Return whether the negation of a body is as readable."""
     if isinstance(test, All | Some):
         return all(map(_turns, test.parts))
     if isinstance(test, Quantified):
@@ -175,7 +175,7 @@ _LEVELS: Final[Mapping[type[Test], int]] = {
 
 
 def level_of(test: Test) -> int:
-    """Return how tightly a test binds as text."""
+    """Return the precedence of a test as text."""
     return test.level if isinstance(test, Plain) else _LEVELS[type(test)]
 
 
@@ -185,7 +185,7 @@ def one_line(test: Test) -> str:
 
 
 def short_line(test: Test, width: int) -> str | None:
-    """Return the same, or None where it is longer; then not all of it is looked at."""
+    """Return a test on one line, or None if it exceeds `width`; the rest is not formatted then."""
     text = ""
     for piece in _pieces(test):
         text += piece
@@ -195,7 +195,7 @@ def short_line(test: Test, width: int) -> str | None:
 
 
 def _pieces(test: Test) -> Iterator[str]:
-    """Yield the text of a test from left to right, however deep it is."""
+    """Yield the text of a test from left to right, without recursion."""
     waiting: list[Test | str] = [test]
     while waiting:
         one = waiting.pop()
@@ -223,13 +223,13 @@ def _parts(test: Test) -> list[Test | str]:
 
 
 def head_of(test: Quantified) -> str:
-    """Return a loop as far as its names."""
+    """Return the start of a loop, including its variables."""
     names = f"{test.keyed}, {test.name}" if test.keyed else test.name
     return f"{test.source}.{test.macro}({names}"
 
 
 def enclosed(test: Test, least: int) -> str:
-    """Return a test on one line, in parentheses where it binds less tightly than `least`."""
+    """Return a test on one line, in parentheses if its precedence is lower than `least`."""
     return "".join(one if isinstance(one, str) else one_line(one) for one in _enclosed(test, least))
 
 
@@ -237,14 +237,14 @@ def _enclosed(test: Test, least: int) -> list[Test | str]:
     return [test] if level_of(test) >= least else ["(", test, ")"]
 
 
-# Tests → text of several lines: one idea a line.
+# Format tests on several lines, with one operand on each.
 
 _WIDTH: Final = 84
 _STEP: Final = 2
 
 
 def laid_out(test: Test) -> str:
-    """Return a test as text, on several lines where one would be too long."""
+    """Return a test as text, on several lines if one would be too long."""
     return "\n".join(_lines(test, _WIDTH))
 
 

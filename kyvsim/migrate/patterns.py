@@ -90,9 +90,7 @@ class PatternTest(NamedTuple):
     """Whether the tests are false if the value is missing."""
     lists: tuple[ListGuard, ...] = ()
     first: tuple[Test, ...] = ()
-    """Those of the tests that are made before lists are looked at: they fail even where nothing is
-    checked for any element.
-
+    """The tests that are evaluated before lists: they fail even if no element is checked.
     upstream: pkg/engine/validate (validateMap), where anchors come before other keys
     """
 

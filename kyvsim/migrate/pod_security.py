@@ -151,7 +151,7 @@ class PodExpressions(NamedTuple):
         *,
         of_pod: bool = True,
     ) -> Test:
-        """Return the test of a setting in the security context of containers, and `of_pod`, too."""
+        """Return the test of a setting in the security context of containers, and of the Pod."""
         field, own = f"securityContext.{'.'.join(steps)}", self.setting(*steps)
 
         def of_container(one: ContainerExpressions) -> Test:

@@ -300,7 +300,7 @@ def image_fields(
         kept = ("allowInsecureRegistry", "providers", "secrets")
         found["credentials"] = {name: credentials[name] for name in kept if credentials.get(name)}
     patterns = _patterns(entry.image_references, scope.context)
-    if patterns and all(one.strip("*") for one in patterns):  # else all images are meant
+    if patterns and all(one.strip("*") for one in patterns):  # otherwise all images match
         found["matchImageReferences"] = [{"glob": one} for one in patterns]
     if verified.attestors:
         found["attestors"] = [{"name": name, **one} for name, one in verified.attestors.items()]
