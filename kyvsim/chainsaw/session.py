@@ -214,8 +214,7 @@ class TestSession:
         Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
         from the start: an object that a cleanup is about to delete exists at the first poll. Here
         the end of a test is simulated until the timeout, so that a test that passes here also
-        passes
-        there, however late chainsaw polls.
+        passes there, however late chainsaw polls.
         """
         store, clock = self.sim.store, self.sim.clock
         reason, revision = "", store.revision

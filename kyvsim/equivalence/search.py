@@ -161,8 +161,7 @@ class Search:
 
     def _grow_waiting(self, first: Sequence[Case]) -> None:
         # Includes creations, and requests with new parts, that are kept in the meantime: first the
-        # one
-        # with most new results, which met the conditions that others did not.
+        # one with most new results, which met the conditions that others did not.
         while self._waiting:
             priority, gain, place = heappop(self._waiting)
             case = self._kept[place]

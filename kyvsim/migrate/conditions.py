@@ -389,8 +389,7 @@ def conditions_test(
     """Return the test that conditions are met, true if there are none.
 
     A missing key is an error; if `lenient`, the conditions are not met then. With `denies`, an
-    error
-    counts as if they were met.
+    error counts as if they were met.
     """
 
     def of_each(some_conditions: Iterable[Condition]) -> list[FallibleTest]:

@@ -230,8 +230,7 @@ def convert(
     """Convert a classic policy, rule by rule, or a cleanup policy.
 
     `written` returns an object as YAML, for templates. Rules with exceptions are converted to
-    separate
-    policies.
+    separate policies.
     """
     if policy.kind in CLEANUP_KINDS:
         return _convert_cleanup(policy)

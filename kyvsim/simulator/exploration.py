@@ -152,8 +152,7 @@ class Causality:
 
     A step follows from the one that scheduled it, from the previous one of its actor, and from all
     earlier ones with an overlapping footprint. Timers wait for everything that is due before them,
-    and
-    nothing that is due later precedes them.
+    and nothing that is due later precedes them.
     """
 
     def __init__(self, steps: Sequence[StepChoice]) -> None:

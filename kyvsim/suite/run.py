@@ -263,8 +263,7 @@ def _patched(
                     target = TargetAnswer(response, result, obj)
                     if not response.policy.facts.has_rules:
                         # A MutatingPolicy is evaluated on each object separately: an error or
-                        # exception for
-                        # the trigger does not affect the others.
+                        # exception for the trigger does not affect the others.
                         passed = result._replace(status=RuleStatus.PASS, message="success")
                         target = TargetAnswer(response, passed, left[object_key(obj)])
                     first.setdefault(object_key(obj), target)

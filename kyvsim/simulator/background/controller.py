@@ -206,8 +206,7 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
     """Delete the objects that removed rules generated, if they are synchronized.
 
     Copies of a single source are deleted too. upstream: pkg/policy/generate.go (cleanupPatterns)
-    and
-    its unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
+    and its unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
     """
     contexts: list[Json] = []
     generated: list[Json] = []
