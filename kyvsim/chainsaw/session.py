@@ -135,7 +135,7 @@ class TestSession:
         self._replica_limit = ReplicaLimit(self.sim.timeline)
         self._stall_detector = StallDetector(self.sim.timeline, self.sim.scheduler)
         self.unanswered: list[str] = []
-        """Queries of policies that cannot be answered without a cluster."""
+        """Queries and checks that are not simulated: the result would be meaningless."""
         self.asserted: list[AssertedObjects] = []
         """The objects of the assertions since the last other operation."""
         record = watch_responses(self.unanswered)

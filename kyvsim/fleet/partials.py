@@ -197,7 +197,7 @@ class PartialFormat(NamedTuple):
     write: Callable[[Partial], bytes]
     """Returns the content of a file; raises FleetError if a package is missing."""
     read: Callable[[bytes], Partial | None]
-    """Returns the report in a file, None where it is damaged or of another format version."""
+    """Returns the report in a file, None if it is damaged or of another format version."""
 
 
 FORMATS: Final[Mapping[str, PartialFormat]] = {

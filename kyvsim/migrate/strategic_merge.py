@@ -257,7 +257,7 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
 def _bare(data: PatternNode) -> Json:
     """Return the value to add if the field is missing: the patch without anchors."""
     if isinstance(data, PatternList):
-        # Elements for existing elements are omitted.
+        # Elements that only patch existing elements are omitted.
         return [
             _bare(one)
             for one in data.items

@@ -48,7 +48,7 @@ REPORT_DELAY = 10.0
 REPORT_GIVEN_UP = 120.0
 """How long an ephemeral report waits for its object."""
 
-# A run is cut after this many steps without effect (hourly steps in a thousand years reach it).
+# A run is cut after this many steps without effect, such as hourly steps over many years.
 
 MOST_STEPS = 200_000
 

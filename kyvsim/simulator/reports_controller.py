@@ -74,7 +74,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
         request, subject = admission.review.request, admission.request.object or {}
         if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
             return
-        # When mutated, an object without a uid is new; when validated, it is not an object.
+        # A mutated object without a uid is new; a validated one is not a stored object.
         named = bool(text_field(metadata(subject), "uid")) or admission.mutating
         if request.operation is Operation.DELETE or request.key.kind == "Event" or not named:
             return

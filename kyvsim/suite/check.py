@@ -300,7 +300,7 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
 def _of_trigger(
     row: ExpectedRow, key: ObjectKey, answers: ResourceAnswers | None, files: Files
 ) -> tuple[list[RowOutcome], bool]:
-    """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
+    """Return the rows for a resource, and whether one was dropped because its object is missing."""
     rows: list[RowOutcome] = []
     dropped = False
     policy = row.policy.rpartition("/")[2]

@@ -66,7 +66,7 @@ class CoverageRecorder:
     def declare(
         self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]
     ) -> Count | None:
-        """Take notice of a point; return what counts its outcomes, None if no row is about it."""
+        """Register a point; return the function that counts its outcomes, None if it has no row."""
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
         if rule not in self._has_rows:

@@ -209,7 +209,7 @@ def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
                 yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
 
 
-# Writing and reporting what a generate rule generates.
+# Writing and reporting the objects of a generate rule.
 # Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 
 _NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})

@@ -1,4 +1,4 @@
-"""Hazards of generate rules: what they need is missing, denied, or made again and again."""
+"""Hazards of generate rules: missing sources and triggers, denied objects, endless loops."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product

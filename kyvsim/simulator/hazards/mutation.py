@@ -100,8 +100,8 @@ def _of_server(
 ) -> Iterator[_MutationChange]:
     """Yield the MutatingAdmissionPolicies that would change the final object.
 
-    One that would also change the object sent to webhooks was reinvoked or is not idempotent:
-    none of its changes is lost.
+    One that would also change the object sent to webhooks was created later, or is not
+    idempotent: none of its changes is lost.
     """
     review, store = admission.review, facts.sim.store
 

@@ -136,7 +136,7 @@ def given_up(facts: Facts) -> Iterator[Hazard]:
 
 
 def _without_trigger(facts: Facts, event: TimelineEvent, failure: FailureReason) -> str:
-    """Return why there was no trigger, "" where it was denied (KH002) or came late (KH013)."""
+    """Return why there was no trigger, "" if it was denied (KH002) or late (KH013)."""
     request = facts.request_of(event)
     if request is not None and request.outcome == "denied":
         return ""
