@@ -257,7 +257,7 @@ def run_assert(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def run_error(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Wait until no object matches a tree; raise FailedError if one still does, or does later.
+    """Wait until no object matches a tree; raise FailedError if one does afterwards.
 
     Chainsaw polls a real cluster until no object matches, even if the object is not created yet.
     Here pending steps are run first, within the time limit, so that a test that passes here also
@@ -377,7 +377,7 @@ def _unmet(situation: Situation, tree: KubernetesObject) -> str:
 
 
 def _met(situation: Situation, tree: KubernetesObject) -> str:
-    """Return that an object matches a tree, "" if none does."""
+    """Return the message that an object matches a tree, "" if none does."""
     for one in _candidates(situation, tree):
         if not situation.check(tree, one):
             return f"{_name(one or tree)}: the resource matches, but should not"

@@ -106,7 +106,7 @@ _ACTING = MappingProxyType(
 )
 """Kinds whose objects have an effect that is not simulated, with the message."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
-"""The only simulated kinds of a group."""
+"""The simulated kinds of a group whose other kinds are not."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
     {
         ("", "Endpoints"): "the endpoints controller",

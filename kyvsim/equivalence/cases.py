@@ -1,4 +1,4 @@
-"""Cases: a request with what it needs, and the space of cases that policies refer to."""
+"""Cases: requests with their objects, and the space of cases that policies refer to."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from kyvsim.schema.merge_types import FindType, NoTypesError, Type, read_type, r
 from kyvsim.simulator.api_server.server import scale_of
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
-"""The default user: in a cluster every request has one."""
+"""The default user, since every request in a cluster has one."""
 
 
 class Case(NamedTuple):
@@ -187,7 +187,7 @@ def _option_types() -> Mapping[tuple[str, str], Type]:
 
 
 def with_option_types(find: FindType) -> FindType:
-    """Return a type finder that also knows the bodies of subresource requests."""
+    """Return a type finder that also finds the types of subresource requests."""
 
     def found(api_version: str, kind: str) -> Type | None:
         own = _option_types().get((api_version, kind))

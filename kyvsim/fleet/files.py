@@ -43,7 +43,7 @@ def is_packed(name: str) -> bool:
 
 
 def bare_name(name: str) -> str:
-    """Return the name without the suffix of compression."""
+    """Return the name without the suffix of a compression format."""
     return name.removesuffix(_suffix(name)) if is_packed(name) else name
 
 

@@ -161,7 +161,7 @@ def portable_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
 
 
 def prepare(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
-    """Return the policies of inputs without resources, read and compiled."""
+    """Read and compile the policies of inputs; resources are ignored."""
     read = read_inputs(inputs._replace(resources=()), stdin)
     return Ready(inputs, read, compiled_for(inputs, read))
 

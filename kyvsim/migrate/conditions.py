@@ -208,7 +208,7 @@ _TAME_FIELDS: Final = (
 
 
 def _not_in(key: Expr, value: Expr) -> Test:
-    """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
+    """Return the test of the deprecated NotIn: false for a string that is not a JSON list."""
     if value.constant or not value.is_looked_up or not value.is_text or key.is_list:
         return _membership("exists", False, key, value)
     # The key is always evaluated: a missing one is an error.

@@ -96,7 +96,7 @@ _DIGITS: Final = 6
 
 
 def object_name(wanted: str) -> str:
-    """Return a valid name for an object: the wanted one, or a similar one.
+    """Return a valid name for an object: `wanted`, or a similar one.
 
     A hash keeps shortened or changed names distinct.
     """

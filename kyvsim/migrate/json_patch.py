@@ -151,7 +151,7 @@ def optional_text(data: PatternNode, around: PatchContext) -> str:
 def unsupported(
     what: str, advice: str = "write this patch by hand", path: Path = ()
 ) -> NotConvertible:
-    """Return that a part of a patch cannot be converted."""
+    """Return the error that a part of a patch cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice, path)
 
 
@@ -302,7 +302,7 @@ class PatchTarget(NamedTuple):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path as strings, to compare places."""
+        """The path as strings, for comparisons."""
         return tuple(step if isinstance(step, str) else f"={step.text}" for step in self.way)
 
     def below(self, step: Step) -> "PatchTarget":

@@ -102,7 +102,7 @@ _OF_LOOP: Final = "{{element.name}}"
 
 
 class ListElement(NamedTuple):
-    """An element of a list in a merge."""
+    """An element of a merged list."""
 
     data: PatternMap
     names: Mapping[str, PatternNode]

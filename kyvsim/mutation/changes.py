@@ -60,7 +60,7 @@ class MutationKind(NamedTuple):
     """The description of the changed part: `operator of a condition`."""
     part: PartKind
     changes: Callable[[MutationPoint, Json, object], Iterator[PolicyChange]]
-    """Yields the changes at a point, with a value, of a document."""
+    """Yields the changes at a point, given its value and the document."""
 
 
 def _with_value(point: MutationPoint, value: object, data: object, other: object) -> PolicyChange:

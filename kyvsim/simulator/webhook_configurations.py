@@ -60,7 +60,7 @@ def merged_selector(first: Json, second: Json) -> Json:
 
 
 def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
-    """Return a webhook of Kyverno's service; fields that are None are left out."""
+    """Return a webhook of Kyverno's service; fields that are None are omitted."""
     service = {"name": "kyverno-svc", "namespace": NAMESPACE, "path": path, "port": 443}
     described = {
         "name": name,

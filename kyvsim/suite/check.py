@@ -55,7 +55,7 @@ _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
 def silence_reason(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
     """Return why rules of a policy have no result for a resource.
 
-    A rule that matches had nothing to check (a loop over no elements, a deletion).
+    A matching rule has none if there is nothing to check (an empty list, a deletion).
     """
     opened = open_for(policy, answers.request, answers.world)
     if opened is None:

@@ -61,7 +61,7 @@ class ResourceAnswers(NamedTuple):
     request: AdmissionRequest
     world: World
     responses: Mapping[str, tuple[PolicyResponse, ...]]
-    """By the policy's name; also those without results."""
+    """By the policy's name, including those without results."""
     unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Errors of policies that have no result, by name."""
 

@@ -190,7 +190,7 @@ def age(stamp: str, now: datetime) -> str:
 
 
 def shown_seconds(seconds: int) -> str:
-    """Return a number of seconds in one or two units."""
+    """Return a duration in seconds as text with one or two units."""
     if seconds < 0:
         return "0s" if seconds == -1 else "<invalid>"
     for limit, greater, unit, lesser, second in _STEPS:

@@ -107,7 +107,7 @@ class _Translation:
         self.pieces.append(text)
 
     def _is_anchor(self, mark: str) -> bool:
-        """Return whether `^` or `$` is an anchor: in basic expressions only at an end."""
+        """Return whether `^` or `$` is an anchor: in basic expressions only at either end."""
         if self.extended:
             return True
         before, after = self.source[: self.at], self.source[self.at + 1 :]

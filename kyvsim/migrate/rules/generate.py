@@ -122,7 +122,7 @@ def _applied(objects: str, target: GenerateTarget, scope: Scope) -> str:
 
 
 def unsupported(what: str, advice: str, path: Path = ()) -> NotConvertible:
-    """Return that a part of a generate rule cannot be converted."""
+    """Return the error that a part of a generate rule cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice, path)
 
 

@@ -40,7 +40,7 @@ class ConversionInput(NamedTuple):
     """The kinds for which policies are derived."""
 
     def message(self) -> RuleMessage:
-        """Return the message of a validate rule; unknown variables, as of loops, are named."""
+        """Return the message of a validate rule, with names in place of unknown variables."""
         text = self.rule.validate.message if self.rule.validate else ""
         if "{{" not in text:
             return RuleMessage(text)

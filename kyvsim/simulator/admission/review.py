@@ -1,4 +1,4 @@
-"""AdmissionReviews: the request that rules see, match conditions, denials and warnings."""
+"""AdmissionReviews: requests for rules, matchConditions, denials and warnings."""
 
 from collections.abc import Iterable
 from contextlib import suppress

@@ -266,7 +266,7 @@ class ObjectStore:
             watcher(change)
 
 
-# The kinds that a cluster serves, as policies name them.
+# The kinds that a cluster serves, by their names in policies.
 # Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")

@@ -230,7 +230,7 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
 
 
 def _taken(event: TimelineEvent) -> str:
-    """Return the owner of an object that a rule overwrote, "" if it was its own or had none."""
+    """Return the problem of a write that overwrote an object of another owner, or ""."""
     writes = event.action in {"generate", "synchronize"} and event.outcome == "done"
     if not writes or event.before is None:
         return ""

@@ -156,7 +156,7 @@ class MissingObjects:
 
 
 def owner_reference(owner: KubernetesObject) -> dict[str, Json]:
-    """Return the reference from an object to the one that controls it."""
+    """Return the owner reference of a controlled object."""
     return {**reference_to(owner), "controller": True, "blockOwnerDeletion": True}
 
 
