@@ -1,4 +1,4 @@
-"""The environment of scripts: files, cluster, and what commands print."""
+"""The environment of scripts: files, cluster, and the output of commands."""
 
 import posixpath
 from collections.abc import Callable
@@ -18,60 +18,60 @@ class Printed(NamedTuple):
     stream: int
     text: str
     unknown: str = ""
-    """The command whose output this is if the output is unknown, "" for known text."""
+    """The command whose output is unknown, "" for known text."""
 
 
 class Result(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     status: int = 0
     printed: tuple[Printed, ...] = ()
 
     def text(self, stream: int) -> str:
-        """Return everything that went to a stream; raises UnsupportedError for unknown output."""
+        """Return the output on a stream; raises UnsupportedError if it is unknown."""
         for one in self.printed:
             if one.stream == stream:
                 require_known(one)
         return self.known_text(stream)
 
     def known_text(self, stream: int) -> str:
-        """Return what is known of what went to a stream, for messages."""
+        """Return the known output on a stream, for messages."""
         return "".join(one.text for one in self.printed if one.stream == stream)
 
 
 def require_known(printed: Printed) -> None:
-    """Raise UnsupportedError if something depends on unknown output."""
+    """Raise UnsupportedError if the output is unknown."""
     if printed.unknown:
         raise UnsupportedError(f"the output of {printed.unknown}")
 
 
 def out(text: str) -> Result:
-    """Return that a command printed a text to standard output."""
+    """Return the result of a command that printed a text to standard output."""
     return Result(0, (Printed(STDOUT, text),) if text else ())
 
 
 def error_output(text: str, status: int = 1) -> Result:
-    """Return that a command failed, and what it printed to standard error."""
+    """Return the result of a command that failed with a text on standard error."""
     return Result(status, (Printed(STDERR, text),) if text else ())
 
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})
-_SCRATCH = "/tmp/"  # noqa: S108 — a name in scripts: nothing is written there
+_SCRATCH = "/tmp/"  # noqa: S108 — a name in scripts: nothing is written to it
 _WRITTEN_ONLY = "written:"
 """The prefix of the keys of files that are never read from the disk."""
 _LOOK_UP = 2
-"""Steps that a look-up in the file system counts as."""
+"""The number of steps that a file system access counts as."""
 _PARSED = 64
-"""Characters of a manifest that take as long to read as a command."""
+"""The number of characters of a manifest that count as one step."""
 
 _T = TypeVar("_T")
 
 
 class ShellEnvironment(NamedTuple):
-    """The surroundings of a script.
+    """The environment of a script.
 
-    Files that it writes are only seen by scripts of its test. Files below `/tmp` are those that
+    Files that it writes are only visible to scripts of its test. Files below `/tmp` are those that
     scripts have written; all others are in the test's folder.
     """
 
@@ -79,11 +79,11 @@ class ShellEnvironment(NamedTuple):
 
     @property
     def usage(self) -> Usage:
-        """What the scripts of the test have used of what they may."""
+        """The resources that the scripts of the test have used."""
         return self.session.usage
 
     def read(self, name: str, stdin: str = "") -> str | None:
-        """Return the text of a file, None where there is none."""
+        """Return the text of a file, None if it does not exist."""
         text: str | None
         if name == _NOWHERE:
             text = ""
@@ -96,7 +96,7 @@ class ShellEnvironment(NamedTuple):
         return text
 
     def write(self, name: str, text: str, *, append: bool) -> None:
-        """Write a file that only scripts of this test see."""
+        """Write a file that is only visible to scripts of this test."""
         if name == _NOWHERE:
             return
         key = self._key(name)
@@ -109,7 +109,7 @@ class ShellEnvironment(NamedTuple):
         written[key].append(text)
 
     def why_not_writable(self, name: str) -> str:
-        """Return why no file can be written under a name, in the words of a shell; "" if it can."""
+        """Return why a file cannot be written, with a shell's message, "" if it can."""
         key = self._key(name)
         folder = posixpath.dirname(name)
         if not name or (folder and not self.is_there(folder)):
@@ -119,7 +119,7 @@ class ShellEnvironment(NamedTuple):
         return "Is a directory" if name.endswith("/") or is_folder else ""
 
     def is_there(self, name: str) -> bool:
-        """Return whether there is a file or a folder of a name."""
+        """Return whether a file or folder exists."""
         if name == _NOWHERE or f"{name}/" == _SCRATCH:
             return True
         if self._key(name) in self.session.written:
@@ -127,7 +127,7 @@ class ShellEnvironment(NamedTuple):
         return self._reach(name, self.session.files.is_there)
 
     def remove(self, name: str) -> bool:
-        """Remove a file that scripts have written; return whether it was there."""
+        """Remove a file that scripts have written; return whether it existed."""
         if self.session.written.pop(self._key(name), None) is not None:
             return True
         if self.is_there(name):
@@ -135,7 +135,7 @@ class ShellEnvironment(NamedTuple):
         return False
 
     def matching(self, pattern: str) -> tuple[str, ...]:
-        """Return the names that a pattern matches, in order; () for none."""
+        """Return the names that a glob pattern matches, sorted."""
         if pattern.startswith(_SCRATCH):
             keys = (one for one in self.session.written if one.startswith(_WRITTEN_ONLY))
             written = (one.removeprefix(_WRITTEN_ONLY) for one in keys)
@@ -163,7 +163,7 @@ class ShellEnvironment(NamedTuple):
         return self._reach(name, files.of_script)
 
     def _key(self, name: str) -> str:
-        """Return what a path leads to, as one text for all of its spellings."""
+        """Return the canonical key of a path."""
         self.usage.step(_LOOK_UP)
         try:
             return self.session.files.key(name)

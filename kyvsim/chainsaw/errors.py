@@ -1,4 +1,4 @@
-"""How an operation ends that does not succeed, and the limits of the scripts of one test."""
+"""Errors of operations, and the limits for the scripts of a test."""
 
 from typing import NamedTuple
 
@@ -15,26 +15,26 @@ class UnsupportedError(Exception):
     """A feature that is not simulated; the text names it."""
 
 
-# What the scripts of one test may use: steps, characters, files and nesting, counted as they go.
+# Limits for the scripts of a test: steps, characters, files and nesting, counted as they run.
 
 MOST_NESTING = 32
-"""Groups, loops, conditions, substitutions and scripts, one in another: 12 Python frames each."""
+"""Nested groups, loops, conditions, substitutions and scripts: 12 Python frames each."""
 KUBECTL_STEPS = 200
-"""A call of kubectl is a request or two, and what controllers make of them."""
+"""A kubectl call sends one or two requests, to which controllers react."""
 
 
 class ScriptLimits(NamedTuple):
-    """How much the scripts of a test may use."""
+    """Limits for the scripts of a test."""
 
     steps: int = 100_000
-    """Commands, turns of loops, words and lines: a second or two."""
+    """Commands, iterations, words and lines: they take a second or two."""
     characters: int = 8 << 20
-    """What is printed, read, put into variables and written, all together."""
+    """The total of what is printed, read, assigned to variables and written."""
     files: int = 1_000
 
 
 class Usage:
-    """What the scripts of a test have used; every method raises HardError beyond a limit."""
+    """The resources used by the scripts of a test; every method raises HardError beyond a limit."""
 
     def __init__(self, limits: ScriptLimits | None = None) -> None:
         self.limits = limits or ScriptLimits()
@@ -43,26 +43,26 @@ class Usage:
         self._files: set[str] = set()
 
     def step(self, count: int = 1) -> None:
-        """Count steps that are about to be taken."""
+        """Count steps before they are run."""
         self.steps += count
         if self.steps > self.limits.steps:
             raise _exceeded(f"{self.limits.steps:,} steps")
 
     def text(self, length: int) -> None:
-        """Count a text that is about to be made."""
+        """Count the characters of a text before it is created."""
         self.characters += length
         if self.characters > self.limits.characters:
             raise _exceeded(f"{self.limits.characters:,} characters")
 
     def file(self, name: str) -> None:
-        """Count a file that is written."""
+        """Count a file before it is written."""
         self._files.add(name)
         if len(self._files) > self.limits.files:
             raise _exceeded(f"{self.limits.files:,} files")
 
 
 def require_depth(depth: int) -> None:
-    """Raise HardError for what is nested too deeply."""
+    """Raise HardError if the nesting is too deep."""
     if depth > MOST_NESTING:
         raise _exceeded(f"{MOST_NESTING} levels of nesting")
 

@@ -1,4 +1,4 @@
-"""Expressions of chainsaw, and the assertion trees that hold them."""
+"""Chainsaw's expressions and assertion trees."""
 
 import operator
 import re
@@ -16,7 +16,7 @@ from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError
 
-# The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` has them by name.
+# The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` lists them by name.
 #
 # Source of the list: chainsaw's documentation, "Functions"; kyverno-json's;
 # github.com/kyverno/chainsaw pkg/engine/functions; kyverno-json pkg/core/templating
@@ -57,7 +57,7 @@ FUNCTIONS: Mapping[str, Function] = {
     )
 }
 
-# Keys and texts that are expressions, and their evaluation.
+# Expressions in keys and strings, and their evaluation.
 #
 # Source of the grammar: kyverno-json, pkg/core/expression.
 
@@ -72,26 +72,26 @@ _TOO_MUCH = "the step limit for the expressions of a test is exceeded"
 Bindings = Mapping[str, Json]
 """The values of `$name`, by name without the `$`."""
 Evaluate = Callable[[str, object, Bindings], Json]
-"""Evaluates the text of an expression on a value; raises HardError."""
+"""Evaluates an expression on a value; raises HardError."""
 
 
 class TreeExpression(NamedTuple):
-    """A key or a text of an assertion tree, with its modifiers."""
+    """A key or string of an assertion tree, with its modifiers."""
 
     text: str
-    """The expression, or the key as it is."""
+    """The expression, or the literal key."""
     engine: str = ""
     """The engine that evaluates it: `jp`; "" for a literal."""
     foreach: bool = False
-    """Whether each item of what it finds is meant."""
+    """Whether the subtree is checked for each item of the result."""
     place: str = ""
-    """The name that each item's place or key gets."""
+    """The name of the binding for each item's index or key."""
     binding: str = ""
-    """The name that what it finds gets."""
+    """The name of the binding for the result."""
 
 
 def parse_expression(text: str) -> TreeExpression:
-    r"""Return an expression: `~index.(…)->name`, `(…)`, `\…\`, or literal text."""
+    r"""Parse an expression: `~index.(…)->name`, `(…)`, `\…\`, or literal text."""
     expression = TreeExpression(text)
     each = _FOREACH.fullmatch(text)
     if each:
@@ -109,11 +109,11 @@ def parse_expression(text: str) -> TreeExpression:
 
 
 def compile_evaluate(system: System) -> Evaluate:
-    """Return what evaluates expressions; numbers are floats in what it returns."""
+    """Return the function that evaluates expressions; it returns numbers as floats."""
     query = bound_queries(system, FUNCTIONS)
 
     def evaluate(text: str, value: object, bindings: Bindings) -> Json:
-        # Expressions count with floats.
+        # Numbers in expressions are floats.
         named = {name: with_floats(one) for name, one in bindings.items() if f"${name}" in text}
         system.meter.begin_rule()
         try:
@@ -133,7 +133,7 @@ def compile_evaluate(system: System) -> Evaluate:
 def evaluate_expression(
     expression: TreeExpression, value: object, bindings: Bindings, evaluate: Evaluate
 ) -> Json:
-    """Return what an expression finds; raise UnsupportedError for another language."""
+    """Return the value of an expression; raise UnsupportedError for other languages."""
     if expression.engine != "jp":
         raise UnsupportedError(f"expressions in the language `{expression.engine}`")
     return evaluate(expression.text, value, bindings)
@@ -144,9 +144,9 @@ _EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
 def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: object = _EMPTY) -> Json:
-    """Return a value with every text that is an expression replaced by what it finds in `data`.
+    """Return a value with all its expressions evaluated on `data`.
 
-    Without data there is an empty map, so that lists and maps can be made of bindings.
+    The default is an empty map, so that lists and maps can be built from bindings.
     """
     kind = value.__class__
     if kind is dict:
@@ -162,7 +162,7 @@ def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: object = 
 
 
 def unfloated(value: Json) -> Json:
-    """Return the result of an expression with whole numbers as integers again."""
+    """Return the result of an expression with whole numbers as integers."""
     kind = value.__class__
     if kind is dict:
         return {key: unfloated(member) for key, member in value.items()}
@@ -173,13 +173,13 @@ def unfloated(value: Json) -> Json:
     return value
 
 
-# Assertion trees: whether a value matches a tree of keys, expressions and scalars.
+# Assertion trees: compare a value with a tree of keys, expressions and scalars.
 #
 # Source of the rules: kyverno-json, pkg/core/assertion.
 
 
 class TreeMismatch(NamedTuple):
-    """One place at which a value is not as it should be."""
+    """A place at which a value does not match."""
 
     path: str
     text: str

@@ -41,12 +41,12 @@ from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client
 
 
 class Sent(NamedTuple):
-    """How an attempt ended."""
+    """The result of an attempt."""
 
     error: str | None
     object: KubernetesObject | None
     unexpected: bool = False
-    """Whether it is an error whatever was expected: nothing was sent."""
+    """Whether it is an error independently of `expect`: nothing was sent."""
     invalid: bool = False
     """Whether the object is invalid for its kind."""
 
@@ -56,7 +56,7 @@ Send = Callable[[Situation, KubernetesObject, bool], Sent]
 
 
 def answered(response: ApiResponse, obj: KubernetesObject) -> Sent:
-    """Return how an attempt ended by the server's answer."""
+    """Return the result of an attempt from the server's response."""
     if response.error is None:
         return Sent(None, response.object)
     invalid = response.error.why is FailureCause.INVALID
@@ -103,7 +103,7 @@ def _send_one(
 
 
 def create(situation: Situation, obj: KubernetesObject, dry_run: bool) -> ApiResponse:
-    """Create an object, and remember to delete it."""
+    """Create an object, and record it for the clean-up."""
     session = situation.session
     response = session.client.create(obj, dry_run=dry_run)
     if response.ok and not dry_run:
@@ -147,7 +147,7 @@ def _with_version(client: Client, obj: KubernetesObject) -> KubernetesObject:
 
 
 def run_delete(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Delete the named objects; a missing object is not an error."""
+    """Delete the selected objects; a missing object is not an error."""
     propagation = str(operation.spec.get("deletionPropagationPolicy") or situation.propagation)
     limit = timeout_of(situation, operation, situation.timeouts.delete)
     for key in referred(situation, operation):
@@ -175,13 +175,13 @@ def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: fl
 
 
 def run_sleep(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Let everything happen that is due meanwhile."""
+    """Advance virtual time."""
     situation.session.wait(seconds_of(situation.filled(operation.spec.get("duration"))))
     return {}
 
 
 def run_wait(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Wait for every object that is named; raise FailedError where time is up before."""
+    """Wait for all named objects; raise FailedError on timeout."""
     given = situation.filled(dict(operation.spec))
     met = condition_of(_condition(given.get("for") or {}))
     if given.get("selector"):
@@ -212,15 +212,15 @@ def _condition(condition: Mapping[str, Mapping[str, object]]) -> str:
     raise UnsupportedError("a condition of another kind")
 
 
-# Operations that only show something to a person: `describe`, `events`, `get`, `podLogs`.
+# Operations that only print something: `describe`, `events`, `get`, `podLogs`.
 #
-# Chainsaw calls kubectl for them, which fails for an object that is named and not there.
+# Chainsaw calls kubectl for them, which fails for a named object that does not exist.
 
 _POD = MappingProxyType({"apiVersion": "v1", "kind": "Pod"})
 
 
 def show_object(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Show nothing; raise FailedError where what is named is neither here nor in a cluster."""
+    """Print nothing; raise FailedError if the named object cannot exist even in a real cluster."""
     if not operation.spec.get("name"):
         return {}
     given = situation.filled(dict(operation.spec))
@@ -235,7 +235,7 @@ _REFERENCE = ("name", "namespace", "labels")
 
 
 def run_assert(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Wait until some object matches each tree; raise FailedError where none does in time."""
+    """Wait until some object matches each tree; raise FailedError on timeout."""
     limit = timeout_of(situation, operation, situation.timeouts.check)
     until = situation.session.sim.clock.elapsed + limit
     for tree in _trees(situation, operation):
@@ -257,7 +257,7 @@ def run_assert(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def run_error(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Wait until no object matches a tree; raise FailedError if one still does, or does later.
+    """Wait until no object matches a tree; raise FailedError if one does afterwards.
 
     Chainsaw polls a real cluster until no object matches, even if the object is not created yet.
     Here pending steps are run first, within the time limit, so that a test that passes here also
@@ -281,9 +281,9 @@ def run_error(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> str:
-    """Run pending steps; return which object matched only after them, "" for none.
+    """Run pending steps; return which object matched only after them, "" if none did.
 
-    States between the steps of a controller are ignored: chainsaw would not see them.
+    States between the steps of a controller are ignored: chainsaw would not notice them.
     """
     sim = situation.session.sim
     came, known, revision = "", why_not(), sim.store.revision
@@ -324,8 +324,8 @@ def _require_in_reach(situation: Situation, tree: KubernetesObject) -> None:
 def _trees(situation: Situation, operation: ChainsawOperation) -> list[KubernetesObject]:
     """Return the trees, with the expressions in their identity evaluated.
 
-    upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
-    kind, the name, the namespace and the labels, before it selects objects.
+    upstream: chainsaw pkg/engine/templating/resource_ref.go, which evaluates those in apiVersion,
+    kind, name, namespace and labels before it selects objects.
     """
 
     def filled(data: KubernetesObject, names: tuple[str, ...]) -> dict[str, object]:
@@ -377,7 +377,7 @@ def _unmet(situation: Situation, tree: KubernetesObject) -> str:
 
 
 def _met(situation: Situation, tree: KubernetesObject) -> str:
-    """Return that an object matches a tree, "" if none does."""
+    """Return the message that an object matches a tree, "" if none does."""
     for one in _candidates(situation, tree):
         if not situation.check(tree, one):
             return f"{_name(one or tree)}: the resource matches, but should not"
@@ -397,7 +397,7 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 def run_script(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
+    """Run a shell script; raise UnsupportedError if it needs an unsupported feature."""
     if operation.spec.get("shell") or operation.spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
     script = parsed(text_field(operation.spec, "content"))
@@ -405,7 +405,7 @@ def run_script(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def run_command(situation: Situation, operation: ChainsawOperation) -> Bindings:
-    """Run one program with arguments; variables in them are filled in."""
+    """Run a program with arguments, after expanding variables."""
     variables = _variables(situation, operation)
     words = [text_field(operation.spec, "entrypoint"), *(operation.spec.get("args") or ())]
     usage = situation.session.usage
@@ -416,9 +416,9 @@ def run_command(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def _executed(situation: Situation, operation: ChainsawOperation, script: Script) -> Bindings:
-    """Run a script; return its outputs, or raise FailedError by `check` or else the exit status.
+    """Run a script; return its outputs, or raise FailedError by `check` or the exit status.
 
-    One that takes longer than it may is killed, and fails.
+    A script that exceeds its timeout is killed, and fails.
     """
     clock = situation.session.sim.clock
     end = clock.elapsed + timeout_of(situation, operation, situation.timeouts.exec)
@@ -463,7 +463,7 @@ def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
     return _VARIABLE.sub(value, text)
 
 
-# `forceTerminationGracePeriod`: how long the Pods of a test may take to end.
+# `forceTerminationGracePeriod`: the terminationGracePeriodSeconds of the Pods of a test.
 #
 # Source of the kinds: chainsaw's documentation, "Termination grace period".
 
@@ -474,11 +474,11 @@ _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("batch/v1", "Job"): _TEMPLATE,
     ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
 }
-"""Where the specification of Pods is, by apiVersion and kind."""
+"""The path of the Pod specification, by apiVersion and kind."""
 
 
 def with_grace_period(obj: KubernetesObject, seconds: float | None) -> KubernetesObject:
-    """Return an object whose Pods get some seconds to end; None and 0 leave it as it is."""
+    """Return an object with a grace period for its Pods; None and 0 do not change it."""
     key = object_key(obj)
     path = _PLACES.get((key.api_version, key.kind))
     if path is None or not seconds:
@@ -495,9 +495,9 @@ _REACH = "run `kyvsim chainsaw` on a folder that contains the test and its files
 
 
 def require_usable(obj: KubernetesObject) -> KubernetesObject:
-    """Return an object whose expressions are filled in, if its identity is made of texts.
+    """Return an evaluated object, after checking the types of its identity.
 
-    Raises HardError where it is not, and UnsupportedError for a kind that is not simulated.
+    Raises HardError for a wrong type, and UnsupportedError for a kind that is not simulated.
     """
     about = obj.get("metadata")
     if about is not None and about.__class__ is not dict:
@@ -518,7 +518,7 @@ def require_usable(obj: KubernetesObject) -> KubernetesObject:
 def written_objects(
     situation: Situation, operation: ChainsawOperation
 ) -> Sequence[KubernetesObject]:
-    """Return the objects of `resource` or `file` as they are written."""
+    """Return the objects of `resource` or `file` without evaluating expressions."""
     found: list[object] = []
     if operation.spec.get("resource") is not None:
         found.append(operation.spec["resource"])
@@ -531,7 +531,7 @@ def written_objects(
         if why:
             raise HardError(why)
         for document in documents:
-            # What has a list of items is a list, whatever its kind.
+            # Every document with a list `items` is a list, whatever its kind.
             items = document.get("items") if isinstance(document, dict) else None
             found += items if isinstance(items, list) else [document]
         if not found:
@@ -543,12 +543,12 @@ def written_objects(
 
 
 def in_namespace(situation: Situation, obj: KubernetesObject) -> KubernetesObject:
-    """Return an object of a namespaced kind in the test's namespace, unless it names another."""
+    """Return an object of a namespaced kind in the test's namespace, unless it has another."""
     return situation.session.placed(obj, situation.session.namespace)
 
 
 def candidates(situation: Situation, obj: KubernetesObject) -> list[KubernetesObject]:
-    """Return the objects in the cluster that a name, or a namespace and labels, choose."""
+    """Return the stored objects that a name, or a namespace and labels, select."""
     key = object_key(obj)
     client = situation.session.client
     if key.name:
@@ -566,7 +566,7 @@ def _referenced(given: KubernetesObject, *fields: str) -> KubernetesObject:
 
 
 def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectKey]:
-    """Return the identities of the objects in the cluster that `ref` or `file` names."""
+    """Return the keys of the stored objects that `ref` or `file` selects."""
     if operation.spec.get("ref") is None:
         named = [
             require_usable(in_namespace(situation, situation.templated(operation, obj)))
@@ -586,7 +586,7 @@ def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectK
 
 
 TestOperation = Callable[[Situation, ChainsawOperation], Bindings]
-"""Performs an action and returns the bindings it leaves; raises FailedError or UnsupportedError."""
+"""Runs an operation and returns its bindings; raises FailedError or UnsupportedError."""
 
 OPERATIONS: Mapping[str, TestOperation] = {
     "apply": partial(send_all, _apply),
@@ -605,6 +605,6 @@ OPERATIONS: Mapping[str, TestOperation] = {
     "podLogs": lambda situation, operation: show_object(
         situation, operation._replace(spec={**operation.spec, **_POD})
     ),
-    # Printing has no effect on the result of a test.
+    # Printed output has no effect on the result of a test.
     "events": lambda _situation, _spec: {},
 }

@@ -1,4 +1,4 @@
-"""A test from its namespace to its clean-up.
+"""Run a test, from the creation of its namespace to its clean-up.
 
 Source of the order: chainsaw's documentation, "Test execution" and "Cleanup".
 """
@@ -28,11 +28,11 @@ class _Ending(NamedTuple):
 
 
 _StepRun: TypeAlias = tuple[ChainsawStep, Situation, tuple[ObjectKey, ...]]
-"""A step that ran, and what it created, for its clean-up."""
+"""A step that was run, and the objects that it created, for the clean-up."""
 
 
 def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
-    """Return the outcome of a test on a fresh cluster."""
+    """Run a test on a new cluster and return its outcome."""
     session = TestSession(test, cluster, files)
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
@@ -49,7 +49,7 @@ def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> Cha
 
 
 def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
-    """Run a test and its clean-up; return what settled it, and what could not be undone."""
+    """Run a test and its clean-up; return the first error, and errors of the clean-up."""
     test = session.test
     session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
@@ -89,7 +89,7 @@ _Made = TypeVar("_Made")
 def _attempt(
     make: Callable[[], _Made], name: str, location: Location
 ) -> tuple[_Ending | None, _Made | None]:
-    """Return how something ended that did not succeed, or what it made."""
+    """Return the error of a call, or its result."""
     try:
         return None, make()
     except UnsupportedError as problem:
@@ -99,7 +99,7 @@ def _attempt(
 
 
 def _shortened(message: str) -> str:
-    """Return a message with its beginning and its end only, where a script has printed a lot."""
+    """Return a long message without its middle."""
     left_out = len(message) - _LONGEST_REASON
     if left_out <= 0:
         return message
@@ -108,7 +108,7 @@ def _shortened(message: str) -> str:
 
 
 def _run_steps(situation: Situation, done: list[_StepRun]) -> _Ending | None:
-    """Run the steps until one does not succeed, and add those that ran to `done`."""
+    """Run the steps until one fails, and add those that were run to `done`."""
     for number, step in enumerate(situation.session.test.steps, 1):
         situation.session.created = []
         name = step.name or f"step {number}"
@@ -138,7 +138,7 @@ def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situat
 def _run_block(
     situation: Situation, operations: Iterable[ChainsawOperation], name: str
 ) -> _Ending | None:
-    """Run operations one after another; return the first that did not succeed."""
+    """Run operations in order; return the first error."""
     first: _Ending | None = None
     for number, operation in enumerate(operations, 1):
         inner = situation.bind("operation", {"id": number})
@@ -173,7 +173,7 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> Bindings:
 
 
 def _clean_up(session: TestSession, done: list[_StepRun], opened: list[ObjectKey]) -> list[_Ending]:
-    """Undo the steps, the last one first; return what could not be undone.
+    """Undo the steps, the last one first; return the errors.
 
     A test whose clean-up fails has failed. Its namespace is deleted last, without waiting.
     Source of the rules: chainsaw's documentation, "Cleanup".

@@ -1,4 +1,4 @@
-"""The session of a test: its cluster, bindings and clock, and what its operations share."""
+"""The session of a test: its cluster, bindings and clock, shared by its operations."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -38,14 +38,14 @@ class AssertedObjects(NamedTuple):
     objects: tuple[tuple[ObjectKey, object], ...]
     """The matching objects, with their uids."""
     until: float
-    """When its time is up."""
+    """When its timeout ends, in virtual seconds."""
     unmet: Callable[[], str]
     """Returns why no object matches, "" if one does."""
 
     def deletion(self, sim: SimulationContext) -> str:
-        """Return that none of the objects is there any more, and by whom, "" where one is.
+        """Return that all of the objects were deleted, and by which actor, "" if one still exists.
 
-        Only deletions count: objects may change, as a Pod does that runs and then ends.
+        Only deletions count: objects may change, such as a Pod that runs and then ends.
         """
         uids = ((metadata(sim.store.get(*key) or {}).get("uid"), uid) for key, uid in self.objects)
         if any(now == uid for now, uid in uids) or not self.unmet():
@@ -58,14 +58,14 @@ class AssertedObjects(NamedTuple):
 
 
 POLL = 0.05
-"""Seconds from an operation's beginning to its first attempt."""
+"""Seconds from the start of an operation to its first attempt."""
 REQUEST = 0.01
-"""Seconds that a request takes which nothing waits for before."""
+"""Seconds that a request takes if it follows immediately."""
 _LONGEST_WAIT = 1.0
 _MOST_TRIES = 2_000
-"""So often an operation is tried at most, about; with a timeout of hours the waits are longer."""
+"""The approximate maximum number of attempts; with a timeout of hours the waits are longer."""
 _LONGEST_TEST = 366 * 86400.0
-"""Virtual seconds that a test may take."""
+"""The maximum duration of a test in virtual seconds."""
 _MOST_EVENTS = 20_000
 _EXPRESSIONS_OF_A_TEST = SIMULATED._replace(run=2_000_000)
 _UNSAID = (
@@ -80,7 +80,7 @@ Objects = tuple[tuple[object, ...], str]
 
 
 class Files(Protocol):
-    """How a test reads what it names; paths are as it writes them.
+    """File access of a test; paths are as written in the test.
 
     Every method raises UnreachableError for a path that the test must not use.
     """
@@ -92,22 +92,22 @@ class Files(Protocol):
         """Return the objects of a file or folder that kubectl reads."""
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file that a script names, None where there is none."""
+        """Return the text of a file in a script, None if it does not exist."""
 
     def parsed(self, text: str) -> Objects:
-        """Return the objects of a text."""
+        """Return the objects in a text."""
 
     def key(self, name: str) -> str:
-        """Return what a path of a script leads to, as one text for all of its spellings."""
+        """Return a canonical key for a path in a script."""
 
     def is_there(self, name: str) -> bool:
-        """Return whether a script would find a file or a folder."""
+        """Return whether a file or folder in a script exists."""
 
     def is_folder(self, name: str) -> bool:
-        """Return whether a path of a script is that of a folder."""
+        """Return whether a path in a script is that of a folder."""
 
     def matching(self, pattern: str) -> tuple[str, ...]:
-        """Return the names that a pattern of a script matches."""
+        """Return the names that a glob pattern in a script matches."""
 
 
 class TestSession:
@@ -128,16 +128,16 @@ class TestSession:
         self.created: list[ObjectKey] = []
 
         self.written: dict[str, list[str]] = {}
-        """Files that scripts have written, in pieces, by their resolved paths."""
+        """Files that scripts have written, in pieces, by canonical path."""
         self.usage = Usage()
         self.exhausted = ""
-        """Why the cluster is not simulated any further, "" while it is."""
+        """Why the simulation was stopped, "" while it was not."""
         self._replica_limit = ReplicaLimit(self.sim.timeline)
         self._stall_detector = StallDetector(self.sim.timeline, self.sim.scheduler)
         self.unanswered: list[str] = []
-        """What the test came upon that no simulation can answer."""
+        """Queries and checks that are not simulated: the result would be meaningless."""
         self.asserted: list[AssertedObjects] = []
-        """The objects of the assertions after which no other operation ran."""
+        """The objects of the assertions since the last other operation."""
         record = watch_responses(self.unanswered)
         listeners = cluster.kyverno.admission.listeners
         listeners.append(lambda admission: record((*admission.responses, *admission.dropped)))
@@ -148,20 +148,20 @@ class TestSession:
         ]
 
     def placed(self, obj: KubernetesObject, namespace: str) -> KubernetesObject:
-        """Return an object of a namespaced kind in a namespace, unless it names one itself."""
+        """Return an object of a namespaced kind in a namespace, unless it has another."""
         key, store = object_key(obj), self.sim.store
         if key.namespace or not key.kind or not store.is_namespaced(key.api_version, key.kind):
             return obj
         return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
 
     def wait(self, seconds: float) -> None:
-        """Let virtual time pass."""
+        """Advance virtual time."""
         self.advance_until(lambda: False, seconds)
 
     def advance_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Let time pass until something holds; return whether it does.
+        """Advance virtual time until `done` returns True; return whether it did.
 
-        Raises UnsupportedError where more would happen meanwhile than is simulated.
+        Raises UnsupportedError if a limit of the simulation is exceeded.
         """
         reached = False
 
@@ -178,7 +178,7 @@ class TestSession:
         return reached or done()
 
     def require_bounded(self) -> None:
-        """Raise UnsupportedError where more has happened than is simulated."""
+        """Raise UnsupportedError if a limit of the simulation is exceeded."""
         if self._is_exhausted():
             raise UnsupportedError(self.exhausted)
 
@@ -192,7 +192,7 @@ class TestSession:
         return bool(self.exhausted)
 
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds, at most for some seconds; return whether it does.
+        """Wait until `done` returns True, for at most `seconds`; return whether it did.
 
         `done` is called again after each write, and at the end.
         """
@@ -209,12 +209,12 @@ class TestSession:
         return self.advance_until(reached, seconds) or done()
 
     def require_lasting(self) -> None:
-        """Raise FailedError if an asserted object is deleted before its assertion's time is up.
+        """Raise FailedError if an asserted object is deleted before its assertion's timeout.
 
         Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
         from the start: an object that a cleanup is about to delete exists at the first poll. Here
-        the end of a test is simulated until the timeout, so that a test that passes here passes
-        there, however late chainsaw polls.
+        the end of a test is simulated until the timeout, so that a test that passes here also
+        passes there, however late chainsaw polls.
         """
         store, clock = self.sim.store, self.sim.clock
         reason, revision = "", store.revision
@@ -236,7 +236,7 @@ class TestSession:
     def wait_until_gone(
         self, client: Client, key: ObjectKey, before: KubernetesObject, seconds: float
     ) -> bool:
-        """Wait until an object is deleted, at most for some seconds; return whether it is."""
+        """Wait until an object is deleted, for at most `seconds`; return whether it was."""
 
         def gone() -> bool:
             now = client.get(*key)
@@ -245,10 +245,10 @@ class TestSession:
         return self.wait_until(gone, seconds)
 
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
-        """Try until it works, at most for some seconds; return whether it did.
+        """Call `attempt` until it returns True, for at most `seconds`; return whether it did.
 
-        The first try is after `POLL`, the last one at the end; the waits between tries grow,
-        for a failing try has no other outcome for being made more often.
+        The first attempt is after `POLL`, the last one at the end; the waits between attempts grow,
+        since more attempts would not change the result of a failing one.
         """
         end = self.sim.clock.elapsed + seconds
         wait = POLL
@@ -268,14 +268,14 @@ class Situation(NamedTuple):
     timeouts: Timeouts
     template: bool | None
     propagation: str = "Background"
-    """What becomes of the dependents of what is deleted."""
+    """The propagation policy of deletions."""
 
     def bind(self, name: str, value: object) -> "Situation":
         """Return the situation with one more binding."""
         return self._replace(bindings={**self.bindings, name: value})
 
     def bind_all(self, bindings: tuple[ChainsawBinding, ...]) -> "Situation":
-        """Return the situation with further bindings; each may use those before it."""
+        """Return the situation with more bindings; each can use those before it."""
         situation = self
         for one in bindings:
             if one.compiler not in {"", "jp"}:
@@ -284,7 +284,7 @@ class Situation(NamedTuple):
         return situation
 
     def filled(self, value: object) -> Json:
-        """Return a value with its expressions replaced by what they find."""
+        """Return a value with its expressions evaluated."""
         return fill(value, self.bindings, self.session.evaluate)
 
     def check(self, tree: object, value: object) -> tuple[TreeMismatch, ...]:
@@ -296,7 +296,7 @@ class Situation(NamedTuple):
         return self.template if template is None else template
 
     def require_explicit(self, operation: ChainsawOperation) -> None:
-        """Raise UnsupportedError if it is undefined whether text in brackets is an expression.
+        """Raise UnsupportedError if it is undefined whether text in parentheses is an expression.
 
         An error in such an object is meaningless then.
         """
@@ -304,7 +304,7 @@ class Situation(NamedTuple):
             raise UnsupportedError(_UNSAID)
 
     def templated(self, operation: ChainsawOperation, value: object) -> Json:
-        """Return a value filled in, unless the operation or the test does without."""
+        """Return a value with its expressions evaluated, unless that is disabled."""
         if self._chosen(operation) is False:
             return value
         try:
@@ -323,7 +323,7 @@ def seconds_of(text: object) -> float:
 
 
 def timeout_of(situation: Situation, operation: ChainsawOperation, default: float) -> float:
-    """Return how long an operation may take."""
+    """Return the timeout of an operation in seconds."""
     given = operation.spec.get("timeout")
     return default if given is None else seconds_of(situation.filled(given))
 
@@ -331,7 +331,7 @@ def timeout_of(situation: Situation, operation: ChainsawOperation, default: floa
 def failure_of(
     situation: Situation, operation: ChainsawOperation, obj: object, error: str | None
 ) -> str | None:
-    """Return why an operation failed, or None: by `expect`, or else its own error."""
+    """Return why an operation failed, or None: by `expect`, or by its own error."""
     checked = situation.bind("error", error)
     matched = False
     problems: list[TreeMismatch] = []
@@ -347,7 +347,7 @@ def failure_of(
 
 
 def outputs(situation: Situation, operation: ChainsawOperation, value: object) -> Bindings:
-    """Return the bindings that an operation leaves for those after it."""
+    """Return the bindings that an operation sets for later ones."""
     bindings: dict[str, object] = {}
     inner = situation
     for one in operation.spec.get("outputs") or ():

@@ -1,4 +1,4 @@
-"""What a simulated cluster does not do, and which parts of a test stay open because of that."""
+"""Features of a cluster that are not simulated; a test that needs one has no result."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,23 +15,23 @@ from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore
 from kyvsim.simulator.policies import CEL_KINDS
 
-# What a test came upon that no simulation can answer, whatever it expected.
+# Queries and checks in a cluster that cannot be simulated, whatever a test expects.
 #
-# Policies query registries, services and key stores; Kubernetes' own admission checks quotas and
+# Policies query registries, services and key stores; Kubernetes' admission checks quotas and
 # limits.
 
 _OWN_WORDS = re.compile(
     r"\bkyvsim (?:does not support|is offline|only verifies|works offline)\b"
     r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
 )
-"""Results of rules that only kyvsim has: Kyverno would have queried something, or continued."""
+"""Messages that only kyvsim has: Kyverno would have queried something, or continued."""
 
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
 
 def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
-    """Return a listener to responses of policies that adds unavailable data to `reasons`."""
+    """Return a listener that adds messages about unavailable data in responses to `reasons`."""
 
     def listen(responses: Iterable[PolicyResponse]) -> None:
         reasons.extend(
@@ -45,7 +45,7 @@ def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], 
 
 
 def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, object], None]:
-    """Return an observer of requests that adds to `reasons` what is not simulated of policies."""
+    """Return an observer of requests that adds unsimulated features of policies to `reasons`."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: object) -> None:
         written = request.operation is not Operation.DELETE and not request.subresource
@@ -59,7 +59,7 @@ def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, obj
 def watch_pods(
     store: ObjectStore, reasons: list[str]
 ) -> Callable[[ApiRequest, ApiResponse, object], None]:
-    """Return an observer of requests that adds to `reasons` why a real Pod would differ."""
+    """Return an observer of requests that adds unsimulated checks of Pods to `reasons`."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: object) -> None:
         key = request.key
@@ -67,7 +67,7 @@ def watch_pods(
         if not created or (key.api_version, key.kind) != ("v1", "Pod"):
             return
         where = f"of the namespace `{key.namespace}` is not simulated"
-        # Limits change a Pod before other admission; the others are checked last.
+        # LimitRanges change a Pod before other admission; the others are checked last.
         reasons.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
         if response.error is not None:
             return
@@ -82,11 +82,11 @@ def watch_pods(
     return observe
 
 
-# What a simulated cluster does not do, reported when a test needs it.
+# Unsimulated features of a cluster, reported when a test needs them.
 #
-# There are objects that have an effect in a cluster, and none here; objects that controllers
-# write in a cluster, and not here; and fields that controllers set there, and not here. Whether
-# a test matches them proves nothing about a cluster.
+# Some objects have an effect only in a real cluster, some objects are only written by controllers
+# there, and some fields are only set by controllers there. Whether a test matches them here says
+# nothing about a real cluster.
 
 _EVERY = ""
 _WEBHOOKS = "webhook configurations other than Kyverno's own for resources are not simulated"
@@ -95,7 +95,7 @@ _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookC
 _WRITTEN_HERE = frozenset(
     {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
 )
-"""The webhook configurations of Kyverno that are written; the others name no policy."""
+"""The webhook configurations of Kyverno that are simulated; the others name no policy."""
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",
@@ -104,9 +104,9 @@ _ACTING = MappingProxyType(
         ("apiregistration.k8s.io", "APIService"): "",
     }
 )
-"""Kinds whose objects have an effect that is not simulated, with the message about it."""
+"""Kinds whose objects have an effect that is not simulated, with the message."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
-"""The only simulated kinds of a group."""
+"""The simulated kinds of a group whose other kinds are not."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
     {
         ("", "Endpoints"): "the endpoints controller",
@@ -126,7 +126,7 @@ _WRITTEN_ELSEWHERE = MappingProxyType(
 )
 """Kinds that something writes in a real cluster, but nothing here."""
 _INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
-"""Namespaces in which there is more in a cluster than here."""
+"""Namespaces with more objects in a real cluster than here."""
 _OF_INSTALLATIONS = frozenset(
     {("", kind) for kind in ("Endpoints", "Pod", "Secret", "Service")}
     | {("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet")}
@@ -137,18 +137,18 @@ _FILLED_IN = frozenset(
     | {("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")}
     | {("batch", kind) for kind in ("CronJob", "Job")}
 )
-"""Kinds of Kubernetes' own whose status is written here."""
+"""Kubernetes' own kinds whose status is written here."""
 
 
 def require_simulated(key: ObjectKey) -> None:
-    """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
+    """Raise UnsupportedError for an object of a kind whose effect is not simulated."""
     why = _acting(key)
     if why:
         raise UnsupportedError(why)
 
 
 def _acting(key: ObjectKey) -> str:
-    """Return what is not simulated of a kind whose objects act, "" for other kinds."""
+    """Return what is not simulated of a kind, "" if nothing."""
     group = split_api_version(key.api_version)[0]
     if (group, key.kind) in _HEEDED:
         return ""
@@ -161,7 +161,7 @@ def _acting(key: ObjectKey) -> str:
 
 
 def require_release(key: ObjectKey, store: ObjectStore) -> None:
-    """Raise UnsupportedError for a kind of Kubernetes' own in a version of a later release."""
+    """Raise UnsupportedError for a built-in kind in a version of a later Kubernetes release."""
     group, version = split_api_version(key.api_version)
     served = served_versions(group, key.kind, store.defined)
     if is_builtin(group, key.kind) and version not in served and is_mature(version, served):
@@ -170,9 +170,9 @@ def require_release(key: ObjectKey, store: ObjectStore) -> None:
 
 
 def require_written(key: ObjectKey, store: ObjectStore) -> None:
-    """Raise UnsupportedError for a missing object that a cluster would contain.
+    """Raise UnsupportedError for a missing object that a real cluster would contain.
 
-    Objects of its kind that a test has written itself are what they are in a cluster.
+    If the test has written objects of the kind itself, they are the same in a real cluster.
     """
     if key.name and store.get(*key) is not None:
         return
@@ -184,7 +184,7 @@ def require_written(key: ObjectKey, store: ObjectStore) -> None:
 
 
 def _written_elsewhere(key: ObjectKey) -> str:
-    """Return who writes an object in a cluster, "" where it would be written here too."""
+    """Return what writes an object in a real cluster, "" if it is written here too."""
     group = split_api_version(key.api_version)[0]
     name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
     every = _WRITTEN_ELSEWHERE.get((group, _EVERY))
@@ -198,12 +198,12 @@ def _written_elsewhere(key: ObjectKey) -> str:
 
 
 def is_elsewhere(key: ObjectKey) -> bool:
-    """Return whether an object that is not here may well be in a cluster."""
+    """Return whether a missing object can exist in a real cluster."""
     return bool(_acting(key) or _written_elsewhere(key))
 
 
 def is_served(key: ObjectKey, store: ObjectStore) -> bool:
-    """Return whether an API server knows a kind in a version; operations on others fail."""
+    """Return whether the API server serves a kind in a version; other operations fail."""
     group, version = split_api_version(key.api_version)
     if (group, key.kind) not in store.served:
         return False
@@ -212,7 +212,7 @@ def is_served(key: ObjectKey, store: ObjectStore) -> bool:
 
 
 def require_filled_in(obj: KubernetesObject, problems: tuple[TreeMismatch, ...]) -> None:
-    """Raise UnsupportedError if the mismatch is in a status that nothing writes here."""
+    """Raise UnsupportedError if only a status that is not simulated does not match."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
     if not is_builtin(group, key.kind) or (group, key.kind) in _FILLED_IN:
@@ -224,9 +224,9 @@ def require_filled_in(obj: KubernetesObject, problems: tuple[TreeMismatch, ...])
 def require_installed_so(
     tree: KubernetesObject, obj: KubernetesObject, problems: tuple[TreeMismatch, ...]
 ) -> None:
-    """Raise UnsupportedError where all that does not fit follows from how Kyverno is installed.
+    """Raise UnsupportedError if the mismatch is caused by how Kyverno is installed.
 
-    Installed with `forceFailurePolicyIgnore` it has no webhook whose failures close.
+    With `forceFailurePolicyIgnore` it has no webhook with `failurePolicy: Fail`.
     """
     if object_key(obj).name not in _WRITTEN_HERE or not problems:
         return

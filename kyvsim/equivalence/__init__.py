@@ -1,1 +1,1 @@
-"""Evidence that two policy sets are equivalent: cases made from what they refer to, run on both."""
+"""Evidence that two policy sets are equivalent: generated cases, evaluated by both."""

@@ -1,4 +1,4 @@
-"""Cases: a request with what it needs, and the space of cases that policies refer to."""
+"""Cases: requests with their objects, and the space of cases that policies refer to."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,33 +26,33 @@ from kyvsim.schema.merge_types import FindType, NoTypesError, Type, read_type, r
 from kyvsim.simulator.api_server.server import scale_of
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
-"""The default user: in a cluster every request has one."""
+"""The default user, since every request in a cluster has one."""
 
 
 class Case(NamedTuple):
-    """A request, and what has to be there for it."""
+    """A request, and the other objects for it."""
 
     object: KubernetesObject
-    """The object that is created or changed; the one that goes, at DELETE."""
+    """The object that is created or updated; for DELETE the deleted one."""
     operation: Operation = Operation.CREATE
     old: KubernetesObject | None = None
-    """The object as it was; None where it is created."""
+    """The former object; None if it is created."""
     user: UserInfo = STRANGER
     namespace_labels: Mapping[str, str] = MappingProxyType({})
     there: tuple[KubernetesObject, ...] = ()
-    """Other objects of the cluster, and image data: made for lookups."""
+    """Other objects in the cluster, and image data, created for lookups."""
     given: bool = False
     """Whether the object is an input, not generated."""
     part: str = ""
     """The subresource of the request, such as `exec`; the object is its body."""
     parent: tuple[str, str, str] | None = None
-    """Group, version and kind of what the subresource belongs to."""
+    """Group, version and kind of the parent of the subresource."""
     unusual: bool = False
-    """Whether it has values of types that nothing speaks for."""
+    """Whether it has values of types that neither schemas nor policies suggest."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether a manifest of the object says all that there is to the case."""
+        """Whether a manifest of the object describes the whole case."""
         is_creation = self.operation is Operation.CREATE and self.user == STRANGER
         return is_creation and not (self.namespace_labels or self.there or self.part)
 
@@ -104,9 +104,9 @@ _SCALE = "scale"
 
 
 def parts_meant(written: str, kinds: KindTable) -> Iterator[SubresourceKind]:
-    """Yield the subresources that `group/version/Kind/part` means, as far as they can be tried.
+    """Yield the subresources that `group/version/Kind/part` selects, if they can be tried.
 
-    Of all kinds those of Pods, which are the ones that people connect to.
+    For wildcard kinds only those of Pods and other kinds to which clients connect.
     """
     *whole, name = written.split("/")
     if len(whole) != len(KindName._fields):
@@ -187,7 +187,7 @@ def _option_types() -> Mapping[tuple[str, str], Type]:
 
 
 def with_option_types(find: FindType) -> FindType:
-    """Return a type finder that also knows the bodies of subresource requests."""
+    """Return a type finder that also finds the types of subresource requests."""
 
     def found(api_version: str, kind: str) -> Type | None:
         own = _option_types().get((api_version, kind))
@@ -201,27 +201,27 @@ def with_option_types(find: FindType) -> FindType:
     return found
 
 
-# What there is to vary: the kinds, places, users and labels that either set of policies names.
+# The variations: the kinds, paths, users and labels in either set of policies.
 
 _LABELS: FieldPath = ("metadata", "labels")
 _ACCOUNT = UserInfo(f"system:serviceaccount:{NAMESPACE}:a")
 _NO_PLACES: frozenset[FieldPath] = frozenset({(), ("kind",)})
-"""What is never changed in an object: one of another kind is another object."""
+"""Paths that are never changed: an object of another kind is another object."""
 
 
 class Space(NamedTuple):
-    """What cases can differ in."""
+    """The variations of cases."""
 
     kinds: tuple[KindName, ...]
     derived: frozenset[str]
     """Those of them that no policy names: controllers for which rules are derived."""
     places: Mapping[FieldPath, tuple[object, ...]]
-    """Paths in the object, with the values that are written for them."""
+    """Paths in the object, with the values for them in policies."""
     read: Mapping[FieldPath, tuple[object, ...]]
     """Paths in looked-up data, starting with the source's name, with the values compared there."""
     sizes: Mapping[FieldPath, tuple[int, ...]]
     user: UserInfo
-    """Who sends requests, where it does not matter."""
+    """The user of requests by default."""
     users: tuple[UserInfo, ...]
     namespace_labels: tuple[Mapping[str, str], ...]
     lookups: tuple[str, ...]
@@ -230,7 +230,7 @@ class Space(NamedTuple):
     subresources: tuple[str, ...]
     """Subresources whose request bodies are unknown: these are not tried."""
     updates: frozenset[FieldPath]
-    """Paths at which the object is looked at as it was before."""
+    """Paths at which policies read the old object."""
 
 
 _Item = TypeVar("_Item")
@@ -242,7 +242,7 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
     places = _by_path(_places(references))
     written = _same_spelling(one for m in references if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
-    # Where Pods are among the kinds rules are derived for their controllers.
+    # If the kinds include Pods, rules are derived for their controllers.
     has_pods = any((one.group, one.kind) == POD for one in found)
     names = [KindName(group, "v1", kind) for group, kind in CONTROLLERS] if has_pods else ()
     controllers = tuple(one for one in names if one not in found)
@@ -264,10 +264,10 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
 
 
 def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
-    """Return the kinds that are written, each in one spelling.
+    """Return the kinds in policies, each in one spelling.
 
-    One that is guessed of a plural has one capital letter, whatever the kind has: where the same
-    is written out somewhere, that counts.
+    One that is guessed from a plural has only one capital letter: a spelling with more of them
+    is preferred.
     """
     parts = [one.split("/") for one in written]
     best: dict[str, str] = {}
@@ -279,7 +279,7 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
 
 
 def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tuple[object, ...]]]:
-    """Yield the paths in objects with the values that are written for them."""
+    """Yield the paths in objects with the values for them in policies."""
     for one in mentions:
         if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.path not in _NO_PLACES:
             yield one.path, one.values
@@ -301,7 +301,7 @@ def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:
         if one.about is not Subject.REQUEST or not one.path:
             continue
         field = str(one.path[1]) if one.path[0] == "userInfo" and len(one.path) > 1 else one.path[0]
-        # Whose account it is may only be held against the object.
+        # The account may only be compared with a field of the object.
         written = one.values or (("a",) if field == "serviceAccountName" else ())
         for value in samples(written):
             if isinstance(value, str) and value:

@@ -1,4 +1,4 @@
-"""Values to try at a place of an object, and single changes of an object there."""
+"""Values to try at a path of an object, and single changes of an object there."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,17 +23,17 @@ from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.schema.merge_types import Type
 
-# Values to try at a place: what a policy writes for it, what just misses that, and unusual ones.
+# Values to try at a path: those in policies, slightly different ones, and unusual ones.
 #
-# A written text may be a pattern: alternatives, operators, ranges, wildcards. Each part of it gives
-# a value that meets it and values beside it.
+# A string in a policy can be a pattern: alternatives, operators, ranges, wildcards. For each part
+# there is a matching value and slightly different ones.
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
 _RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
 _OPERATORS = (">=", "<=", "!=", ">", "<", "!")
 _SPLIT = re.compile(r"[|&]")
 _EXPRESSION = re.compile(r"\\[bBdDsSwW.]|^\^|\$$|\.[*+]|\[[^\]]+\]")
-"""Shows that a text may be meant as a regular expression."""
+"""Matches strings that may be regular expressions."""
 _FORMS = tuple(
     (re.compile(form), text)
     for form, text in (
@@ -49,30 +49,30 @@ _FORMS = tuple(
 """Parts of a regular expression, and strings that match them, in this order."""
 _SEPARATOR = re.compile(r"[/:.@_-]")
 _MOST_WILD = 3
-"""So many of the texts that are written for a place are tried with wildcards in them."""
+"""How many strings at a path are tried with wildcards in them."""
 _LONGEST = 256
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000
 OTHER = "other"
 UNUSUAL: tuple[object, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
-"""Values of every type, whatever a policy expects."""
+"""Values of every type, independent of policies."""
 
 
 _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?")
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text can be the key of a label or an annotation."""
+    """Return whether a string can be the key of a label or an annotation."""
     return _KEY.fullmatch(text) is not None
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether a text has an operator of patterns: alternatives, comparisons, a range."""
+    """Return whether a string has a pattern operator: alternatives, comparisons, a range."""
     return bool(text.startswith(_OPERATORS) or _SPLIT.search(text) or _RANGE.fullmatch(text))
 
 
 def samples(written: Iterable[object]) -> Iterator[object]:
-    """Yield values for a place from those that are written for it; the fitting ones come first."""
+    """Yield values for a path from those in policies; the matching ones come first."""
     beside: list[object] = []
     for value in written:
         first, *others = _near(value)
@@ -82,10 +82,10 @@ def samples(written: Iterable[object]) -> Iterator[object]:
 
 
 def wildcards(written: Iterable[object]) -> Iterator[str]:
-    """Yield texts with wildcards that match what is written: `*`, `nodes/*`, `*/proxy`, `ge?`.
+    """Yield strings with wildcards that match those in policies: `*`, `nodes/*`, `*/proxy`, `ge?`.
 
-    Rules take a text of an object for a pattern where operators match in both directions (AnyIn and
-    the like), and lists of objects do have wildcards: verbs and resources of roles, hosts.
+    Rules use a string of an object as a pattern if operators match in both directions (AnyIn and
+    others), and lists in objects can have wildcards: verbs and resources of roles, hosts.
     """
     parts = (flat for one in written for flat in (one if isinstance(one, list) else (one,)))
     texts = [one for one in parts if isinstance(one, str) and 0 < len(one) <= _LONGEST]
@@ -100,7 +100,7 @@ def wildcards(written: Iterable[object]) -> Iterator[str]:
 
 
 def _near(value: object) -> list[object]:
-    """Return values for one that is written: one that fits first, or the value itself."""
+    """Return values for one in a policy: first a matching one, or the value itself."""
     if isinstance(value, bool):
         return [value, not value]
     if isinstance(value, int | float):
@@ -114,7 +114,7 @@ def _near(value: object) -> list[object]:
 
 
 def _near_text(text: str) -> list[str | int]:
-    """Return texts for one alternative: one that fits, then those beside it."""
+    """Return strings for one alternative: one that matches, then slightly different ones."""
     operator = next((one for one in _OPERATORS if text.startswith(one)), "")
     operand = text[len(operator) :].strip()
     bounds = _RANGE.fullmatch(operand)
@@ -127,18 +127,18 @@ def _near_text(text: str) -> list[str | int]:
             for star, mark in (("x", "x"), ("", "y"), ("ab", "z"))
         ]
         bare = operand.replace("*", "").replace("?", "")
-        # What goes on behind the end, or begins before, shows that the whole text has to fit.
+        # A longer string at either end shows that the whole string must match.
         longer = [] if operand.endswith("*") else [f"{filled[0]}x"]
         longer += [] if operand.startswith("*") else [f"x{filled[0]}"]
         return [*filled, *([bare] if bare else []), *longer, OTHER, operand]
     number = _NUMBER.fullmatch(operand)
     if number:
         texts = [operand, *_steps(operand)]
-        # Fields of numbers are held against texts, too.
+        # Fields with numbers are compared with strings, too.
         near: list[str | int] = [*texts, *(int(one) for one in texts if one.isdecimal())]
         size = parse_quantity(operand) if number[2] else None
         if size is not None and size.scale >= 0:
-            # A size as a number, and the next one: sizes of images are always written so.
+            # A size as a number, and the next one: sizes of images are always numbers.
             whole = size.mantissa * 10**size.scale
             near += [whole, whole + 1]
         near += _in_another_unit(operand) if number[2] else ()
@@ -153,7 +153,7 @@ def _near_text(text: str) -> list[str | int]:
 
 
 def _in_another_unit(amount: str) -> Iterator[str]:
-    """Yield the same amount as it is also written: quantities and durations are compared so."""
+    """Yield the same amount in other units: quantities and durations are compared by value."""
     duration, quantity = parse_duration(amount), parse_quantity(amount)
     if duration is not None:
         yield f"{duration // _MILLISECOND}ms"
@@ -163,14 +163,14 @@ def _in_another_unit(amount: str) -> Iterator[str]:
 
 
 def _matching(expression: str) -> str:
-    """Return a text that a plain regular expression is likely to match."""
+    """Return a string that a simple regular expression is likely to match."""
     for form, text in _FORMS:
         expression = form.sub(text, expression)
     return expression
 
 
 def _steps(text: str) -> list[str]:
-    """Return the numbers one below and one above, in the same unit."""
+    """Return the numbers one below and one above, with the same unit."""
     number = _NUMBER.fullmatch(text)
     if number is None:
         return []
@@ -186,9 +186,9 @@ _BESIDE = timedelta(seconds=1)
 
 
 def moments(path: FieldPath, written: Iterable[object], now: datetime) -> Iterator[str]:
-    """Yield times for a place that holds one: just as far from now as a duration, and beside that.
+    """Yield times for a field of that type: durations before now, and a second around that.
 
-    Nothing for other places.
+    Yield nothing for other fields.
     """
     if not str(path[-1]).endswith(_ENDS):
         return
@@ -206,25 +206,25 @@ def moments(path: FieldPath, written: Iterable[object], now: datetime) -> Iterat
 
 _ABSENT = object()
 _MOST_ELEMENTS = 3
-"""In lists that grow: one that decides, with something on either side of it."""
+"""The size limit of growing lists: one relevant element, with others before and after it."""
 _MOST_IN_ALL = 64
-"""Elements or characters, where a policy counts them."""
+"""Maximum number of elements or characters, for sizes that a policy compares."""
 _Change: TypeAlias = Callable[[object], object]
 """Takes the value at a path, or _ABSENT; returns the new value, or _ABSENT."""
 Edit: TypeAlias = Callable[[object], object]
-"""Returns an object changed; the same one where there is nothing to change."""
+"""Returns a changed object, or the same one if there is nothing to change."""
 
 
 def edits(
     root: Type | None, path: FieldPath, values: Sequence[object], sizes: Sequence[int] = ()
 ) -> tuple[list[Edit], list[Edit]]:
-    """Return the changes at a path that keep to the type of an object, and those that do not.
+    """Return the changes at a path that keep the type of an object, and those that do not.
 
-    `sizes` are the sizes that policies compare with there.
+    `sizes` are the sizes with which policies compare the value.
     """
     plain: list[Edit] = []
     unusual: list[Edit] = []
-    # Many texts with wildcards in lists; elsewhere one, where a policy writes any text at all.
+    # Many strings with wildcards in lists; elsewhere one, if a policy has any string at all.
     in_list = Segment.ELEMENT in path
     wild = wildcards(values or ("a",)) if in_list else islice(wildcards(values), 1)
     written_values = [*samples(values), *usual(path), *wild]
@@ -256,9 +256,9 @@ def edits(
 def keys_meant(
     root: Type | None, places: Mapping[FieldPath, Sequence[object]]
 ) -> Iterator[FieldPath]:
-    """Yield the paths to entries of maps of which a policy lists the keys.
+    """Yield the paths of entries of maps whose keys a policy lists.
 
-    Of a map with free keys those that are written; of a type's fields all that there are.
+    For a map with arbitrary keys the listed ones; for a type all its fields.
     """
     for path, values in places.items():
         around = type_at(root, path[:-1]) if isinstance(path[-1], Segment) else None
@@ -278,14 +278,14 @@ def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
 
 
 def _fits(at: Type | None, path: FieldPath, value: object) -> bool:
-    """Return whether an API server would take a value at a path, as far as is known."""
+    """Return whether an API server would accept a value at a path, as far as is known."""
     if isinstance(value, bool) or not isinstance(value, str if at is None else (str, int)):
         return suits(at, value)
     return suits(at, value) and is_possible(path, value)
 
 
 def _typical(at: Type | None, path: FieldPath) -> list[object]:
-    """Return values for a place for which a policy writes none."""
+    """Return values for a path for which policies have none."""
     if at is None:
         return ["a"]
     if at.scalar and at.mapping is None:
@@ -299,7 +299,7 @@ def _typical(at: Type | None, path: FieldPath) -> list[object]:
 
 
 def _entries(root: Type | None, path: FieldPath) -> Iterator[FieldPath]:
-    """Yield the prefixes of a path that end in a free key, such as a label."""
+    """Yield the prefixes of a path that end in an arbitrary key, such as a label."""
     for place in _places_around(path):
         around = type_at(root, place[:-1])
         fields = around.mapping.fields if around and around.mapping else None
@@ -308,7 +308,7 @@ def _entries(root: Type | None, path: FieldPath) -> Iterator[FieldPath]:
 
 
 def _renamed(key: str, found: object) -> object:
-    """Return a map with another key for an entry: one that is left empty often vanishes."""
+    """Return a map with a key renamed: a map that becomes empty is often dropped."""
     if not isinstance(found, dict) or key not in found:
         return found
     rest = {name: value for name, value in found.items() if name != key}
@@ -316,7 +316,7 @@ def _renamed(key: str, found: object) -> object:
 
 
 def _places_around(path: FieldPath) -> Iterator[FieldPath]:
-    """Yield the paths to a place and to all that is around it, the innermost first."""
+    """Yield a path and all its prefixes, the longest first."""
     for end in range(len(path), 0, -1):
         yield path[:end]
 
@@ -343,7 +343,7 @@ def _several(
 def _with_another(
     inner: FieldPath, change: _Change, element: Type | None, first: bool, found: object
 ) -> object:
-    """Return a list with one more element, like the first but for a change in it."""
+    """Return a list with one more element, a copy of the first with a change."""
     if not isinstance(found, list) or not 0 < len(found) < _MOST_ELEMENTS:
         return found
     added = _changed(found[0], inner, change, element)
@@ -354,7 +354,7 @@ def _with_another(
 
 
 def _of_size(size: int, found: object) -> object:
-    """Return a list that has elements, or a text, as long as that."""
+    """Return a non-empty list or a string, changed to a size."""
     if isinstance(found, str):
         return ((found or "a") * size)[:size]
     if not isinstance(found, list) or not found:
@@ -364,7 +364,7 @@ def _of_size(size: int, found: object) -> object:
 
 
 def _renumbered(element: object, number: int) -> object:
-    """Return an element like another one, with a name of its own."""
+    """Return a copy of an element with a different name."""
     if not isinstance(element, dict) or not isinstance(element.get("name"), str):
         return element
     return {**element, "name": f"{element['name']}{number + 1}"}

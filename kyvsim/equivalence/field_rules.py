@@ -1,4 +1,4 @@
-"""What Kubernetes allows in the fields of an object: types, enumerations, required fields."""
+"""Kubernetes' rules for the fields of an object: types, enumerations, required fields."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +16,10 @@ from kyvsim.patch.structured_merge import misfits
 from kyvsim.schema import merge_types
 from kyvsim.simulator.api_server.defaults import as_typed
 
-# What the types of Kubernetes leave out: allowed values and required fields.
+# Rules that are not part of Kubernetes' types: allowed values and required fields.
 #
-# Only what policies are often about. Source of the rules: the API reference of Kubernetes,
-# "Required" and "Possible enum values" of the types in k8s.io/api.
+# Only those of fields that policies often read. Source of the rules: the API reference of
+# Kubernetes, "Required" and "Possible enum values" of the types in k8s.io/api.
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("accessModes",): ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
@@ -68,14 +68,14 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ),
     ("spec", "type"): ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
 }
-"""By the last names of a path: the only texts that an API server takes there."""
+"""By the last names of a path: the only strings that an API server accepts."""
 _SHARES = frozenset({("maxUnavailable",), ("minAvailable",)})
 _SHARE = re.compile(r"[0-9]+%")
 _PORTS = frozenset(
     {"containerPort", "hostPort", "nodePort", "port", "targetPort", "endPort", "number"}
 )
 _BELOW_ZERO = frozenset({"priority", "value", "Port", "maximum", "minimum", "multipleOf"})
-"""Numbers that may be negative; all others are amounts, identifiers and times."""
+"""Numbers that can be negative; all others are amounts, identifiers and times."""
 _AT_LEAST_ONE = frozenset(
     {"failureThreshold", "maxReplicas", "maxSkew", "periodSeconds", "successThreshold"}
     | {"timeoutSeconds", "weight"}
@@ -83,11 +83,11 @@ _AT_LEAST_ONE = frozenset(
 _HIGHEST_PORT = 65535
 _HIGHEST: Mapping[str, int] = MappingProxyType({"weight": 100, "defaultMode": 0o777, "mode": 0o777})
 _HOST_PATHS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
-"""Of an Ingress: names of hosts, of which the first part may be a wildcard."""
+"""Of an Ingress: host names, of which the first label can be a wildcard."""
 _HOSTS = ("a.example.com", "*.example.com")
 _HTTP_PATH = ("spec", "rules", "http", "paths", "path")
 _PATHS = ("/a", "/b", "/*")
-"""Of an Ingress: paths begin with a slash, and load balancers take a wildcard behind it."""
+"""Of an Ingress: paths begin with a slash, and load balancers accept a wildcard after it."""
 _LONGEST_PORT = 15
 _LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
 _MOMENT = ("Time", "Timestamp", "time", "startedAt", "finishedAt", "timeAdded")
@@ -106,19 +106,19 @@ _ONE_OF: Mapping[str, frozenset[str]] = {
     "backend": frozenset({"service", "resource"}),
     "defaultBackend": frozenset({"service", "resource"}),
 }
-"""By the name of a field: parts of which it, or each element of it, has just one."""
+"""By the name of a field: keys of which it, or each element of it, must have exactly one."""
 _EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = {
     "env": (frozenset({"value", "valueFrom"}),),
     "spec": (frozenset({"minAvailable", "maxUnavailable"}),),
 }
-"""By the name of a field: parts of which it, or each element of it, has no two."""
+"""By the name of a field: keys of which it, or each element of it, can have only one."""
 _PROBES: Mapping[str, object] = MappingProxyType({"tcpSocket": {"port": 80}})
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 OTHER_AMOUNTS: Mapping[str, str] = {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
-"""Of resources only some names are taken."""
+"""Only some names of resources are valid."""
 _QUANTITIES = ("1", "2")
 _IMAGES = ("nginx", "nginx:1.25", f"nginx@sha256:{'0' * 64}")
-"""Patterns of images give none with a digest, which has a form of its own."""
+"""Patterns of images do not yield any with a digest, which has a special form."""
 _NEEDED: Mapping[str, Mapping[str, object]] = {
     "appArmorProfile": {"type": "RuntimeDefault"},
     "configMapKeyRef": {"key": "a"},
@@ -150,30 +150,30 @@ _NEEDED: Mapping[str, Mapping[str, object]] = {
         "whenUnsatisfiable": "DoNotSchedule",
     },
 }
-"""By the name of a field: what it, or each element of it, must have."""
+"""By the name of a field: the required fields of its value, or of each element of it."""
 _NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = {
     "resource": ("kind", "name"),
     "service": ("name", "port"),
 }
-"""What the two kinds of backends of an Ingress must have."""
+"""The required fields of the two kinds of Ingress backends."""
 _BACKENDS = frozenset({"backend", "defaultBackend"})
 _NEEDED_AT_TOP: Mapping[str, Mapping[str, object]] = {
     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
     "rules": {"verbs": ["get"]},
     "subjects": {"kind": "User", "name": "a"},
 }
-"""The same of fields at the top of an object: those of roles and their bindings."""
+"""The required fields at the top level of an object: those of roles and their bindings."""
 _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
-"""Kinds of which nothing is left without a specification."""
+"""Kinds that need a `spec`."""
 
 
 def needed(name: str, depth: int) -> Mapping[str, object]:
-    """Return what a field, or an element of it, must have; `depth` counts from 1 at the top."""
+    """Return the required fields of a field or its elements; `depth` is 1 at the top level."""
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
 
 
 def rivals(name: str, key: str) -> frozenset[str]:
-    """Return the parts of a field that cannot be there together with another one of it."""
+    """Return the keys of a field that cannot be set together with another key."""
     groups = (_ONE_OF.get(name, frozenset()), *_EXCLUSIVE.get(name, ()))
     return frozenset(one for some in groups if key in some for one in some if one != key)
 
@@ -192,7 +192,8 @@ def words(path: FieldPath) -> tuple[str, ...] | None:
 def is_possible(path: FieldPath, value: str | int) -> bool:
     """Return whether a string or a number is allowed at a path.
 
-    Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
+    Enumerations, images, quantities, labels and ports are checked, and numbers that must be at
+    least 0.
     """
     if not isinstance(value, int):
         return _is_text(path, value)
@@ -232,13 +233,13 @@ def _is_amount(path: FieldPath) -> bool:
 
 
 def is_quantity(text: str) -> bool:
-    """Return whether a text is a quantity, and not a negative one: those are not used."""
+    """Return whether a string is a quantity that is not negative."""
     found = parse_quantity(text)
     return found is not None and found.mantissa >= 0
 
 
 def usual_entries(name: str) -> Mapping[str, object]:
-    """Return what an API server takes in a field that is a map with keys of one's own."""
+    """Return valid entries for a field that is a map with arbitrary keys."""
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
 
@@ -247,7 +248,7 @@ def _is_image(path: FieldPath) -> bool:
 
 
 def usual(path: FieldPath) -> tuple[str, ...]:
-    """Return a few texts that an API server takes at a path; () where nothing is known."""
+    """Return a few strings that an API server accepts at a path; () if unknown."""
     if _is_amount(path):
         return _QUANTITIES
     if names_of(path) in _HOST_PATHS:
@@ -258,7 +259,7 @@ def usual(path: FieldPath) -> tuple[str, ...]:
 
 
 def problems(obj: KubernetesObject) -> Iterator[FieldPath]:
-    """Yield the paths to what an API server would miss in an object, or would not take there."""
+    """Yield the paths of missing or invalid fields of an object."""
     if text_field(obj, "kind") in _WITH_SPEC and not obj.get("spec"):
         yield ("spec",)
     yield from _problems(obj, ())
@@ -307,7 +308,7 @@ _SAMPLES: Mapping[str, object] = {
 
 
 def type_of(obj: KubernetesObject, find: merge_types.FindType) -> merge_types.Type | None:
-    """Return the type of an object, None where nothing is known of its kind."""
+    """Return the type of an object, None if it is unknown."""
     key = object_key(obj)
     try:
         return find(key.api_version, key.kind)
@@ -316,9 +317,9 @@ def type_of(obj: KubernetesObject, find: merge_types.FindType) -> merge_types.Ty
 
 
 def with_spec(obj: KubernetesObject, kind: merge_types.Type | None) -> KubernetesObject:
-    """Return an object with a specification, if its kind has one: the field cannot be missing.
+    """Return an object with a `spec`, if its kind has one: the field cannot be missing.
 
-    Source of the rule: the types of k8s.io/api, of which none has a pointer there.
+    Source of the rule: the types of k8s.io/api, in which the field is never a pointer.
     """
     if obj.get("spec") is not None or type_at(kind, ("spec",)) is None:
         return obj
@@ -326,12 +327,12 @@ def with_spec(obj: KubernetesObject, kind: merge_types.Type | None) -> Kubernete
 
 
 def leads_somewhere(root: merge_types.Type | None, path: FieldPath) -> bool:
-    """Return whether an object can have something at a path; True where nothing is known."""
+    """Return whether an object can have a value at a path; True if its type is unknown."""
     return root is None or type_at(root, path) is not None
 
 
 def of_one_shape(paths: Iterable[FieldPath]) -> Iterator[FieldPath]:
-    """Yield paths of which none takes for a list what another one before it took for a map.
+    """Yield paths, without those that disagree with earlier ones on whether a value is a list.
 
     If the types are unknown, the first policy that reads a field decides.
     """
@@ -361,7 +362,7 @@ def type_at(root: merge_types.Type | None, path: FieldPath) -> merge_types.Type 
 
 
 def suits(found: merge_types.Type | None, value: object) -> bool:
-    """Return whether a value has a type that is allowed, at its top."""
+    """Return whether the top level of a value has an allowed type."""
     if found is None:
         return True
     if value.__class__ is dict:
@@ -369,13 +370,13 @@ def suits(found: merge_types.Type | None, value: object) -> bool:
     if value.__class__ is list:
         return found.sequence is not None
     if value.__class__ is bool and found.scalar == merge_types.UNTYPED:
-        # Scalars of no type are quantities and times, unless anything at all may be there.
+        # Untyped scalars are quantities and times, unless any value is allowed.
         return found.mapping is not None
     return value.__class__ in _CLASSES.get(found.scalar, ())
 
 
 def new_element(name: str, depth: int, sequence: merge_types.Type | None) -> object:
-    """Return an element for the list in a field, with what elements must have there."""
+    """Return a new element for the list in a field, with its required fields."""
     ref = sequence.sequence.element if sequence and sequence.sequence else None
     inner = merge_types.resolve(ref) if ref is not None else None
     if inner is not None and inner.scalar and inner.mapping is None:
@@ -397,10 +398,10 @@ def new_element(name: str, depth: int, sequence: merge_types.Type | None) -> obj
 
 @cache
 def image_type() -> merge_types.Type:
-    """Return the type of the data of an image; how it is written: `read_type`."""
+    """Return the type of image data, in the notation of `read_type`."""
     texts = {"a": "s"}
     by_name: object = {"p": {}, "e": "s"}
-    # A set of names is written as a map to empty maps.
+    # A set of names is represented by a map to empty maps.
     names: object = {"p": {}, "e": {"p": {}}}
     container: dict[str, object] = {
         **dict.fromkeys(("User", "WorkingDir", "StopSignal"), "s"),
@@ -427,24 +428,23 @@ def image_type() -> merge_types.Type:
     return merge_types.resolve(merge_types.read_type({"p": whole}))
 
 
-# Whether an API server would hand an object to policies as it is.
+# Whether an API server would accept an object without changing it.
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
 
 
 def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
-    """Return whether an API server would take an object, and would leave nothing of it out.
+    """Return whether an API server would accept an object without dropping fields.
 
-    Of kinds whose types nobody knows all that is certain is that null is no value, and what
-    metadata look like.
+    For kinds of unknown type, only null values and the metadata are checked.
     """
     kind = type_of(obj, find)
     if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
         return False
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    # An object is in no namespace where its kind is for the whole cluster.
+    # Objects of cluster-scoped kinds have no namespace.
     is_placed = is_namespaced(group, key.kind) and is_label(key.namespace)
     if misfits(_metadata(), metadata(obj)) or (key.namespace and not is_placed):
         return False
@@ -461,10 +461,10 @@ def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
 
 
 def _has_values(kind: merge_types.Type, value: object, path: FieldPath) -> bool:
-    """Return whether numbers, quantities and times have values that an API server reads.
+    """Return whether numbers, quantities and times have valid values.
 
-    The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
-    anything, and of a number nothing but that.
+    The types only distinguish scalars: a quantity or a time is untyped, an IntOrString can be
+    anything.
     """
     if isinstance(value, dict) and kind.mapping is not None:
         fields = kind.mapping.fields
@@ -489,7 +489,7 @@ def _has_values(kind: merge_types.Type, value: object, path: FieldPath) -> bool:
 
 @cache
 def _metadata() -> merge_types.Type:
-    """Return the type of metadata, which objects of all kinds share."""
+    """Return the type of metadata, which is the same for objects of all kinds."""
     found = type_at(merge_types.find_type("v1", "Pod"), ("metadata",))
     if found is None:
         raise LookupError("the types of Kubernetes have no metadata")
@@ -497,7 +497,7 @@ def _metadata() -> merge_types.Type:
 
 
 def _is_named(kind: merge_types.Type, value: object) -> bool:
-    """Return whether elements have what names them in their list, at any depth."""
+    """Return whether the elements of lists have their merge keys, at any depth."""
     if isinstance(value, dict) and kind.mapping is not None:
         fields = (
             (kind.mapping.fields.get(name, kind.mapping.others), one) for name, one in value.items()

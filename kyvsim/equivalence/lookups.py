@@ -1,4 +1,4 @@
-"""What policies look up besides the object of a request, and which of it is there."""
+"""The lookups of policies besides the object of a request, and the objects created for them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,10 +31,10 @@ class LookupLog:
     placeholders: dict[ObjectKey, None] = field(default_factory=dict)
     """Objects that exist only because the request needs them."""
     found: int = 0
-    """How often something was there."""
+    """How many lookups succeeded."""
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Clear the log."""
         self.missed.clear()
         self.placeholders.clear()
         self.found = 0
@@ -50,7 +50,7 @@ class RecordingCluster(DelegatingView):
         lookups: LookupLog,
         placeholder: KubernetesObject | None = None,
     ) -> None:
-        """Take the object that is a placeholder, None if there is none."""
+        """Record lookups in given objects; `placeholder` is one of them, or None."""
         super().__init__(GivenObjects(objects, definitions))
         self._lookups = lookups
         self._placeholder = None if placeholder is None else object_key(placeholder)
@@ -89,7 +89,7 @@ class RecordingImages(Mapping[str, _T]):
         lookups: LookupLog,
         read: Callable[[KubernetesObject], _T],
     ) -> None:
-        """Take the given data and what was made for a case, which `read` converts."""
+        """Look up given data and data created for a case, which `read` converts."""
         self._given = given
         self._made = {whole_reference(one["image"]): read(one) for one in made}
         self._lookups = lookups
@@ -110,7 +110,7 @@ class RecordingImages(Mapping[str, _T]):
 
 
 def whole_reference(text: str) -> str:
-    """Return the reference of an image with its registry and its tag, as far as it is one."""
+    """Return an image reference with its registry and tag; other strings are unchanged."""
     try:
         return parse_image(text).reference
     except ValueError:
@@ -118,14 +118,14 @@ def whole_reference(text: str) -> str:
 
 
 NAME = "there"
-"""What objects are called that are only there to be listed."""
+"""The name of objects that are only listed."""
 _MOST = 6
-"""How many objects there are at most, unless a policy counts them."""
+"""The maximum number of objects, unless a policy counts them."""
 _MOST_COUNTED = 12
 _DIGEST = f"sha256:{'0' * 64}"
 _OF_IMAGES = frozenset({"imageRegistry", "image"})
 _SPELLED: Mapping[str, str] = {"configData": "config", "manifestList": "imageIndex"}
-"""Data of images as rules call them, and as they are called since."""
+"""Names of image data in classic and in CEL policies."""
 _IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
 
 
@@ -135,7 +135,7 @@ def is_image(answer: KubernetesObject) -> bool:
 
 
 def recorded(answer: KubernetesObject) -> ImageData:
-    """Return image data in the form in which rules read it."""
+    """Return image data in the form that rules read."""
     return ImageData(
         digest=answer["digest"],
         manifest=answer.get("manifest"),
@@ -145,10 +145,10 @@ def recorded(answer: KubernetesObject) -> ImageData:
 
 
 class LookupAnswers:
-    """Makes answers for cases, and changes them."""
+    """Creates answers for the lookups of cases, and changes them."""
 
     def __init__(self, space: Space, kinds: KindTable, find: FindType) -> None:
-        """Take what policies read in answers: paths after the name of their source, with values."""
+        """Use the paths that policies read in answers, by the name of the source, with values."""
         self._read = space.read
         self._kinds = kinds
         self._find = find
@@ -163,22 +163,22 @@ class LookupAnswers:
         """Yield the case with answers to its lookups: minimal ones, full ones, similar ones."""
         made = self._made(tuple(lookups), case.there)
         full = tuple(map(self._filled, made))
-        # Who reads a ConfigMap reads its data.
+        # Policies that look up a ConfigMap read its data.
         bare = tuple(one for one in made if one.get("kind") != "ConfigMap")
         alike = tuple(one if is_image(one) else _like(case.object, one) for one in full)
-        # Answers may be equal: each is tried once.
+        # Equal answers are tried only once.
         found: dict[str, tuple[KubernetesObject, ...]] = {}
         for some in (bare, full, alike):
             found.setdefault(json.dumps(some, sort_keys=True, default=str), some)
         for some in found.values():
-            # What is made takes the place of what has the same name.
+            # New answers replace those with the same name.
             new = {_identity(one) for one in some}
             there = (*(one for one in case.there if _identity(one) not in new), *some)[-_MOST:]
             if there != case.there:
                 yield case._replace(there=there, given=False)
 
     def changed(self, case: Case) -> Iterator[tuple[Edit | None, Case]]:
-        """Yield a case with its answers changed, and each change; None where their number is."""
+        """Yield a case with its answers changed, and each change; None if their number changed."""
         for place, answer in enumerate(case.there):
             before, after = case.there[:place], case.there[place + 1 :]
             key = (answer.get("apiVersion", ""), answer.get("kind", ""))
@@ -191,7 +191,7 @@ class LookupAnswers:
                 changed = edit(answer)
                 if changed is not answer and changed.__class__ is dict:
                     yield edit, case._replace(there=(*before, changed, *after), given=False)
-            # Several times, under different names: as often as policies count to.
+            # Several copies, with different names: as many as policies compare with.
             for size in () if is_image(answer) else self._sizes:
                 more = (
                     {**answer, "metadata": {**metadata(answer), "name": f"{NAME}-{number}"}}
@@ -211,7 +211,7 @@ class LookupAnswers:
         return list({_identity(one): one for one in made if one is not None}.values())
 
     def _filled(self, answer: KubernetesObject) -> KubernetesObject:
-        """Return an answer with something at every place that is read in such."""
+        """Return an answer with a value at every path that policies read."""
         root = self._root(answer)
         for path, values in self._places(answer).items():
             first = next(iter(_changes(answer, root, path, values)), None)
@@ -223,7 +223,7 @@ class LookupAnswers:
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
     def _places(self, answer: KubernetesObject) -> Mapping[FieldPath, tuple[object, ...]]:
-        """Return the paths in an answer that are read, with the values written for them."""
+        """Return the paths in an answer that policies read, with their values for them."""
         root = self._root(answer)
         found: dict[FieldPath, tuple[object, ...]] = {}
         for (source, *steps), values in self._read.items():
@@ -234,7 +234,7 @@ class LookupAnswers:
 
 
 def _path_in(answer: KubernetesObject, source: str, steps: FieldPath) -> FieldPath:
-    """Return the path in an answer that a path in data of a source means, () for none."""
+    """Return the path in an answer for a path in data of a source, () if there is none."""
     if is_image(answer) != (source in _OF_IMAGES):
         return ()
     if source == "configMap" and answer["kind"] != "ConfigMap":
@@ -243,9 +243,9 @@ def _path_in(answer: KubernetesObject, source: str, steps: FieldPath) -> FieldPa
         return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
     path = steps[2:] if steps[:2] == _IN_LISTS else steps
     if path[:1] == (Segment.ELEMENT,):
-        # A GlobalContextEntry keeps the objects of a kind as a plain list.
+        # A GlobalContextEntry stores the objects of a kind as a list.
         path = path[1:]
-    # An answer is an object: no path whose first step is a place in a list leads into it.
+    # An answer is an object: a path that starts with an element does not apply to it.
     return path if path and path != ("items",) and isinstance(path[0], str) else ()
 
 
@@ -254,8 +254,8 @@ def _changes(
 ) -> list[Edit]:
     """Return the changes of an answer at a path.
 
-    A text of a ConfigMap becomes other ones, and lists written in JSON. It is never empty, or the
-    beginning of a list: who reads that reads nothing.
+    A string of a ConfigMap becomes other strings, and JSON lists. It is never empty or incomplete
+    JSON, which policies could not read.
     """
     if answer.get("kind") != "ConfigMap" or path[:1] != ("data",):
         return edits(root, path, values)[0]
@@ -277,10 +277,10 @@ def _identity(answer: KubernetesObject) -> tuple[str, ...]:
 def _made(
     key: ObjectKey, there: Sequence[KubernetesObject], kinds: KindTable
 ) -> KubernetesObject | None:
-    """Return what answers one look-up, None for nothing; an object of its kind is the model."""
+    """Return the answer to a lookup, None for none; based on an existing object of its kind."""
     group, version = split_api_version(key.api_version)
     if key.kind == "GlobalContextEntry":
-        # What an entry keeps is written in it: only one that is given answers anything.
+        # The data of an entry is unknown: only given entries have any.
         return None
     alike = (one for one in there if _identity(one)[:2] == (group, key.kind))
     if (group, key.kind) == ("", IMAGE):
@@ -289,7 +289,7 @@ def _made(
     made = next(alike, None) or smallest(kind, kinds)
     own = {name: one for name, one in metadata(made).items() if name != "namespace"}
     own["name"] = key.name or NAME
-    # What is looked up by its name is in the namespace of the look-up, whatever its kind is.
+    # An object that is looked up by name is in the namespace of the lookup, whatever its kind.
     is_spread = not key.name and is_namespaced_in_cluster(group, key.kind, kinds)
     within = key.namespace or (NAMESPACE if is_spread else "")
     if within:
@@ -319,7 +319,7 @@ def _image(text: str, model: KubernetesObject) -> KubernetesObject | None:
 
 
 def _like(obj: KubernetesObject, answer: KubernetesObject) -> KubernetesObject:
-    """Return an answer that is as much as it can be like the object of a case.
+    """Return an answer that is as similar as possible to the object of a case.
 
     One of the same kind has the same contents, a listed one the same name.
     """

@@ -1,4 +1,4 @@
-"""Objects that cases begin with: the smallest of each kind, Pods in controllers, role bindings."""
+"""First objects of cases: the smallest of each kind, Pods in controllers, role bindings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -28,7 +28,7 @@ _USUAL = (
     *(("", "Pod"), ("", "ConfigMap"), ("", "Service")),
     *(("apps", "Deployment"), ("rbac.authorization.k8s.io", "ClusterRole")),
 )
-"""What stands for kinds that a wildcard leaves open."""
+"""The kinds to try for a wildcard."""
 _CLUSTER_ROLE: Mapping[str, object] = {
     "apiGroup": "rbac.authorization.k8s.io",
     "kind": "ClusterRole",
@@ -48,7 +48,7 @@ _FIELDS: Mapping[str, Mapping[str, object]] = {
     "ClusterRoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
     "RoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
 }
-"""What an object of a kind has to have besides its name."""
+"""The required fields of a kind besides the name."""
 
 
 class KindName(NamedTuple):
@@ -60,19 +60,19 @@ class KindName(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """Group and version as objects have them."""
+        """The apiVersion of objects."""
         return f"{self.group}/{self.version}".lstrip("/")
 
 
 def _selecting(template: KubernetesObject) -> KubernetesObject:
     found = metadata(template).get("labels")
-    own = found if found.__class__ is dict else {}  # an object given may have anything there
+    own = found if found.__class__ is dict else {}  # a given object may have anything here
     labelled = {**template, "metadata": {**metadata(template), "labels": {**own, **_LABELS}}}
     return {"selector": {"matchLabels": dict(_LABELS)}, "template": labelled}
 
 
 def _finishing(template: KubernetesObject) -> KubernetesObject:
-    """Return a Job's specification: its Pods have to end."""
+    """Return a Job's specification: its Pods must terminate."""
     spec = template.get("spec")
     if spec.__class__ is dict and "restartPolicy" not in spec:
         template = {**template, "spec": {**spec, "restartPolicy": "Never"}}
@@ -94,14 +94,14 @@ CONTROLLERS: Mapping[tuple[str, str], Callable[[KubernetesObject], KubernetesObj
         "jobTemplate": {"spec": _finishing(one)},
     },
 }
-"""The controllers of Pods, each with what makes its `spec` of a template."""
+"""The controllers of Pods, each with the function that returns its `spec` for a template."""
 POD = ("", "Pod")
 
 
 def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]:
-    """Yield the kinds that `group/version/Kind` means; of open ones a few, none for subresources.
+    """Yield the kinds that `group/version/Kind` selects; a few for wildcards, not subresources.
 
-    For an unknown kind the text itself decides; known groups only have known kinds.
+    An unknown kind is used as it is; known groups only have known kinds.
     """
     group, version, kind, *part = written.split("/")
     if part:
@@ -119,7 +119,7 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
 
 
 def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> KubernetesObject:
-    """Return an object of a kind with next to nothing in it."""
+    """Return a minimal object of a kind."""
     if (kind.group, kind.kind) in CONTROLLERS:
         return wrapped(smallest(KindName("", "v1", "Pod")), kind)
     is_pod = (kind.group, kind.kind) == POD
@@ -131,7 +131,7 @@ def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> KubernetesObject:
 
 
 def wrapped(pod: KubernetesObject, kind: KindName) -> KubernetesObject:
-    """Return a controller of Pods such as this one, which keeps its name and namespace."""
+    """Return a controller of such Pods, with the Pod's name and namespace."""
     meta = metadata(pod)
     own = {name: value for name, value in meta.items() if name in {"name", "namespace"}}
     inner = {name: value for name, value in meta.items() if name not in own}
@@ -142,7 +142,7 @@ def wrapped(pod: KubernetesObject, kind: KindName) -> KubernetesObject:
 
 
 def unwrapped(obj: KubernetesObject) -> KubernetesObject | None:
-    """Return a Pod such as a controller makes, None if the object is not a Pod controller."""
+    """Return a Pod as a controller creates it, None if the object is not a Pod controller."""
     found = _template_in(obj)
     if found is None:
         return None
@@ -174,7 +174,7 @@ def _template_in(obj: KubernetesObject) -> dict[str, object] | None:
 
 
 def template_path(obj: KubernetesObject) -> tuple[str, ...]:
-    """Return where objects of a kind have their template, () where they have none."""
+    """Return the path of the Pod template in an object, () if it has none."""
     group, _ = split_api_version(text_field(obj, "apiVersion"))
     kind = text_field(obj, "kind")
     if (group, kind) not in CONTROLLERS:
@@ -186,7 +186,7 @@ def template_path(obj: KubernetesObject) -> tuple[str, ...]:
 def missing_targets(
     policies: Iterable[Policy], given: Iterable[KubernetesObject], kinds: KindTable
 ) -> Iterator[KubernetesObject]:
-    """Yield an object for each target of rules for which none is given: the smallest there is."""
+    """Yield the smallest object for each target of rules that has no given object."""
     there = {object_key(one) for one in given}
     targets = (one for policy in policies for rule in policy.rules for one in rule.facts.targets)
     for target in dict.fromkeys(targets):
@@ -211,7 +211,7 @@ def _is_open(text: str) -> bool:
     return not text or has_wildcard(text) or "{{" in text
 
 
-# Who has which roles in a case: bindings, from which both sides read it.
+# Bindings that give users their roles in a case; both sides read them.
 #
 # Rules get the user's roles with the request, CEL policies list the bindings.
 
@@ -222,9 +222,9 @@ _NOBODY: Mapping[str, str] = MappingProxyType({"kind": "Group", "name": "nobody"
 
 
 def bindings(user: UserInfo, places: Iterable[str]) -> list[KubernetesObject]:
-    """Return what binds its roles to a user, and bindings of others, as there are anywhere.
+    """Return bindings of a user's roles, and bindings of others, as in every cluster.
 
-    `places` are namespaces, "" for the usual one.
+    `places` are namespaces, "" for the default one.
     """
     found = [_binding("others", "others", dict(_NOBODY))]
     subject = {"kind": "User", "name": user.username, "apiGroup": _GROUP}
@@ -240,7 +240,7 @@ def bindings(user: UserInfo, places: Iterable[str]) -> list[KubernetesObject]:
 
 
 def with_roles(user: UserInfo, there: Sequence[KubernetesObject], namespace: str) -> UserInfo:
-    """Return a user with the roles that bindings give for requests in a namespace."""
+    """Return a user with the roles that bindings grant for requests in a namespace."""
     cluster = GivenObjects([one for one in there if one.get("kind") in _KINDS])
     found = (bound_to(cluster, (kind, ""), user.username, user.groups) for kind in _KINDS)
     roles, cluster_roles = roles_given((one for some in found for _, one in some), namespace)

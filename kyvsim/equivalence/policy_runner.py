@@ -1,4 +1,4 @@
-"""Policy sets evaluated on cases: what one does, how two differ, why a difference may not count."""
+"""Evaluate policy sets on cases, compare their effects, and assess differences."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -46,32 +46,32 @@ _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
 
 
 class CaseEffect(NamedTuple):
-    """What a set of policies does in one case."""
+    """The effect of a policy set in one case."""
 
     denied: bool
     """Whether a rule fails or ends in an error before the object is stored."""
     blocked: bool
-    """Whether one does so that enforces: others only report it."""
+    """Whether an enforcing rule does so: others only report it."""
     object: KubernetesObject
-    """The object as it is left."""
+    """The object after the evaluation."""
     changed: bool
     generated: tuple[KubernetesObject, ...]
     """Created objects, without Kyverno's own labels, and changes of other objects."""
     deleted: bool
-    """Whether a policy that deletes would."""
+    """Whether a policy would delete the object."""
     results: tuple[CaseResult, ...]
     later: tuple[str, ...] = ()
     """Later effects: when and how the object is deleted, how generated objects are kept in sync."""
     unanswered: bool = False
-    """Whether something was looked up in vain."""
+    """Whether a lookup found nothing."""
     answered: bool = False
-    """Whether all that was looked up was there, if anything is ever looked up."""
+    """Whether there were lookups, and all of them found something."""
     open: tuple[ObjectKey, ...] = ()
-    """What could be made to be there for it."""
+    """The keys of objects that could be created for lookups."""
 
     @property
     def acts(self) -> bool:
-        """Whether anything comes of it at all."""
+        """Whether there is any effect."""
         return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
@@ -81,8 +81,8 @@ _Part: TypeAlias = tuple[object, ...]
 class StepCounter:
     """A tracer that counts the different results of each step, and the outcomes of points.
 
-    If the parts of a step must hold together, it also counts how many of them held at once: parts
-    that held one by one do not show that the whole can hold.
+    If the parts of a step must be true together, it also counts how many of them were true at once:
+    parts that were true one by one do not show that the whole can be true.
     """
 
     takes_steps = True
@@ -91,29 +91,29 @@ class StepCounter:
         self.points = PointCounter()
         self.answers: set[tuple[object, ...]] = set()
         self.parts: set[_Part] = set()
-        """The parts that were evaluated, without what is only found if one fails."""
+        """The evaluated parts, without those that are only evaluated after a failure."""
         self._open: list[tuple[set[_Part], set[_Part]] | None] = []
-        """Of each step that has begun the expressions right inside that were false, and true."""
+        """For each open step, its direct subexpressions that were false, and the true ones."""
         self.failed_entries = 0
-        """How often an entry of a context could not be loaded."""
+        """How often a context entry could not be loaded."""
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
-        """Take a point."""
+        """Declare a coverage point."""
         return self.points.declare(place, kind, outcomes)
 
     def evaluate(self, run: RuleRun) -> None:
         """Ignore which rule it is: locations are unique."""
 
     def resume(self, run: RuleRun) -> None:
-        """Take no notice of which rule it is."""
+        """Ignore which rule it is: locations are unique."""
 
     def enter(self) -> int:
-        """Take a step that begins."""
+        """Open a step."""
         self._open.append(None)
         return 1
 
     def leave(self, mark: int, step: Step | None) -> None:
-        """Keep what a step came to."""
+        """Record the result of a step."""
         del mark
         inner = self._open.pop()
         if step is None:
@@ -121,7 +121,7 @@ class StepCounter:
         kind = step.kind
         if kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
             self.failed_entries += 1
-        # Which element or which image it is makes no difference: else every new image would be new.
+        # Elements and images are not distinguished, or every new image would count as a new result.
         is_any = kind is StepKind.IMAGE or step.name.startswith("[")
         name = "" if is_any else step.name
         part = (kind, step.place, name, step.text)
@@ -140,7 +140,7 @@ class StepCounter:
 
 
 class CaseWorld:
-    """What there is besides the object of a case: the same for both sides."""
+    """The other objects and data of a case: the same for both sides."""
 
     def __init__(
         self,
@@ -151,10 +151,10 @@ class CaseWorld:
         stores: bool = False,
         binds: frozenset[str] = frozenset(),
     ) -> None:
-        """Take a world to which the given objects are added.
+        """Create a world with the given objects added.
 
-        `stores` says whether policies look at it once the object of a case is there, `binds`
-        in which namespaces they look up roles, none where they do not: "" is that of a case.
+        `stores` is whether policies look up the object of a case after it is stored, `binds` are
+        the namespaces in which they look up roles: "" is that of a case.
         """
         self.lookups = LookupLog()
         self._binds = binds
@@ -166,7 +166,7 @@ class CaseWorld:
         self._kinds = crd_kinds((*definitions, *given))
         self._worlds: dict[tuple[str, tuple[tuple[str, str], ...]], World] = {}
         self._last: tuple[Case, World] | None = None
-        """The world of the last case with answers that were made for it."""
+        """The last case and its world, with objects created for the case."""
 
     def request(self, case: Case) -> AdmissionRequest:
         """Return a case as a request: objects as they are read from manifests.
@@ -200,7 +200,7 @@ class CaseWorld:
         return read
 
     def of(self, request: AdmissionRequest, case: Case) -> World:
-        """Return the world of a request: its Namespace is there, as one always is."""
+        """Return the world of a request, including its Namespace."""
         if self._stores:
             found = self._around(request.namespace, case, request.object)
         elif case.there or self._binds:
@@ -243,12 +243,12 @@ class CaseWorld:
 
 @dataclass
 class PolicyRunner:
-    """A policy set that is evaluated case by case."""
+    """A policy set that is evaluated on one case after the other."""
 
     policies: PolicySet
     case_world: CaseWorld
     marks: StepCounter = field(default_factory=StepCounter)
-    """The tracer that the policies were compiled with."""
+    """The tracer with which the policies were compiled."""
     has_lookups: bool = False
     """Whether the policies look up data."""
 
@@ -261,7 +261,7 @@ class PolicyRunner:
         return evaluate(self.policies, request, self.case_world.of(request, case))
 
     def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
-        """Return what the policies do with the request of a case."""
+        """Return the effect of the policies on the request of a case."""
         lookups, failed = self.case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
@@ -278,7 +278,7 @@ class PolicyRunner:
 
 
 def effect_of(response: EngineResponse, namespace: KubernetesObject | None = None) -> CaseEffect:
-    """Return what comes of a response to a request in a Namespace, None for none."""
+    """Return the effect of a response to a request in a Namespace, None if it has none."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
     refusals = [
         (answer, one)
@@ -311,7 +311,7 @@ def effect_of(response: EngineResponse, namespace: KubernetesObject | None = Non
 
 
 def _blocks(answer: PolicyResponse, one: RuleResult, namespace: KubernetesObject | None) -> bool:
-    """Return whether a request is denied for a refusal, by the action of its rule or policy.
+    """Return whether a failure denies a request, by the action of its rule or policy.
 
     upstream: pkg/webhooks/utils/block.go, where an error of a policy with `Ignore` blocks nothing
     """
@@ -340,9 +340,9 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
 
 
 def _plain(obj: KubernetesObject) -> KubernetesObject:
-    """Return an object without the labels by which Kyverno knows what it made.
+    """Return an object without the labels that Kyverno adds to generated objects.
 
-    A rule can write anything but a map there, which stays as it is.
+    A rule can write anything other than a map there, which is unchanged.
     """
     meta = obj.get("metadata") or {}
     if meta.__class__ is not dict:
@@ -356,7 +356,7 @@ def _plain(obj: KubernetesObject) -> KubernetesObject:
 
 
 def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
-    """Return what differs most between two effects, None where nothing does."""
+    """Return the most important difference between two effects, None if there is none."""
     if old.denied != new.denied:
         return DifferenceKind.DENIAL_LOST if old.denied else DifferenceKind.DENIAL_GAINED
     if old.deleted != new.deleted:
@@ -364,7 +364,7 @@ def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
     if old.blocked != new.blocked:
         return DifferenceKind.ENFORCEMENT_LOST if old.blocked else DifferenceKind.ENFORCEMENT_GAINED
     if old.blocked:
-        return None  # what is denied is not stored; what is only reported is
+        return None  # a denied object is not stored; one with a reported failure is
     if old.object != new.object:
         same = _unordered(old.object) == _unordered(new.object)
         return DifferenceKind.ORDER if same else DifferenceKind.OBJECT
@@ -375,7 +375,7 @@ def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
 
 
 def _unordered(value: object) -> object:
-    """Return a value whose lists are in an order of their own."""
+    """Return a value with sorted lists."""
     if value.__class__ is dict:
         return {name: _unordered(one) for name, one in value.items()}
     if value.__class__ is list:
@@ -384,15 +384,15 @@ def _unordered(value: object) -> object:
 
 
 UNDERIVED = "ReplicationController"
-"""The controller for which nothing is derived from policies in CEL."""
+"""The controller for which CEL policies have no autogen rules."""
 _SIGNS = frozenset("*?|&!<>=- ")
-"""What makes a pattern of a text."""
+"""The characters that make a string a pattern."""
 _AS_REFUSED = frozenset({None, DifferenceKind.ENFORCEMENT_LOST, DifferenceKind.ENFORCEMENT_GAINED})
-"""What differs at most where both sides refuse the same."""
+"""The only differences if both sides have the same failures."""
 
 
 class Verdicts(NamedTuple):
-    """What both sides do in a case."""
+    """The effects of both sides in a case."""
 
     old: CaseEffect
     new: CaseEffect
@@ -403,16 +403,16 @@ class CaseDifference(NamedTuple):
 
     difference: DifferenceKind
     accepted: bool
-    """Whether an API server would hand the object to policies as it is."""
+    """Whether an API server would accept the objects without changes."""
     limit: Limit | None
-    """Why it does not count."""
+    """Why it does not count, None if it counts."""
     refusals: tuple[frozenset[str], ...]
-    """The failing statuses of either side, whatever its rules are called."""
+    """The failing statuses of either side, whatever the names of its rules."""
 
 
 @dataclass
 class PolicyPair:
-    """Two sides, and what knows the types of objects."""
+    """Two sides, and the types of objects."""
 
     old: PolicyRunner
     new: PolicyRunner
@@ -420,18 +420,19 @@ class PolicyPair:
     find: FindType
     """Finds the types of objects."""
     conditions: frozenset[Limit] = frozenset()
-    """Those that were named when one side was converted to the other: what differs where they do
-    not hold is no counterexample."""
+    """The conditions of a conversion of one side to the other: differences that violate them are
+    not counterexamples.
+    """
     patterns: frozenset[str] = frozenset()
-    """The texts with operators that either side writes."""
+    """The strings with operators in the policies of either side."""
 
     def reached(self) -> tuple[int, int]:
-        """Return how many different answers the parts of both gave so far, and how many parts."""
+        """Return the number of different results of all parts so far, and the number of parts."""
         marks = (self.old.marks, self.new.marks)
         return sum(len(one.answers) for one in marks), sum(len(one.parts) for one in marks)
 
     def run(self, case: Case) -> Verdicts:
-        """Return what either does in a case."""
+        """Return the effects of both sides in a case."""
         request = self.case_world.request(case)
         return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
@@ -440,7 +441,7 @@ class PolicyPair:
         found = difference(*verdicts)
         if found is None:
             return None
-        # Whether an API server would take all objects of a case, and the change of one.
+        # Whether an API server would accept all objects of a case, and the update of one.
         there = [one for one in case.there if not is_image(one)]
         old = [] if case.old is None else [case.old]
         accepted = all(is_accepted(one, self.find) for one in (case.object, *old, *there))
@@ -471,7 +472,7 @@ class PolicyPair:
             return Limit.EXISTING
         is_silent = not verdicts.new.results
         refused = {one.status for one in verdicts.old.results} - {"pass", "skip"}
-        # The new side is not about an operation for which the old one ends in nothing but errors.
+        # The new side does not match an operation for which the old one only has errors.
         is_other = case.operation is not Operation.CREATE and refused == {"error"} and is_silent
         if Limit.OTHER_OPERATIONS in self.conditions and is_other:
             return Limit.OTHER_OPERATIONS
@@ -483,9 +484,9 @@ class PolicyPair:
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
     def _agrees_on_defaults(self, case: Case) -> bool:
-        """Return whether both do the same where an API server has filled in defaults.
+        """Return whether both sides have the same effect if an API server sets defaults.
 
-        Objects that were inputs count as they are.
+        Given objects are not changed.
         """
         if case.given:
             return False
@@ -497,12 +498,12 @@ class PolicyPair:
         return difference(*self.run(case._replace(object=whole, old=old, there=there))) is None
 
     def _completed(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return an object as an API server hands it on, with its defaults."""
+        """Return an object with the defaults of an API server."""
         kind = type_of(obj, self.find)
         return with_template_metadata(with_spec(with_defaults(obj), kind))
 
     def _tolerates(self, case: Case) -> bool:
-        """Return whether it is that one side lets old violations pass on an update."""
+        """Return whether the cause is that one side tolerates existing violations on updates."""
         if case.operation is not Operation.UPDATE or not any(
             rule.tolerates_violations
             for side in (self.old, self.new)
@@ -518,7 +519,7 @@ class PolicyPair:
         return all(effect.denied for one in created for effect in self.run(one))
 
     def _depends_on(self, case: Case, meant: Callable[[str], bool]) -> bool:
-        """Return whether both do the same once plain texts stand for some."""
+        """Return whether both sides have the same effect with some strings made plain."""
         plain = case._replace(
             object=_with_plain_texts(case.object, meant),
             old=_with_plain_texts(case.old, meant),
@@ -527,7 +528,7 @@ class PolicyPair:
         return plain != case and difference(*self.run(plain)) is None
 
     def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
-        """Return whether it is that one side has nothing for a ReplicationController."""
+        """Return whether the cause is that one side has no rules for a ReplicationController."""
         if text_field(case.object, "kind") != UNDERIVED:
             return False
         pod = unwrapped(case.object)
@@ -537,7 +538,7 @@ class PolicyPair:
 
 
 def _ends_in_errors(verdicts: Verdicts) -> bool:
-    """Return whether only the new side refuses, and with nothing but errors of reading texts."""
+    """Return whether only the new side fails, and only with errors of parsing strings."""
     refused = [one for one in verdicts.new.results if one.status not in {"pass", "skip"}]
     return not verdicts.old.denied and all(
         one.status == "error" and ("conversion error" in one.message or "quantit" in one.message)
@@ -546,7 +547,7 @@ def _ends_in_errors(verdicts: Verdicts) -> bool:
 
 
 def _with_plain_texts(value: Json, meant: Callable[[str], bool]) -> Json:
-    """Return a value with letters in place of all but letters and digits in some of its texts."""
+    """Return a value with special characters in some of its strings replaced by letters."""
     if value.__class__ is dict:
         return {name: _with_plain_texts(one, meant) for name, one in value.items()}
     if value.__class__ is list:

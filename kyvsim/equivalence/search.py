@@ -1,9 +1,9 @@
 """A search through the cases of a space, guided by coverage of the policies.
 
 A case is kept if a part of a policy has a new result in it, and all changes are tried on it, too.
-So the search satisfies conditions one after the other. Cases in which a part was evaluated for the
-first time come first; then the changes that mattered elsewhere are tried on the others, which is
-enough with many cases. The rest is tried as long as the budget lasts, and reported otherwise.
+In this way, the search satisfies one condition after the other. Cases in which a part was
+evaluated for the first time are changed first; then the changes that had an effect elsewhere are
+tried on the others, which is enough with many cases. The rest is tried within the budget.
 """
 
 from collections import defaultdict
@@ -27,24 +27,24 @@ from kyvsim.model.field_reference import Segment
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})
-"""What is derived for controllers is derived for these two: all others are like the first."""
+"""Autogen rules are the same for all controllers except CronJobs: these two are enough."""
 
 
 class SearchBudget(NamedTuple):
-    """When to stop, finished or not."""
+    """The limits of a search."""
 
     cases: int
     seconds: float
     clock: Callable[[], float]
     first_only: bool = False
     compares: bool = True
-    """Whether differences are looked for at all, rather than only what policies do."""
+    """Whether to look for differences, or only for effects of policies."""
     patience: int | None = None
-    """After so many cases of which none is the first of its sort to stop; None for never."""
+    """Stop after this many cases without a new kind of result; None for never."""
 
 
 class Disagreement(NamedTuple):
-    """A case in which the two sides do not do the same."""
+    """A case in which the two sides have different effects."""
 
     case: Case
     finding: CaseDifference
@@ -52,37 +52,37 @@ class Disagreement(NamedTuple):
 
 @dataclass
 class SearchResult:
-    """What came of a search."""
+    """The result of a search."""
 
     cases: tuple[Case, ...] = ()
-    """Those that reached something new."""
+    """The cases with new results."""
     total: int = 0
     given: int = 0
-    """How many of all were given as they are."""
+    """How many of the cases were given."""
     denied: int = 0
     acted: list[int] = field(default_factory=lambda: [0, 0])
-    """How often either side did anything."""
+    """How often either side had any effect."""
     let_pass: list[bool] = field(default_factory=lambda: [False, False])
-    """Whether either side let an object be created that an API server would take."""
+    """Whether either side admitted the creation of a valid object."""
     answered: list[bool] = field(default_factory=lambda: [False, False])
-    """Whether all that either side looks up was ever there."""
+    """Whether all lookups of either side ever succeeded."""
     disagreements: tuple[Disagreement, ...] = ()
-    """One of each sort."""
+    """One of each kind."""
     finished: bool = False
     """Whether the budget was enough for an answer."""
     one_sided: tuple[str, ...] = ()
-    """Kinds on which only one side acts, though no difference that counts shows it."""
+    """Kinds for which only one side has effects, although no relevant difference was found."""
     ended: bool = False
-    """Whether it was enough for all that there was to be tried."""
+    """Whether the budget was enough for all cases."""
     stalled: bool = False
-    """Whether it stopped because many cases in a row reached nothing new."""
+    """Whether it stopped because many cases in a row had no new results."""
 
 
 _MOST_IN_PAIRS = 16
-"""How many changes of a place are tried as what was there before an update, or is after it."""
+"""How many changes at a path are tried as old and new values of an update."""
 _CASES_A_LOOK = 16
 _MANY = 5000
-"""After so many cases those that are like others need not all be tried for an answer."""
+"""After this many cases, an answer does not require all cases that are similar to others."""
 
 
 class _Priority(IntEnum):
@@ -91,9 +91,9 @@ class _Priority(IntEnum):
     OPENING = 0
     """A part of the policies was evaluated for the first time: all changes are tried at once."""
     MATTERING = 1
-    """Only changes that mattered on other cases are tried."""
+    """Only changes that had an effect on other cases are tried."""
     REST = 2
-    """All others are."""
+    """All other changes are tried."""
 
 
 class Search:
@@ -112,25 +112,26 @@ class Search:
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
         self._waiting: list[tuple[_Priority, int, int]] = []
-        """Those of them that are still to be changed, as a heap: by priority, the number of new
-        answers below 0, and place."""
+        """Indexes of kept cases that are still to be changed, as a heap: by priority, the negated
+        number of new results, and index.
+        """
         self._mattering: set[Edit] = set()
-        """The changes, by their ids, of which something that was kept came."""
+        """The changes that led to kept cases."""
         self._leading: list[Case] = []
-        """Those of them that are the first in the results of both sides."""
+        """The kept cases with the first results of their kind on both sides."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
         self._harmless: dict[str, KubernetesObject] = {}
-        """By kind an object that both sides let pass."""
+        """By kind, an object that both sides admit."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
         self._kind_effects: defaultdict[str, _KindEffects] = defaultdict(_KindEffects)
         self._last_first = 0
-        """How many cases there were when one was the first of its sort."""
+        """The number of cases when the last new kind of result was found."""
         self._finished = False
-        """Whether enough was tried of what a cluster can come to."""
+        """Whether enough cases were tried that can occur in a cluster."""
         self._result = SearchResult()
 
     def run(self, given: Sequence[KubernetesObject]) -> SearchResult:
-        """Return what comes of trying the given objects and those that can be made."""
+        """Try the given objects and generated ones, and return the result."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
                 self._search(given)
@@ -148,19 +149,19 @@ class Search:
         first = self._kept[:]
         self._grow_waiting(first)
         if not all(self._result.let_pass):
-            # Where several fields must be there, no first change shows which others are missing.
+            # If several fields are required, no first change shows which others are missing.
             for kind in self._space.kinds:
                 whole = self._filled(smallest(kind, self._kinds), everywhere=True)
                 self._try(Case(whole, user=self._space.user))
             self._grow_waiting(first)
         self._round_off()
-        # What suits no type comes last, and on the first objects only: clusters do not see it.
+        # Values of wrong types are last, and only for the first objects: clusters reject them.
         for case in first:
             self._change(case._replace(unusual=True), self._edits(case.object)[1])
 
     def _grow_waiting(self, first: Sequence[Case]) -> None:
-        # Also creations, and requests that open something, that are kept meanwhile: first the one
-        # that reached most, which met what others lack.
+        # Includes creations, and requests with new parts, that are kept in the meantime: first the
+        # one with most new results, which met the conditions that others did not.
         while self._waiting:
             priority, gain, place = heappop(self._waiting)
             case = self._kept[place]
@@ -187,9 +188,9 @@ class Search:
             self._change_updates(case, in_pairs=in_pairs)
 
     def _round_off(self) -> None:
-        """Try, once, what needs to be known of other cases first: then it is enough for an answer.
+        """Try, once, the other cases that are necessary for an answer.
 
-        What comes behind it are changes that mattered nowhere.
+        All later cases are changes that had no effect elsewhere.
         """
         if self._finished:
             return
@@ -199,7 +200,7 @@ class Search:
         self._finished = True
 
     def _openings(self, given: Sequence[KubernetesObject]) -> Iterator[Case]:
-        """Yield the cases to begin with: what is given, and the smallest of each kind."""
+        """Yield the first cases: the given objects, and the smallest of each kind."""
         yield from (Case(obj, given=True) for obj in given)
         small = [smallest(kind, self._kinds) for kind in self._space.kinds]
         yield from (Case(one) for one in small)
@@ -209,17 +210,17 @@ class Search:
             yield from smallest_requests(part, self._kinds)
 
     def _filled(self, obj: KubernetesObject, *, everywhere: bool = False) -> KubernetesObject:
-        """Return an object with something in all fields of a list's elements that are read.
+        """Return an object with values in all fields of list elements that policies read.
 
-        With `everywhere`, also in all fields outside of lists, and no empty texts.
+        With `everywhere`, also in all fields outside of lists, and without empty strings.
         """
         root = type_of(obj, self._pair.find)
         fields = (path for path in self._space.places if path and isinstance(path[-1], str))
-        for path in sorted(fields, key=len):  # lists before what is in their elements
+        for path in sorted(fields, key=len):  # lists before fields of their elements
             is_left_out = not everywhere and Segment.ELEMENT not in path
             if is_left_out or not leads_somewhere(root, path):
                 continue
-            # Texts with wildcards first, the long ones before others: they give whole values.
+            # Strings with wildcards first, long ones before others: they are whole values.
             values = [one for one in self._space.places[path] if not everywhere or one != ""]
             texts = ((one if isinstance(one, str) else "", one) for one in values)
             ordered = sorted(texts, key=lambda both: (not has_wildcard(both[0]), -len(both[0])))
@@ -237,9 +238,9 @@ class Search:
                 self._mattering.add(edit)
 
     def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
-        """Try updates that change just what policies compare with how it was before.
+        """Try updates that change only the fields that policies compare with their old values.
 
-        `in_pairs` says whether to try each value with each other one: before, and after.
+        With `in_pairs`, try each pair of old and new value.
         """
         if case.part or case.operation is Operation.DELETE or not self._space.updates:
             return
@@ -256,9 +257,9 @@ class Search:
                     self._try(update._replace(object=now, old=old))
 
     def _update_leading(self) -> None:
-        """Try all other requests for the objects that were the first to be answered in their way.
+        """Try all other requests for the objects with the first results of their kind.
 
-        By now there is a harmless object, if there is any: updates lead to it and away from it.
+        By now there is a harmless object, if there is any, for updates from and to it.
         """
         for case in self._leading[:]:
             if case.operation is not Operation.CREATE or case.part:
@@ -271,9 +272,9 @@ class Search:
                 self._try(update._replace(old=case.object))
 
     def _seek_one_sided(self) -> None:
-        """Try more on controllers for which only one side ever had a result.
+        """Try more controllers for which only one side has had results.
 
-        A first object may be one on which it makes no difference, or that defaults excuse.
+        A first object may show no difference, or one that defaults explain.
         """
         for kind in self._one_sided():
             if (kind.group, kind.kind) not in CONTROLLERS:
@@ -291,9 +292,9 @@ class Search:
                 self._try(case._replace(object=wrapped(case.object, kind), given=False))
 
     def _one_sided(self) -> list[KindName]:
-        """Return the kinds on which one side acts, while the other has no result.
+        """Return the kinds for which one side has effects, and the other has no results.
 
-        Without those for which a difference that counts is known.
+        Kinds with a known relevant difference are omitted.
         """
         found = []
         for kind in self._space.kinds:
@@ -303,7 +304,7 @@ class Search:
         return found
 
     def _edits(self, obj: KubernetesObject) -> tuple[list[Edit], list[Edit]]:
-        """Return the changes for objects of a kind, and those that do not fit its type."""
+        """Return the changes for objects of a kind, and those that violate its type."""
         key = object_key(obj)
         kind = (key.api_version, key.kind)
         if kind not in self._changes:
@@ -326,9 +327,9 @@ class Search:
         return self._changes[kind]
 
     def _controllers(self, case: Case) -> Iterator[Case]:
-        """Yield controllers of the Pod that a case is about.
+        """Yield controllers of the Pod of a case.
 
-        These are of every kind where the Pod is the first that both sides answer in their way.
+        They are of every kind if the results for the Pod are the first of their kind on both sides.
         """
         if not _is_new_pod(case):
             return
@@ -339,7 +340,7 @@ class Search:
                 yield case._replace(object=wrapped(case.object, kind), given=False)
 
     def _requests(self, case: Case) -> Iterator[Case]:
-        """Yield other requests for the object of a case, unless it is one for all controllers."""
+        """Yield other requests for the object of a case, except for derived controllers."""
         is_derived = object_key(case.object).kind in self._space.derived
         if is_derived or not (case.operation is Operation.CREATE or case.part):
             return
@@ -355,7 +356,7 @@ class Search:
         yield case._replace(operation=Operation.DELETE, given=False)
 
     def _try(self, case: Case) -> bool:
-        """Evaluate both sides; return whether the case reached something new and is kept."""
+        """Evaluate both sides; return whether the case has new results and is kept."""
         identity = case.identity
         if identity in self._known:
             return False
@@ -394,7 +395,7 @@ class Search:
     def _keep(
         self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool, is_new: bool
     ) -> None:
-        # What is sent to a subresource is never there before.
+        # The body of a subresource request never exists before.
         is_creation = case.operation is Operation.CREATE or bool(case.part)
         if is_creation or opens:
             comes_first = opens or (is_new and is_creation)
@@ -432,12 +433,12 @@ class Search:
 
 @dataclass
 class _KindEffects:
-    """What both sides did with objects of one kind."""
+    """The effects of both sides on objects of one kind."""
 
     has_results: list[bool] = field(default_factory=lambda: [False, False])
     acts: bool = False
     differs: bool = False
-    """Whether there is a difference that counts."""
+    """Whether there is a relevant difference."""
 
 
 def _is_new_pod(case: Case) -> bool:
@@ -447,11 +448,11 @@ def _is_new_pod(case: Case) -> bool:
 
 
 class _SpentError(Exception):
-    """The budget has come to its end."""
+    """The budget is spent."""
 
 
 class _EnoughError(Exception):
-    """A difference that counts was found."""
+    """A relevant difference was found."""
 
 
 def _statuses(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:

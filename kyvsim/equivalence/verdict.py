@@ -1,4 +1,4 @@
-"""What came of a search: an answer with counterexamples and gaps, or examples of what rules do."""
+"""The results of a search: an answer with counterexamples and gaps, or examples of rules."""
 
 import json
 import re
@@ -42,7 +42,7 @@ from kyvsim.model.request import Operation
 from kyvsim.model.source import Location
 from kyvsim.model.tracing import PointKind
 
-# Makes a case small that shows something: what can be left out goes, what remains gets simple.
+# Minimise a case with some property: remove what is not necessary, and simplify the rest.
 #
 # Delta debugging over the tree of an object: https://www.st.cs.uni-saarland.de/papers/tse2002/.
 
@@ -52,12 +52,12 @@ _NAMES_THERE = _IDENTITY | {
     *(("metadata", "namespace"), ("image",), ("manifest",), ("config",), ("digest",)),
     *(("registry",), ("repository",), ("data",)),
 }
-"""Names of looked-up objects have to stay, and image data has required parts."""
+"""Names of looked-up objects cannot be removed, and image data has required fields."""
 _SIMPLE: tuple[object, ...] = ("a", 1, True)
 
 
 def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
-    """Return a case as small as single steps make it that still `shows` what it is about.
+    """Return the smallest case that single steps lead to and that still `shows` the property.
 
     At most `probes_left` cases are evaluated.
     """
@@ -69,7 +69,7 @@ def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
             if probes_left < 0:
                 return case
             if shows(smaller):
-                # What went before did not help: it is tried again when all else has been.
+                # Earlier steps did not help: they are tried again after all others.
                 found, start = smaller, number
                 break
         if found is not None:
@@ -81,7 +81,7 @@ def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    """Yield cases that are a step simpler, those that leave out most first."""
+    """Yield cases that are a step simpler, the smallest ones first."""
     if case.operation is not Operation.CREATE and not case.part:
         yield case._replace(operation=Operation.CREATE, old=None)
     if case.user != STRANGER:
@@ -93,7 +93,7 @@ def _smaller(case: Case) -> Iterator[Case]:
     if pod is not None:
         yield case._replace(object=pod)
     if case.old == case.object:
-        # What stays as it was is changed in both, or hardly anything could go.
+        # Unchanged parts are changed in both objects, or hardly anything could be removed.
         for smaller in _smaller_objects(case.object):
             yield case._replace(object=smaller, old=smaller)
     for smaller in _smaller_objects(case.object):
@@ -115,7 +115,7 @@ def _with_smaller_answers(case: Case) -> Iterator[Case]:
 def _smaller_objects(
     obj: KubernetesObject, there: frozenset[Path] = _IDENTITY, unchanged: frozenset[Path] = _TYPE
 ) -> Iterator[KubernetesObject]:
-    """Yield objects with less in them: some parts have to be there, some to stay as they are."""
+    """Yield smaller objects, with the parts in `there` kept and those in `unchanged` unchanged."""
     found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in there]
     for path, _ in sorted(found, key=lambda one: -one[1]):
         yield without(obj, path)
@@ -126,7 +126,7 @@ def _smaller_objects(
 
 
 def _simpler(value: object) -> Iterator[object]:
-    """Yield simpler values of the same type: short ones, and texts with a part left out."""
+    """Yield simpler values of the same type: short ones, and strings with a part removed."""
     yield from (one for one in _SIMPLE if one.__class__ is value.__class__ and one != value)
     if value.__class__ is not str or len(value) < 2:
         return
@@ -153,19 +153,19 @@ def _nodes(value: object, path: Path) -> Iterator[tuple[Path, int, object]]:
 
 
 DecisionText = Callable[[Case], tuple[str, Location | None]]
-"""Returns what decided in a case, and its location."""
+"""Returns why a case has its result, and the location of the decision."""
 _MOST_SHOWN = 5
 _MOST_TRIED = 12
-"""How many differences are made small to find those that are decided in different ways."""
+"""How many differences are minimised to find those with different causes."""
 _PROBES, _PROBES_ASIDE = 1500, 200
-"""How many evaluations may be spent on making a case small; fewer if it does not count."""
+"""How many evaluations minimising a case may take; fewer if it does not count."""
 _CUT_SHORT = ("some variations of the cases, because the limit on time or cases was reached",)
 _NO_EFFECT = frozenset({"failed", "applied"})
-"""The outcomes without which a rule was not seen at work."""
+"""The outcomes that a rule must have had for an answer."""
 
 
 class VerdictContext(NamedTuple):
-    """What verdicts are made with."""
+    """The policy sets and functions for results."""
 
     pair: PolicyPair
     """The policy sets, with tracing."""
@@ -176,8 +176,8 @@ class VerdictContext(NamedTuple):
 
 
 def evidence_of(tried: SearchResult, space: Space, context: VerdictContext) -> Evidence:
-    """Return what a search came to."""
-    # Of counterexamples that are decided alike one is shown.
+    """Return the result of a search."""
+    # Only one of several counterexamples with the same cause is shown.
     shown: dict[tuple[object, ...], Counterexample] = {}
     for one in _counted(tried)[:_MOST_TRIED]:
         example = _counterexample(one, context)
@@ -207,10 +207,10 @@ def evidence_of(tried: SearchResult, space: Space, context: VerdictContext) -> E
 def answer_of(
     tried: SearchResult, space: Space, pair: PolicyPair
 ) -> tuple[Answer, tuple[str, ...]]:
-    """Return what a search came to, and why its cases are not enough where they are not."""
+    """Return the answer of a search, and why its cases are not enough, if so."""
     reasons = tuple(_not_seen(tried, pair))
     in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
-    # A look-up that is never answered is mostly why rules were not seen at work.
+    # Failed lookups are usually why rules did not have all outcomes.
     if space.lookups and (in_vain or reasons) and not all(tried.answered):
         lookups = ", ".join(space.lookups)
         reasons += (f"the policies look up data that was not given ({lookups})",)
@@ -220,12 +220,12 @@ def answer_of(
 
 
 def first_counterexample(tried: SearchResult, context: VerdictContext) -> Counterexample | None:
-    """Return the difference that is shown first, made small; None where nothing counts."""
+    """Return the first difference, minimised; None if there is no relevant one."""
     return next((_counterexample(one, context) for one in _counted(tried)), None)
 
 
 def _counted(tried: SearchResult) -> list[Disagreement]:
-    """Return the differences that count: creations first, of them the objects that were given."""
+    """Return the relevant differences: creations first, given objects before others."""
     found = [one for one in tried.disagreements if one.finding.limit is None]
     return sorted(
         found, key=lambda one: (one.case.operation is not Operation.CREATE, not one.case.given)
@@ -233,7 +233,7 @@ def _counted(tried: SearchResult) -> list[Disagreement]:
 
 
 def _small(one: Disagreement, context: VerdictContext) -> Case:
-    """Return a case made small; only the traced policy sets know which lookups failed."""
+    """Return a minimised case; only the traced policy sets know which lookups failed."""
     if one.finding.limit is Limit.UNANSWERED:
         return one.case
 
@@ -276,7 +276,7 @@ def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
     text, place = why(case)
     changed = effect.object if effect.changed else None
     if changed is not None and "namespace" not in metadata(case.object):
-        # Without the namespace that it was only read with.
+        # Without the namespace that was only added for the evaluation.
         meta = {name: value for name, value in metadata(changed).items() if name != "namespace"}
         changed = {**changed, "metadata": meta}
     return Account(
@@ -308,7 +308,7 @@ def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
 
 
 def _unseen(point: Point) -> str:
-    """Return what a rule or a validation was never seen to do, "" where it was."""
+    """Return which outcomes a rule or a validation never had, "" if none is missing."""
     missing = [one.name for one in point.outcomes if not one.times and one.name in _NO_EFFECT]
     if point.kind is PointKind.RULE and missing:
         named = f"{point.policy}/{point.rule}" if point.rule else point.policy
@@ -330,17 +330,17 @@ def _reached(side: PolicyRunner, acted: int) -> SideReached:
     )
 
 
-# Examples: the smallest objects, among the cases of a search, that show what each rule does.
+# Examples: the smallest objects, from the cases of a search, that show what each rule does.
 
 _STATUSES: Mapping[str, str] = {"passed": "pass", "failed": "fail", "applied": "pass"}
 _REFUSING = frozenset({"fail", "error"})
 _EXAMPLE_PROBES = 2000
-"""How many evaluations may be spent on making an object small."""
+"""How many evaluations minimising an object may take."""
 _LONGEST_NAME = 63
 
 
 def actions(points: Iterable[Point]) -> Iterator[RuleAction]:
-    """Yield all that the rules of some policies can do."""
+    """Yield all outcomes that the rules of some policies can have."""
     for point in points:
         for outcome in point.outcomes if point.kind is PointKind.RULE else ():
             yield RuleAction(point.policy, point.rule, outcome.name, point.location)
@@ -349,9 +349,9 @@ def actions(points: Iterable[Point]) -> Iterator[RuleAction]:
 def examples(
     requested: Sequence[RuleAction], tried: SearchResult, pair: PolicyPair
 ) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
-    """Return an object for each thing that rules do, made small, and what none was found for.
+    """Return a minimised object for each outcome of rules, and the outcomes without one.
 
-    The policies are the old ones of the pair. One object may show several things.
+    The policies are the old ones of the pair. One object can show several outcomes.
     """
     results = [(case, pair.run(case).old) for case in tried.cases]
     usable = [one for one in results if one[0].is_plain and is_accepted(one[0].object, pair.find)]
@@ -367,7 +367,7 @@ def examples(
                 reason += "; the limit on time or cases was reached, so not all were tried"
             missing.append(MissingExample(one, reason))
             continue
-        # Cases in which few rules refuse come first, of them the small ones.
+        # Cases in which few rules fail come first, small ones before others.
         case, effect = min(
             fitting, key=lambda both: (len(_refusals(both[1])), len(json.dumps(both[0].object)))
         )
@@ -377,7 +377,7 @@ def examples(
 
 
 def _needs(shown: Sequence[Case]) -> str:
-    """Return what it takes besides an object, of cases that show what a rule does."""
+    """Return what an outcome requires besides an object, from the cases that show it."""
     case = next((one for one in shown if not one.is_plain), shown[0])
     if any(one.is_plain for one in shown):
         return "every object that shows it is invalid for an API server"
@@ -394,7 +394,7 @@ def _needs(shown: Sequence[Case]) -> str:
 
 
 def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
-    """Return what a rule did in all cases, where none shows the requested action."""
+    """Return what a rule did in all cases, if none shows the requested outcome."""
     results = [
         (result.status, result.message)
         for effect in effects
@@ -443,7 +443,7 @@ def _small_example(
 def _named(
     found: Iterable[tuple[KubernetesObject, list[RuleAction]]], pair: PolicyPair
 ) -> Iterator[ExampleObject]:
-    """Yield objects, named by what they show if the name does not change the result."""
+    """Yield objects, named after their outcomes if the name does not change the result."""
     taken: set[tuple[str, ...]] = set()
     for obj, shown in found:
         first = shown[0]

@@ -1,4 +1,4 @@
-"""Policies over more than one machine holds: plan → pieces evaluated anywhere → partial reports.
+"""Runs on more resources than one machine can hold: items are evaluated anywhere, reports merged.
 
 Optional packages (`fsspec`, `distributed`, `pyarrow`) are imported when they are used.
 """
@@ -13,4 +13,4 @@ class ReadError(Exception):
 
 
 class OtherVersionError(Exception):
-    """A worker has another version of kyvsim than the run; the text names both."""
+    """A worker has another version of kyvsim than the run; the message names both."""

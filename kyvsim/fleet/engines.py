@@ -1,7 +1,7 @@
-"""What works on items: this process, processes of this machine, or the workers of a scheduler.
+"""Engines that evaluate items: this process, several processes, or the workers of a scheduler.
 
-Each is a `concurrent.futures.Executor` with what must be known besides: how much to have under
-way at once, and what it looks like when a worker is lost, or all of them.
+Each is a `concurrent.futures.Executor` with further properties: how many items to submit at
+once, and which errors mean that one worker, or all of them, were lost.
 """
 
 import gc
@@ -19,20 +19,20 @@ from kyvsim.api.processes import active, begin_worker, kill_all_but
 from kyvsim.fleet import FleetError
 
 AHEAD: Final = 2
-"""Items under way for each worker: one to work on, one to go on with."""
+"""Submitted items for each worker: a running one and a queued one."""
 
 
 class Engine(NamedTuple):
-    """A way to have items worked on."""
+    """A way to evaluate items."""
 
     begin: Callable[[int], Executor]
-    """Returns an executor with at most so many workers, for instance after one has broken."""
+    """Returns an executor with at most so many workers; called again if one has broken."""
     width: Callable[[], int]
-    """How many items should be under way now; 0 while there is no worker."""
+    """How many items should be submitted now; 0 if there is no worker."""
     lost: tuple[type[BaseException], ...] = ()
     """Errors that mean that the worker of an item was lost."""
     breaks: bool = False
-    """Whether all that is under way is lost with one worker, and the executor, too."""
+    """Whether a lost worker breaks the executor, and all submitted items are lost."""
     is_there: Callable[[], bool] = lambda: True
     close: Callable[[Executor], None] = lambda executor: executor.shutdown(
         wait=False, cancel_futures=True
@@ -43,24 +43,24 @@ class Engine(NamedTuple):
 
 @contextmanager
 def here() -> Iterator[Engine]:
-    """Give this process as an engine: one item at a time."""
+    """Yield an engine for this process: one item at a time."""
     yield Engine(lambda _: ThreadPoolExecutor(1), lambda: 1)
 
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Engine]:
-    """Give so many processes of this machine as an engine.
+    """Yield an engine for several local processes.
 
-    They are begun anew, not forked: libraries of storages have threads, which forks do not survive.
+    They are spawned, not forked: libraries of storages have threads, which do not survive forks.
     """
     context = multiprocessing.get_context("spawn")
     begin = partial(ProcessPoolExecutor, mp_context=context, initializer=_begin)
     others = active()
 
     def close(executor: Executor) -> None:
-        # None has anything to do any more, unless the run was interrupted.
+        # All are idle, unless the run was interrupted.
         kill_all_but(others)
-        # The interpreter stumbles at its end over an executor that is ending beside it.
+        # At exit, the interpreter fails if an executor is shutting down concurrently.
         executor.shutdown(cancel_futures=True)
 
     try:
@@ -77,8 +77,8 @@ def processes(jobs: int) -> Iterator[Engine]:
 
 
 def _begin() -> None:
-    """Make a process ready, as those of one command are, with the program's own care for memory."""
-    gc.set_threshold(100_000, 20, 100)  # as the program itself has it: cycles are few
+    """Initialise a process like those of one command, with the program's settings for memory."""
+    gc.set_threshold(100_000, 20, 100)  # as in the program itself: reference cycles are rare
     begin_worker()
 
 
@@ -87,7 +87,7 @@ _PATIENCE: Final = 10  # seconds
 
 @contextmanager
 def dask(address: str) -> Iterator[Engine]:
-    """Give the workers of the scheduler at an address; raises FleetError where there is none."""
+    """Yield an engine for the workers of a scheduler; raises FleetError if there is none."""
     try:
         import distributed
         from distributed.scheduler import KilledWorker
@@ -98,10 +98,10 @@ def dask(address: str) -> Iterator[Engine]:
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other versions on workers, as long as they understand
+        warnings.simplefilter("ignore")  # about other versions on workers, which usually work
         try:
             client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-        # Where its time is up while it tries, the client may find its own state asserted away.
+        # On timeout while connecting, the client may fail an assertion about its own state.
         except (OSError, ValueError, TypeError, AssertionError) as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             text = f"--scheduler {address}: no scheduler responds there: {reason}"
@@ -115,7 +115,7 @@ def dask(address: str) -> Iterator[Engine]:
 def _engine(client: Any, address: str, killed: type[BaseException]) -> Engine:
     def begin(most: int) -> Executor:
         del most  # the scheduler knows what its workers can do
-        # Each attempt is a task of its own.
+        # Each attempt is a separate task.
         executor: Executor = client.get_executor(pure=False)
         return executor
 
@@ -124,7 +124,7 @@ def _engine(client: Any, address: str, killed: type[BaseException]) -> Engine:
             threads: int = sum(client.nthreads().values())
             return AHEAD * threads
         except (OSError, ValueError, RuntimeError):
-            return 0  # it does not answer: whoever waits for it sees it go
+            return 0  # it does not respond: the caller checks the status
 
     return Engine(
         begin=begin,

@@ -1,4 +1,4 @@
-"""Files of a run, by path or URL: found, read in part, written whole.
+"""Files of a run, by path or URL: find them, read parts of them, and write them as a whole.
 
 URLs are read by `fsspec`, which also finds credentials.
 """
@@ -27,7 +27,7 @@ class InputFile(NamedTuple):
     address: str
     """Where workers find it: an absolute path or a URL."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     stamp: str
     """Changes with the content, as far as the storage knows without reading it."""
 
@@ -43,7 +43,7 @@ def is_packed(name: str) -> bool:
 
 
 def bare_name(name: str) -> str:
-    """Return the name without the suffix of compression."""
+    """Return the name without the suffix of a compression format."""
     return name.removesuffix(_suffix(name)) if is_packed(name) else name
 
 
@@ -72,7 +72,7 @@ def _zstandard() -> ModuleType:
 
 
 def _unzstd(data: bytes) -> bytes:
-    """Return all frames; the library's own readers take an end in the middle of one for the end."""
+    """Decompress all frames; the library's own readers do not notice a truncated frame."""
     zstandard = _zstandard()
     parts = []
     while data:
@@ -94,11 +94,11 @@ _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
     ".zst": _unzstd,
 }
 
-# Files of this machine: found, read in part, written whole.
+# Local files: find them, read parts of them, and write them as a whole.
 
 _FOLDER_MODE = 0o750
 _PASSING = ".tmp"
-"""Ends the names of files that are not whole yet."""
+"""The suffix of temporary files, which are incomplete."""
 
 
 def _local_file(name: str) -> InputFile:
@@ -111,14 +111,14 @@ def _local_file(name: str) -> InputFile:
 
 
 class LocalFiles:
-    """Files of this machine."""
+    """Local files."""
 
     @staticmethod
     def find(path: str) -> list[InputFile]:
-        """Return the file at a path, those in and below a folder, or those that a pattern finds.
+        """Return the file at a path, those in and below a folder, or those that match a pattern.
 
-        Raises FleetError where there is none. Of folders only YAML and JSON files count, packed
-        or not, and nothing that is hidden.
+        Raises FleetError if there is none. In folders, only YAML and JSON files count, compressed
+        or not, except for hidden ones.
         """
         if os.path.isdir(path):
             names = []
@@ -140,7 +140,7 @@ class LocalFiles:
 
     @staticmethod
     def read(address: str, first: int, last: int | None) -> bytes:
-        """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
+        """Return bytes of a file from `first` to before `last`; raises ReadError."""
         try:
             with open(address, "rb") as file:
                 file.seek(first)
@@ -150,7 +150,7 @@ class LocalFiles:
 
     @staticmethod
     def write(address: str, data: bytes) -> None:
-        """Put a file in its place at once, whole; raises FleetError."""
+        """Write a file atomically; raises FleetError."""
         passing = f"{address}.{os.urandom(4).hex()}{_PASSING}"
         try:
             try:
@@ -165,7 +165,7 @@ class LocalFiles:
 
     @staticmethod
     def remove_passing(folder: str) -> None:
-        """Remove files that runs were writing into a folder when they were killed."""
+        """Remove temporary files of runs that were killed."""
         for name in LocalFiles.names_in(folder):
             if name.endswith(_PASSING) and len(name.rsplit(".", 2)[1]) == 8:
                 with contextlib.suppress(OSError):
@@ -173,7 +173,7 @@ class LocalFiles:
 
     @staticmethod
     def names_in(folder: str) -> list[str]:
-        """Return the names of the files in a folder, sorted; none where there is no folder."""
+        """Return the names of the files in a folder, sorted; [] if it does not exist."""
         try:
             return sorted(os.listdir(folder))
         except FileNotFoundError:
@@ -183,21 +183,21 @@ class LocalFiles:
 
     @staticmethod
     def make_folder(folder: str) -> None:
-        """See to it that there is a folder; raises FleetError."""
+        """Create a folder if it does not exist; raises FleetError."""
         try:
             os.makedirs(folder, _FOLDER_MODE, exist_ok=True)
         except OSError as error:
             raise FleetError(f"cannot write to {folder}: {error.strerror}") from None
 
 
-# Files by URL, through `fsspec`: found, read in part, written whole.
+# Files by URL, through `fsspec`: find them, read parts of them, and write them as a whole.
 
 _Read = TypeVar("_Read")
 _MAGIC = frozenset("*?[")
 
 
 def _storage(url: str) -> tuple[Any, str]:
-    """Return what reads URLs of this kind, and the path in it; raises FleetError."""
+    """Return the file system for a URL, and the path in it; raises FleetError."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -208,12 +208,12 @@ def _storage(url: str) -> tuple[Any, str]:
 
 
 def _attempt(query: Callable[[], _Read], failure: type[Exception], start: str) -> _Read:
-    """Return what a storage answers; raises a failure with `start` and the cause."""
+    """Return the result of a query; raises `failure` with `start` and the cause."""
     try:
         return query()
     except FileNotFoundError:
         problem = "there is no such file"
-    except Exception as error:  # noqa: BLE001 — each storage's library has errors of its own
+    except Exception as error:  # noqa: BLE001 — each storage's library has its own errors
         text = " ".join(str(error).split()) or type(error).__name__
         problem = text[:1].lower() + text[1:] if text[1:2].islower() else text
     raise failure(f"{start}: {problem}")
@@ -224,9 +224,9 @@ class RemoteFiles:
 
     @staticmethod
     def find(url: str) -> list[InputFile]:
-        """Return the file at a URL, those in and below a folder, or those that a pattern finds.
+        """Return the file at a URL, those in and below a folder, or those that match a pattern.
 
-        Raises FleetError if there is none, or if the storage does not answer.
+        Raises FleetError if there is none, or if the storage does not respond.
         """
         files, path = _storage(url)
 
@@ -252,7 +252,7 @@ class RemoteFiles:
 
     @staticmethod
     def read(url: str, first: int, last: int | None) -> bytes:
-        """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
+        """Return bytes of a file from `first` to before `last`; raises ReadError."""
         files, path = _storage(url)
         return _attempt(
             lambda: bytes(files.cat_file(path, start=first, end=last)), ReadError, "cannot be read"
@@ -260,13 +260,13 @@ class RemoteFiles:
 
     @staticmethod
     def write(url: str, data: bytes) -> None:
-        """Put a file in its place, which storages of objects do at once; raises FleetError."""
+        """Write a file, which is atomic in object storages; raises FleetError."""
         files, path = _storage(url)
         _attempt(lambda: files.pipe_file(path, data), FleetError, f"cannot write to {url}")
 
     @staticmethod
     def names_in(url: str) -> list[str]:
-        """Return the names of the files in a folder, sorted; none where there is no folder."""
+        """Return the names of the files in a folder, sorted; [] if it does not exist."""
         files, path = _storage(url)
 
         def query() -> list[str]:
@@ -278,19 +278,19 @@ class RemoteFiles:
 
     @staticmethod
     def make_folder(url: str) -> None:
-        """See to it that there is a folder, where the storage has folders; raises FleetError."""
+        """Create a folder if it does not exist and the storage has folders; raises FleetError."""
         files, path = _storage(url)
         _attempt(lambda: files.makedirs(path, exist_ok=True), FleetError, f"cannot write to {url}")
 
 
-# Files of a run, by path or URL: paths are this machine's, URLs are read by `fsspec`.
+# Files of a run, by path or URL: paths are local, URLs are read by `fsspec`.
 #
-# Credentials are fsspec's business.
+# Credentials are left to fsspec.
 
 _SEPARATOR = b"\n---"
 _CHANGED = "it has changed since the run began: its size is different"
 _AHEAD = 1 << 16
-"""Bytes that are read at once in search of the next document."""
+"""Bytes per read in search of the next document."""
 
 
 Storage: TypeAlias = type[LocalFiles] | type[RemoteFiles]
@@ -302,20 +302,20 @@ def is_url(path: str) -> bool:
 
 
 def storage_of(path: str) -> Storage:
-    """Return what finds, reads and writes files at a path or URL."""
+    """Return the storage for a path or URL."""
     return RemoteFiles if is_url(path) else LocalFiles
 
 
 def found_files(paths: Iterable[str]) -> tuple[InputFile, ...]:
-    """Return the files that paths, URLs and patterns lead to, each once, in order.
+    """Return the files that paths, URLs and patterns find, without duplicates, in order.
 
-    Raises FleetError where one leads to none, or to what cannot be read here at all.
+    Raises FleetError if one finds none, or if a required package is missing.
     """
     found: dict[str, InputFile] = {}
     for path in paths:
         for one in storage_of(path).find(path):
             if _suffix(one.name) == ".zst":
-                _zstandard()  # what it needs is missed now, not in the middle of a run
+                _zstandard()  # report a missing package now, not in the middle of a run
             found.setdefault(one.address, one)
     return tuple(found.values())
 
@@ -331,18 +331,18 @@ def read_whole(file: InputFile) -> bytes:
 def read_piece(file: InputFile, first: int, last: int) -> bytes:
     """Return the documents that begin in some bytes of a file; raises ReadError.
 
-    A document begins with its separator, the first one with the file. Those of all pieces are the
-    file, to the byte.
+    A document begins with its separator, the first one with the file. The documents of all pieces
+    together are exactly the file.
     """
     read = storage_of(file.address).read
     if first == 0 and last == file.size:
         return read_whole(file)
-    # One byte before: a separator is one where a line ends before it.
+    # One byte before: a separator must be at the start of a line.
     start = max(first - 1, 0)
     data = read(file.address, start, min(last + len(_SEPARATOR), file.size))
     if len(data) != min(last + len(_SEPARATOR), file.size) - start:
         raise ReadError(_CHANGED)
-    # The line of a separator begins behind the end of the line before it.
+    # The line of a separator begins after the end of the previous line.
     begin = data.find(_SEPARATOR) + 1 if first else 0
     if (first and not begin) or start + begin >= last:
         return b""
@@ -350,7 +350,7 @@ def read_piece(file: InputFile, first: int, last: int) -> bytes:
     searched = max(last - start - 1, len(data) - len(_SEPARATOR) + 1)
     while end < 0 and start + len(data) < file.size:
         at = start + len(data)
-        # A list may be long: reads grow with it.
+        # A document may be long: reads grow with it.
         data += read(file.address, at, min(at + max(_AHEAD, len(data)), file.size))
         end = data.find(_SEPARATOR, searched)
         searched = len(data) - len(_SEPARATOR) + 1

@@ -63,7 +63,7 @@ def head_json(head: Head) -> dict[str, object]:
 
 
 def head_of(data: Json) -> Head:
-    """Return the head that a map represents; raises TypeError, KeyError or ValueError."""
+    """Return the head in a map; raises TypeError, KeyError or ValueError."""
     lists = {
         "counts": tuple(Count(*one) for one in data["counts"]),
         "objects": tuple(data["objects"]),
@@ -78,15 +78,15 @@ def head_of(data: Json) -> Head:
 
 
 def diagnostic_of(data: Json) -> Diagnostic:
-    """Return the diagnostic that a map represents."""
+    """Return the diagnostic in a map."""
     place = Location(data["file"], data["line"], data["column"]) if data["file"] else None
     excerpt = tuple(data.get("excerpt", ()))
     return Diagnostic(data["code"], Severity(data["severity"]), data["message"], place, excerpt)
 
 
-# A partial report as lines of JSON: its head, its rows, and what they sum up to.
+# A partial report as lines of JSON: its head, its rows, and a checksum.
 #
-# The last line proves the others: a report of which anything is missing or changed is none.
+# If a part of a report is missing or changed, its last line does not match, and it is ignored.
 
 _FORMAT = 3
 
@@ -103,7 +103,7 @@ def write_lines(partial: Partial) -> bytes:
 
 
 def read_lines(data: bytes) -> Partial | None:
-    """Return the report that a file holds; None where it is damaged, or of another format."""
+    """Return the report in a file; None if it is damaged, or has another format version."""
     cut = data.rfind(b"\n", 0, len(data) - 1) + 1
     body, last = data[:cut], data[cut:]
     try:
@@ -117,13 +117,13 @@ def read_lines(data: bytes) -> Partial | None:
         return None
 
 
-# A partial report as a Parquet file: rows as columns, the head among the file's metadata.
+# A partial report as a Parquet file: rows as columns, the head in the file's metadata.
 
 _NUMBERS = ("line", "column", "number")
 
 
 def write_parquet(partial: Partial) -> bytes:
-    """Return a report as the content of a file; raises FleetError where pyarrow is missing."""
+    """Return a report as the content of a file; raises FleetError if pyarrow is missing."""
     arrow, parquet = _libraries()
     content = {**_content(partial), "sha256": hashlib.sha256(partial.rows).hexdigest()}
     schema = arrow.schema([_field(arrow, name) for name in ReportRow._fields])
@@ -136,7 +136,7 @@ def write_parquet(partial: Partial) -> bytes:
 
 
 def read_parquet(data: bytes) -> Partial | None:
-    """Return the report that a file holds; None where it is damaged, or of another format."""
+    """Return the report in a file; None if it is damaged, or has another format version."""
     arrow, parquet = _libraries()
     try:
         table = parquet.read_table(io.BytesIO(data))
@@ -195,9 +195,9 @@ class PartialFormat(NamedTuple):
 
     suffix: str
     write: Callable[[Partial], bytes]
-    """Returns the content of a file; raises FleetError where a package is missing."""
+    """Returns the content of a file; raises FleetError if a package is missing."""
     read: Callable[[bytes], Partial | None]
-    """Returns the report in a file, None where it is damaged or of another format version."""
+    """Returns the report in a file, None if it is damaged or of another format version."""
 
 
 FORMATS: Final[Mapping[str, PartialFormat]] = {

@@ -1,4 +1,4 @@
-"""Partial reports as one run, which formats show as they show any.
+"""Merge partial reports to one run, which every format can render.
 
 Codes: KV082 a run that was not finished.
 """
@@ -28,11 +28,11 @@ class MergedPiece(NamedTuple):
 
     head: Head
     lines_before: int
-    """Lines of the file before the piece; -1 where a piece before it is missing."""
+    """Lines of the file before the piece; -1 if an earlier piece is missing."""
 
 
 class Gap(NamedTuple):
-    """Bytes of a file of which there is no report."""
+    """Bytes of a file without a report."""
 
     file: str
     first: int
@@ -40,14 +40,14 @@ class Gap(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What counts, by file and position, and what is missing."""
+    """The pieces that count, by file and position, and the gaps."""
 
     pieces: tuple[MergedPiece, ...]
     gaps: tuple[Gap, ...]
 
 
 def merged(*some: Heads) -> Heads:
-    """Return all pieces of some; raise FleetError where they do not belong together."""
+    """Return all pieces; raise FleetError if they do not belong to the same run."""
     found: dict[Key, Head] = {}
     stamps: dict[str, str] = {}
     for heads in some:
@@ -59,17 +59,17 @@ def merged(*some: Heads) -> Heads:
             if stamps.setdefault(head.file, head.stamp) != head.stamp:
                 text = "there are partial reports of two versions of this file"
                 raise FleetError(f"{head.file}: {text}: evaluate it again with --resume")
-            # Of two reports on a piece one that could be made counts, and then any.
+            # Of two reports on a piece, prefer a successful one, then choose deterministically.
             known = found.get(key)
             found[key] = min(known or head, head, key=lambda one: (one.failed, repr(one.remarks)))
     return found
 
 
 def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
-    """Return what counts of some pieces of files of some sizes.
+    """Return the pieces that count, for files of some sizes.
 
-    A piece within a larger one does not. Of a file that is no text, only that counts; of one that
-    ends early, nothing behind the end.
+    A piece inside a larger one does not count. For a file that is not text, only that error counts;
+    for one that ends early, nothing after the end.
     """
     by_file: dict[str, list[Head]] = {name: [] for name in sorted(sizes)}
     for head in sorted(heads.values(), key=lambda one: (one.file, one.first, -one.last)):
@@ -121,7 +121,7 @@ def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
 
 
 def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[RefusalCount]:
-    """Yield why an API server refuses objects, with the places in the files."""
+    """Yield why an API server would reject objects, with locations in the files."""
     for piece in pieces:
         for one in piece.head.refusals:
             yield one._replace(location=_in_file(piece, one.location))
@@ -149,13 +149,13 @@ RenderRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
 
 
 class Reports(NamedTuple):
-    """Partial reports of one or more folders, put together."""
+    """Merged partial reports of one or more folders."""
 
     plan: RunPlan
-    """The plan of the first folder; what all have in common."""
+    """The plan of the first folder; it has the common settings."""
     merged: Merged
     run: Run
-    """What they make up, without its rows."""
+    """The merged run, without its rows."""
     homes: dict[Key, ReportStore]
 
     def rows(self) -> Iterator[Iterator[ReportRow]]:
@@ -193,7 +193,7 @@ def _row_in_file(piece: MergedPiece, row: ReportRow) -> ReportRow:
 def reports_in(stores: Iterable[ReportStore]) -> Reports:
     """Return the merged reports of some folders, in any order.
 
-    Raises FleetError where a folder has none, or where they do not belong together.
+    Raises FleetError if a folder has none, or if they do not belong together.
     """
     plans: list[tuple[ReportStore, RunPlan]] = []
     for store in stores:

@@ -1,6 +1,6 @@
-"""A run over a fleet: plan → map → partial reports, as they come; what they make up is merged.
+"""A distributed run: plan it, evaluate its items, store partial reports, and merge them.
 
-Codes: KV081 a piece that nothing can evaluate, KV083 files that count as clusters of their own,
+Codes: KV081 a piece that cannot be evaluated, KV083 files that count as separate clusters,
 KV084 objects that are not part of reports.
 """
 
@@ -42,18 +42,17 @@ from kyvsim.model.partial import Head, Key, Partial
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Location
 
-# Items to outcomes by an engine, in the order in which they come about.
+# Evaluate items with an engine, and yield the outcomes as they are completed.
 #
-# A worker that is lost loses nothing: its items are tried again. An item that is lost with every
-# worker that takes it up is given up, and the rest goes on; which one it was shows when it is
-# alone.
+# The items of a lost worker are retried. An item that loses every worker is given up, and the
+# others are evaluated; to find it, suspected items are evaluated alone.
 
 _GLANCE: Final = 0.5
-"""Seconds between two looks at who is still there."""
+"""Seconds between two checks of the workers."""
 _PATIENCE: Final = 60.0
-"""Seconds to wait for a worker where there is none."""
+"""Seconds to wait for a worker if there is none."""
 _ATTEMPTS: Final = 2
-"""How often an item may break executors while it is alone."""
+"""How often an item that is evaluated alone may break executors."""
 
 
 class ItemFailure(NamedTuple):
@@ -63,17 +62,17 @@ class ItemFailure(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """An item went with its worker, by its own fault or not."""
+    """An item whose worker was lost, because of the item or not."""
 
 
 class FleetWork(NamedTuple):
-    """What there is to do besides the items that are known."""
+    """The context for the evaluation of items."""
 
     assignment: Assignment
     is_needed: Callable[[WorkItem], bool]
-    """Whether an item is still to be worked on, when its turn comes."""
+    """Whether an item must still be evaluated, when it is next."""
     following: Callable[[WorkItem, ItemOutcome], Iterable[WorkItem]]
-    """The items that follow on what became of one."""
+    """The items that must be evaluated because of an outcome."""
 
 
 _End: TypeAlias = ItemOutcome | ItemFailure | Lost
@@ -82,9 +81,9 @@ _End: TypeAlias = ItemOutcome | ItemFailure | Lost
 def evaluated_items(
     engine: Engine, work: FleetWork, items: Iterable[WorkItem]
 ) -> Iterator[tuple[WorkItem, ItemOutcome | ItemFailure]]:
-    """Yield items, and those that follow on them, with what became of them.
+    """Yield items, and those that follow from them, with their outcomes.
 
-    Raises FleetError where the engine is gone.
+    Raises FleetError if the engine is lost.
     """
     waiting = deque(items)
     while waiting:
@@ -102,7 +101,7 @@ def evaluated_items(
 
 
 def _alone(engine: Engine, work: FleetWork, item: WorkItem) -> ItemOutcome | ItemFailure:
-    """Return what becomes of an item while nothing else is under way."""
+    """Evaluate an item while no other one is evaluated."""
     for _ in range(_ATTEMPTS if engine.breaks else 1):
         for _, end in _attempt(engine, work, deque([item])):
             if not isinstance(end, Lost):
@@ -113,9 +112,9 @@ def _alone(engine: Engine, work: FleetWork, item: WorkItem) -> ItemOutcome | Ite
 def _attempt(
     engine: Engine, work: FleetWork, waiting: deque[WorkItem]
 ) -> Iterator[tuple[WorkItem, _End]]:
-    """Yield items with what became of them, until there is none or the executor breaks.
+    """Yield items with their outcomes, until there is none or the executor breaks.
 
-    Items may be added while it goes on; those that are left over have not been begun.
+    Items can be added in the meantime; the remaining ones have not been started.
     """
     executor = engine.begin(max(len(waiting), 1))
     under_way: dict[Future[ItemOutcome], WorkItem] = {}
@@ -150,7 +149,7 @@ def _attempt(
 
 
 def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:
-    """Return what became of an item; raise FleetError where it concerns all of them."""
+    """Return the outcome of an item; raise FleetError for errors that affect all items."""
     if future.cancelled():
         raise FleetError(_gone(engine))
     error = future.exception()
@@ -173,32 +172,32 @@ def _gone(engine: Engine) -> str:
 
 
 class Fleet(NamedTuple):
-    """How a run is spread."""
+    """The settings of a distributed run."""
 
     engine: AbstractContextManager[Engine]
     store: ReportStore
     resume: bool = False
-    """Whether the store may have reports already, which are not made again."""
+    """Whether the store can have reports already, which are not created again."""
     per: ClusterGrouping | None = None
     """Which files are dumps of one cluster; None: each is one, with a warning if it matters."""
     piece_size: int = 0
-    """Bytes of a piece; 0: as in the run that is resumed, or `PIECE_BYTES`."""
+    """Bytes of a piece; 0: as in the resumed run, or `PIECE_BYTES`."""
     everything: bool = False
     """Whether all rows are reported."""
 
 
 class Progress(NamedTuple):
-    """How far a run is; there may be more to come than is known of."""
+    """The progress of a run; items can be added later."""
 
     done: int
     total: int
 
 
 def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterator[Progress]:
-    """Evaluate the resources of `inputs` by an engine, and yield how far that is as it goes on.
+    """Evaluate the resources of `inputs` with an engine, and yield the progress.
 
-    When all is yielded the store has all that there is to know. Raises FleetError where a run
-    cannot begin or go on; what the store has by then is of use for one that is resumed.
+    At the end the store has the complete results. Raises FleetError if a run cannot start or
+    continue; a resumed run uses what the store has by then.
     """
     ready = prepare(inputs, stdin)
     if ready.read.unusable:
@@ -213,7 +212,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         items = plan_items(
             files,
             per,
-            # Rules see one object at a time, unless they look up others.
+            # Rules read one object at a time, unless they look up others.
             parted=phases_of(ready.compiled) <= ALONE and not ready.read.targets,
             size=plan.piece_size,
         )
@@ -233,7 +232,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         count = sum(one.head.resources for one in pieces)
         kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
         sample = Sample(tuple(kinds.values()), count)
-        # Names in exceptions and values may refer to objects anywhere: they are not checked.
+        # Names in exceptions and values may refer to objects in any file: they are not checked.
         read = ready.read._replace(
             diagnostics=(*plan.before, *remarks_of(pieces), *plan.after),
             exceptions=ready.read.exceptions._replace(rules=()),
@@ -262,7 +261,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
 def _begun(
     ready: Ready, files: tuple[InputFile, ...], assignment: Assignment, fleet: Fleet
 ) -> tuple[RunPlan, Heads]:
-    """Return the plan, after writing it, and the reports that exist already."""
+    """Write the plan and return it, with the existing reports."""
     store = fleet.store
     older = store.plan()
     if not fleet.resume and store.is_used():
@@ -298,7 +297,7 @@ class _RunState(NamedTuple):
     clusters: Mapping[str, tuple[InputFile, ...]]
     heads: dict[Key, Head]
     joined: set[str]
-    """Clusters of which all objects are needed at once."""
+    """Clusters whose objects are needed all at once."""
 
     def has(self, item: WorkItem) -> bool:
         """Return whether there are reports on all of an item."""
@@ -309,7 +308,7 @@ class _RunState(NamedTuple):
         )
 
     def needs(self, item: WorkItem) -> bool:
-        """Return whether an item is still to be evaluated."""
+        """Return whether an item must still be evaluated."""
         return not (item.alone and item.cluster in self.joined)
 
     def following(self, item: WorkItem, outcome: ItemOutcome) -> Iterator[WorkItem]:
@@ -319,7 +318,7 @@ class _RunState(NamedTuple):
             yield whole(item.cluster, self.clusters[item.cluster])
 
     def note(self, item: WorkItem, end: ItemOutcome | ItemFailure) -> None:
-        """Write what became of an item."""
+        """Store the outcome of an item."""
         partials = end.partials if isinstance(end, ItemOutcome) else self._failed(item, end)
         for one in partials if self.needs(item) else ():
             self.store.write(one)

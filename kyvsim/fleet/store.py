@@ -24,7 +24,7 @@ _REMARKS = ("before", "after", "left_out")
 
 
 class RunPlan(NamedTuple):
-    """What a run is to evaluate; it is there before any report is."""
+    """The plan of a run; it is stored before any report."""
 
     run: str
     assignment: str
@@ -35,10 +35,10 @@ class RunPlan(NamedTuple):
     rules: int
     exceptions: int
     before: tuple[Diagnostic, ...]
-    """Diagnostics of policies and options that come before those of resources."""
+    """Diagnostics of policies and options that precede those of resources."""
     after: tuple[Diagnostic, ...]
     left_out: tuple[Diagnostic, ...]
-    """What was left out of folders of policies."""
+    """Diagnostics of files in policy folders that were ignored."""
     files: Mapping[str, tuple[int, str]]
     """Size and stamp of each file, by name."""
     version: str = __version__
@@ -56,7 +56,7 @@ class RunEnd(NamedTuple):
 
 try:
     import fcntl
-except ImportError:  # Windows has none
+except ImportError:  # not available on Windows
     _CAN_LOCK = False
 else:
     _CAN_LOCK = True
@@ -93,7 +93,7 @@ class ReportStore:
 
     def begin(self, plan: RunPlan) -> None:
         """Write the plan; raises FleetError."""
-        self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
+        self._format.write(Partial(_EMPTY))  # report a missing package now, not after an hour
         self._files.make_folder(self.folder)
         content = plan._asdict()
         content |= {name: [*map(diagnostic_json, content[name])] for name in _REMARKS}
@@ -119,7 +119,7 @@ class ReportStore:
         self._write(_END, {"run": end.run, "remarks": remarks, "last": last})
 
     def write(self, partial: Partial) -> None:
-        """Write a report in the place of an older one on the same piece; raises FleetError."""
+        """Write a report, replacing an older one on the same piece; raises FleetError."""
         file, first, last = partial.head.key
         content = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
         shown = _UNSAFE.sub("_", file.rpartition("/")[2])[:60].lstrip(".")
@@ -131,8 +131,8 @@ class ReportStore:
     def heads(self, plan: RunPlan) -> Heads:
         """Return the heads of the reports that belong to a plan.
 
-        Those on files that it does not name, or that have changed, are passed over. Raises
-        FleetError for one that is of other policies or options, or of another version of kyvsim.
+        Reports on other files, or on files that have changed, are skipped. Raises FleetError for
+        one with other policies or options, or of another version of kyvsim.
         """
         found: dict[Key, Head] = {}
         for name in self._files.names_in(self.folder):
@@ -142,14 +142,14 @@ class ReportStore:
                 text = "a partial report of different policies, options or versions"
                 raise FleetError(f"{self._place(name)}: {text}: use another folder")
             known = plan.files.get(partial.head.file) if partial else None
-            # The report counts if it is on this content of the file.
+            # The report counts if it was created for this content of the file.
             if partial and known and known[1] == partial.head.stamp:
                 found[partial.head.key] = partial.head
                 self._places[partial.head.key] = self._place(name)
         return found
 
     def rows(self, key: Key) -> Iterator[ReportRow]:
-        """Yield the rows of a report; raises FleetError where it has gone since it was found."""
+        """Yield the rows of a report; raises FleetError if it was removed or changed."""
         place = self._places[key]
         form = _BY_SUFFIX[os.path.splitext(place)[1]]
         partial = form.read(self._read(place.removeprefix(f"{self.folder.rstrip('/')}/")))
@@ -158,13 +158,13 @@ class ReportStore:
         yield from rows_in(partial.rows)
 
     def is_used(self) -> bool:
-        """Return whether there is anything of a run in the folder."""
+        """Return whether the folder has files of a run."""
         names = self._files.names_in(self.folder)
         return any(one == _PLAN or os.path.splitext(one)[1] in _BY_SUFFIX for one in names)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs on this machine out; raises FleetError where there is one."""
+        """Lock the folder on this machine; raises FleetError if another run has locked it."""
         if is_url(self.folder):
             yield  # object storages have no locks: `finish` notices another run
             return

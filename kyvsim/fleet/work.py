@@ -1,4 +1,4 @@
-"""Files to work items, and what a worker does: one item → what it came to.
+"""Split files into work items, and evaluate an item in a worker.
 
 Codes: KV080 a file that cannot be read, or is damaged.
 """
@@ -35,26 +35,26 @@ from kyvsim.report.diagnostics import Explain
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
 
-# Files to items: which pieces can be worked on by themselves, and which files belong together.
+# Split files into items: which pieces can be evaluated separately, and which files need others.
 
 PIECE_BYTES: Final = 8 << 20
-"""Bytes of a piece, for which a worker has work of about a second."""
+"""Bytes of a piece, which a worker evaluates in about a second."""
 
 
 class WorkItem(NamedTuple):
     """A piece of one file, or all files of a cluster.
 
-    A piece has the documents that begin in its bytes: that of a later byte is in a later piece,
-    however far it reaches.
+    A piece has the documents that begin in its bytes: one that begins later is in a later piece,
+    wherever it ends.
     """
 
     cluster: str
     files: tuple[InputFile, ...]
     first: int
     last: int
-    """The first byte that is none of the piece's; for whole files the size of the last one."""
+    """The byte after the piece; for whole files the size of the last one."""
     alone: bool
-    """Whether the cluster has objects in other pieces: rules must not read any then."""
+    """Whether the cluster has objects in other items: rules must not read any then."""
 
     def head(self, file: InputFile, assignment: str) -> Head:
         """Return the head of a report on a file of the item, or on the piece."""
@@ -63,12 +63,12 @@ class WorkItem(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes there are to work on."""
+        """The number of bytes to evaluate."""
         return self.last - self.first if self.alone else sum(one.size for one in self.files)
 
 
 class ClusterGrouping(StrEnum):
-    """What files are dumps of one cluster, so that rules may look at objects of all of them."""
+    """Which files are dumps of the same cluster, so that rules can read objects in all of them."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -78,10 +78,10 @@ class ClusterGrouping(StrEnum):
 def plan_items(
     files: Iterable[InputFile], per: ClusterGrouping, *, parted: bool, size: int
 ) -> list[WorkItem]:
-    """Return the items of a run; with `parted` rules see one object at a time.
+    """Return the items of a run; if `parted`, rules read one object at a time.
 
-    A cluster of up to `size` bytes is one item, and so it is where rules are not `parted`. Of
-    larger ones each file is cut every `size` bytes; packed files cannot be.
+    A cluster of up to `size` bytes is one item, as is any cluster if not `parted`. Files of larger
+    ones are split every `size` bytes; compressed files cannot be split.
     """
     clusters: dict[str, list[InputFile]] = {}
     for one in files:
@@ -121,13 +121,13 @@ def clusters_of(items: Iterable[WorkItem]) -> dict[str, tuple[InputFile, ...]]:
     return {cluster: tuple(files) for cluster, files in found.items()}
 
 
-# The inputs that every worker of a run needs: policies and options, named by a hash of them.
+# The inputs that every worker of a run needs: policies and options, identified by a hash.
 #
-# They are sent pickled, as a part of tasks, which are pickled, too.
+# They are pickled and sent as part of tasks, which are pickled, too.
 
 
 class Ready(NamedTuple):
-    """Policies, ready to be evaluated on any objects."""
+    """Compiled policies, ready to be evaluated on any objects."""
 
     inputs: ApplyInputs
     read: ReadInputs
@@ -135,9 +135,9 @@ class Ready(NamedTuple):
 
 
 def portable_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
-    """Return inputs that are read nowhere: their files are texts, and they have no resources.
+    """Return inputs with the contents of their files, and without resources.
 
-    What cannot be read is left out: the caller reads the inputs, too, and reports it.
+    Files that cannot be read are omitted: the caller reads the inputs, too, and reports them.
     """
 
     def texts(*paths: str | Source) -> tuple[Source, ...]:
@@ -161,16 +161,16 @@ def portable_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
 
 
 def prepare(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
-    """Return the policies of inputs without resources, read and compiled."""
+    """Read and compile the policies of inputs; resources are ignored."""
     read = read_inputs(inputs._replace(resources=()), stdin)
     return Ready(inputs, read, compiled_for(inputs, read))
 
 
 class Assignment(NamedTuple):
-    """Policies and options that can travel."""
+    """Policies and options in a form that can be sent to workers."""
 
     digest: str
-    """Equal for the same texts under the same names, the same options and the same version."""
+    """Equal for the same texts with the same names, the same options and the same version."""
     version: str
     packed: bytes
     everything: bool
@@ -180,7 +180,7 @@ class Assignment(NamedTuple):
 def assigned(
     inputs: ApplyInputs, stdin: bytes | None, *, everything: bool, per: ClusterGrouping
 ) -> Assignment:
-    """Return what workers need of the inputs of a run; their resources are not part of it."""
+    """Return the inputs of a run for workers, without resources."""
     texts = portable_inputs(inputs, stdin)
     identity = repr((__version__, everything, per.value, texts)).encode("utf-8", "surrogatepass")
     packed = zlib.compress(pickle.dumps(texts))
@@ -189,9 +189,9 @@ def assigned(
 
 @lru_cache(maxsize=4)
 def ready_for(assignment: Assignment) -> Ready:
-    """Return the policies of an assignment compiled, which a process does once.
+    """Return the compiled policies of an assignment, cached in each process.
 
-    Raises OtherVersionError where it comes from another version of kyvsim.
+    Raises OtherVersionError if it was created by another version of kyvsim.
     """
     if assignment.version != __version__:
         text = f"the run uses kyvsim {assignment.version}, but the worker has kyvsim {__version__}"
@@ -201,26 +201,26 @@ def ready_for(assignment: Assignment) -> Ready:
 
 
 _ALONE: Final = Lock()
-"""Policies are evaluated by one thread of a process: compiled ones keep what they have found."""
+"""Only one thread evaluates policies, since compiled policies have caches."""
 _ENDS: Final = "KV007"
-"""A bad separator: nothing of the file is read behind it."""
+"""An invalid separator: the rest of the file is ignored."""
 
 
 class ItemOutcome(NamedTuple):
-    """What became of an item."""
+    """The result of an item."""
 
     partials: tuple[Partial, ...]
     needs_others: bool = False
-    """Whether rules look at objects that the item has not: there is no verdict then."""
+    """Whether rules read objects that the item does not have: there is no result then."""
 
 
 def are_shared(objects: Iterable[KubernetesObject]) -> bool:
-    """Return whether some objects make a difference for others without being looked up."""
+    """Return whether some objects affect the results of others without being looked up."""
     return any(one["kind"] in SHARED for one in objects)
 
 
 def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
-    """Return the reports on an item; they depend on nothing but the two arguments and the files.
+    """Evaluate an item; the result only depends on the two arguments and the files.
 
     Raises OtherVersionError.
     """
@@ -246,7 +246,7 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
 
 
 def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[Partial]:
-    """Yield the reports on all files of a cluster, whose objects rules may read."""
+    """Yield the reports on all files of a cluster, whose objects rules can read."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
     documents = tuple(one for _, found in heads if found for one in found.resources)
     everything = objects_of((*documents, *ready.read.targets, *ready.read.shared_data))
@@ -292,7 +292,7 @@ def _report(
     responses: Iterator[EngineResponse],
     explain: Explain,
 ) -> Partial:
-    """Return the report on objects; raises NotStreamable where the responses do."""
+    """Return the report on objects; raises NotStreamable if the responses do."""
     audit_warn = ready.inputs.audit_warn
     result_counts = ResultCounts(audit_warn=audit_warn)
     tally = NamespaceCounts(audit_warn=audit_warn)
@@ -321,7 +321,7 @@ def _report(
 
 
 def _kinds_shown(documents: tuple[Document, ...]) -> tuple[KubernetesObject, ...]:
-    """Return what tells the kinds of objects, each once: those that they have, and define."""
+    """Return the kinds of objects and those that they define, without duplicates."""
     found: dict[tuple[str, str], KubernetesObject] = {}
     defined: list[KubernetesObject] = []
     for one in documents:

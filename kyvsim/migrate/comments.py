@@ -1,4 +1,4 @@
-"""The comments of a policy, by the rule that they belong to."""
+"""The comments of a policy, assigned to its rules."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,20 +12,20 @@ from kyvsim.model.source import Document
 _COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
 _BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")
 _LONGEST: Final = 5_000
-"""Characters of a line that may begin a block of text, or be a comment."""
+"""The maximum number of characters of a line that can be a comment or start a block scalar."""
 
 
 class Comments(NamedTuple):
     """The comments of a policy, each a line that begins with `#`."""
 
     head: tuple[str, ...] = ()
-    """Those that belong to no rule."""
+    """Those outside of rules."""
     rules: Mapping[int, tuple[str, ...]] = MappingProxyType({})
-    """Those of a rule, above it and in it, by its place."""
+    """Those of a rule, before and in it, by its index."""
 
 
 def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comments:
-    """Return the comments on lines of their own in a document; `parts` lead to rules."""
+    """Return the comments on separate lines of a document; `parts` are the paths of rules."""
     lines = _lines_of(text)
     within = max(document.locate(()).line, 1)
     ends = [number for number, line in enumerate(lines, 1) if line.startswith("---")]
@@ -45,7 +45,7 @@ def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comment
 
 @lru_cache(maxsize=2)
 def _lines_of(text: str) -> list[str]:
-    """Return the lines of a file, which is read once for each policy in it."""
+    """Return the lines of a file; cached, since it is read for each policy in it."""
     return text.splitlines()
 
 

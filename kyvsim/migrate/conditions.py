@@ -1,4 +1,4 @@
-"""Conditions of preconditions and deny rules → CEL."""
+"""Convert conditions of preconditions and deny rules to CEL."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,14 +53,14 @@ def _equals_read(key: Expr, value: Expr) -> Test:
 
 
 def _fits_read(text: str, pattern: str) -> Test:
-    """Return the test that a text fits a wildcard text that is read; both bind tightly."""
-    # Between \Q and \E nothing has a meaning but the two wildcards.
+    """Return the test that a string matches a pattern read at run time; both are tight."""
+    # Between \Q and \E, only the two wildcards are special.
     sign = rf"{pattern}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
     return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
 def _equals(key: Expr, value: Expr) -> Test:
-    """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
+    """Return the test that a key equals a value; a constant string is a wildcard pattern."""
     if not value.constant:
         return _equals_read(key, value)
     expected, text = value.constant[0], key.tight(RELATION + 1)
@@ -87,12 +87,12 @@ def _equals(key: Expr, value: Expr) -> Test:
 
 
 _LONG: Final = 60
-"""So many characters of an expression are written twice at most, and evaluated for each text."""
+"""Longer expressions are not repeated in a test."""
 _PLAIN: Final = "[0-9]+([.][0-9]+)?"
 _NUMBER: Final = f"^[-+]?{_PLAIN}([eE][-+]?[0-9]+)?$"
 _DURATION: Final = f"^[-+]?({_PLAIN}(ns|us|ms|s|m|h))+$"
 _SECONDS: Final = f"^[-+]?({_PLAIN}|({_PLAIN}(ns|us|ms|s|m|h))+)$"
-"""What texts of numbers and durations look like, and those of either."""
+"""Regular expressions for numbers, durations, and either of them."""
 
 
 def _compared(sign: str, key: Expr, value: Expr) -> Test:
@@ -110,7 +110,7 @@ def _compared(sign: str, key: Expr, value: Expr) -> Test:
 
 
 def _compared_constant(sign: str, key: Expr, expected: object) -> Test:
-    """Return the comparison with a fixed value, as upstream tries one type after the other.
+    """Return the comparison with a constant, which depends on its type as in upstream.
 
     upstream: pkg/engine/variables/operator/numeric.go
     """
@@ -123,7 +123,7 @@ def _compared_constant(sign: str, key: Expr, expected: object) -> Test:
         return amount_test(key, sign, text)
     if key.is_number:
         duration = None if is_number_text(text) else parse_duration(text)
-        if duration is not None:  # a number counts seconds
+        if duration is not None:  # a number means seconds
             text = str(duration // SECOND) if not duration % SECOND else repr(duration / SECOND)
         return Relation(key.tight(RELATION + 1), sign, text) if is_number_text(text) else FALSE
     if key.is_scalar and not isinstance(expected, str):
@@ -143,7 +143,7 @@ def _compared_constant(sign: str, key: Expr, expected: object) -> Test:
 
 
 def _of_text(sign: str, text: str, expected: object) -> Test:
-    """Return the comparison of a text: a duration, a quantity or number, or a version."""
+    """Return the comparison of a string: a duration, a quantity or number, or a version."""
     if not isinstance(expected, str):
         is_number = Plain(f"{text}.matches({quoted(_NUMBER)})")
         number = every([is_number, Relation(f"double({text})", sign, str(expected))])
@@ -169,13 +169,13 @@ def _of_text(sign: str, text: str, expected: object) -> Test:
 
 
 def _of_duration(sign: str, text: str, expected: str, form: str = "", read: str = "") -> Test:
-    """Return the comparison of durations; `form` is what the text `read` has to look like."""
+    """Return the comparison of durations; `form` is the regular expression for `read`."""
     found = Relation(f"duration({text})", sign, f"duration({quoted(expected)})")
     return every([Plain(f"{read or text}.matches({quoted(form)})"), found]) if form else found
 
 
 def _with_number(sign: str, key: Expr, bound: str) -> Expr:
-    """Return the key with a default for which the comparison does not hold."""
+    """Return the key with a default for which the comparison is false."""
     if not is_number_text(bound):
         return key
     number = float(bound)
@@ -193,7 +193,7 @@ _WILD_FIELDS: Final = frozenset(
     {"verbs", "resources", "apiGroups", "resourceNames", "nonResourceURLs"}
     | {"host", "hosts", "path", "paths", "args", "command"}
 )
-"""Fields whose texts may hold wildcards: rules take what they hold for patterns, too.
+"""Fields whose strings can contain wildcards, which rules use as patterns, too.
 
 upstream: pkg/engine/variables/operator/anyin.go, which matches in both directions
 """
@@ -204,21 +204,21 @@ _TAME_FIELDS: Final = (
     | {"priorityClassName", "protocol", "restartPolicy", "runtimeClassName", "serviceAccountName"}
     | {"storageClassName", "type"}
 )
-"""Fields in which an API server takes no wildcards."""
+"""Fields in which an API server accepts no wildcards."""
 
 
 def _not_in(key: Expr, value: Expr) -> Test:
-    """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
+    """Return the test of the deprecated NotIn: false for a string that is not a JSON list."""
     if value.constant or not value.is_looked_up or not value.is_text or key.is_list:
         return _membership("exists", False, key, value)
-    # The key is always evaluated: one that is missing ends in an error.
+    # The key is always evaluated: a missing one is an error.
     held, one = value.tight(), key.tight(RELATION + 1)
     listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
     return opposite(Relation(one, "in", listed))
 
 
 def _may_be_wild(key: Expr) -> bool:
-    """Return whether an object may hold wildcards in a key, which the test takes as they are."""
+    """Return whether a key may contain wildcards that the test would take literally."""
     item = Expr("", key.element_types) if key.is_list else key
     if key.constant or item.is_number or item.is_bool:
         return False
@@ -229,14 +229,14 @@ def _may_be_wild(key: Expr) -> bool:
 
 
 def _takes_wildcards(value: Expr) -> bool:
-    """Return whether the texts of a list that is read count as wildcards in the test, too."""
+    """Return whether wildcards in a list that is read count in the test, too."""
     return value.noun in _WILD_FIELDS and Expr("", value.element_types).is_text
 
 
 def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     """Return the test that a key, or one or all of its elements, are among a value's elements.
 
-    `macro` is `exists` or `all`; where they are not `expected` none must be among them.
+    `macro` is `exists` or `all`; if not `expected`, they must not be among them.
     """
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
         if value.constant:
@@ -325,17 +325,17 @@ def _among_read(one: Expr, value: Expr) -> Test:
         is_equal = _equals_read(one, value)
         if not value.is_looked_up:
             return is_equal
-        # A text of the cluster may be a list in JSON.
+        # A string from the cluster may be a JSON list.
         held = value.tight()
         in_list = Relation(text, "in", f"json.unmarshal({held})")
         return Conditional(Plain(f"{held}.startsWith('[')"), in_list, is_equal)
     listed = value.or_else([]) if value.is_list else _listed(value)
     if _takes_wildcards(value):
-        # The order makes no difference here, and a sorted list may lose the type of its elements.
+        # The order does not matter, and `sort()` may lose the type of the elements.
         listed = listed.removesuffix(".sort()")
         if one.noun and one.noun not in _WILD_FIELDS:
             return Quantified(listed, "pattern", _fits_read(one.tight(), "pattern"), "exists")
-        # A string that is composed of others has no noun: its content is unknown.
+        # The content of a concatenated string, which has no noun, is unknown.
         key = one.tight() if len(one.text) <= _LONG else "text"
         fits = some([_fits_read(key, "pattern"), _fits_read("pattern", key)])
         among = Quantified(listed, "pattern", fits, "exists")
@@ -372,7 +372,7 @@ _AMOUNTS: Final = ConversionCondition(
 )
 _MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
-"""Operators that hold of an empty list, but not of null."""
+"""Operators that are true for an empty list, but not for null."""
 
 
 class FallibleTest(NamedTuple):
@@ -380,16 +380,16 @@ class FallibleTest(NamedTuple):
 
     test: Test
     fails: bool
-    """Whether it may end in an error, with which the block ends."""
+    """Whether its evaluation can end in an error, which ends that of the block."""
 
 
 def conditions_test(
     conditions: Conditions | None, scope: Scope, *, lenient: bool = False, denies: bool = False
 ) -> FallibleTest:
-    """Return the test that conditions hold, true where there are none.
+    """Return the test that conditions are met, true if there are none.
 
-    A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
-    says that an error counts as if they held.
+    A missing key is an error; if `lenient`, the conditions are not met then. With `denies`, an
+    error counts as if they were met.
     """
 
     def of_each(some_conditions: Iterable[Condition]) -> list[FallibleTest]:
@@ -401,7 +401,7 @@ def conditions_test(
     for group in conditions.effective if conditions else ():
         parts = []
         if group.any:
-            # What denies holds with an error, too: nothing has to wait.
+            # An error also denies: the order does not matter.
             parts.append(_in_turn(of_each(group.any), some, waits=not denies))
         if group.all:
             parts.append(_in_turn(of_each(group.all)))
@@ -415,10 +415,10 @@ def _in_turn(
     *,
     waits: bool = True,
 ) -> FallibleTest:
-    """Return that `every` or `some` part holds, evaluated one after the other.
+    """Return that `every` or `some` part is true, evaluated in order.
 
-    `&&` is false where any side is, even if another one ends in an error, and `||` is true: the
-    rest `waits` for a part that may.
+    `&&` is false if any side is, even if another one ends in an error, and `||` is true: if
+    `waits`, the rest is only evaluated after a part that can end in an error.
     """
     found = joined(one.test for one in parts[-1:])
     side_by_side: list[Test] = []
@@ -427,7 +427,7 @@ def _in_turn(
             rest = joined([*reversed(side_by_side), found])
             found = chosen(one.test, *((rest, FALSE) if joined is every else (TRUE, rest)))
             side_by_side = []
-        else:  # joined together, not one by one: each time all would be looked at again
+        else:  # joined together, since joining one by one takes quadratic time
             side_by_side.append(one.test)
     found = joined([*reversed(side_by_side), found])
     return FallibleTest(found, any(one.fails for one in parts))
@@ -445,7 +445,7 @@ def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
         return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
     sides = [side for side in (key, value) if not _may_be_empty(side)]
     fails = any(side.needed() and not side.nullable for side in sides)
-    # What has to hold of sides that are read at run time.
+    # Conditions on sides that are read at run time.
     are_read, takes_wildcards = not key.constant and not value.constant, _takes_wildcards(value)
     if name in _ORDERING:
         if are_read and not (key.is_number and value.is_number):
@@ -456,18 +456,18 @@ def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
         and (_may_be_wild(key) or _may_be_wild(value))
     ):
         scope.context.note(READ_TEXTS)
-    # What has to exist for the operator to hold: a value made of nothing is null.
+    # Values that must exist for the operator to be true: an empty projection is null.
     present = [side.is_there() for side in sides if side.nullable]
     if key.soft and name in _OF_ALL:
         present += key.needs
     present += value.needs if value.soft else ()
-    # Other values end in an error where they are missing, as they do in a rule.
+    # Other missing values are an error, as in a rule.
     held = operator(*(one if _may_be_empty(one) else one.given() for one in (key, value)))
     return FallibleTest(every([*present, held]), fails)
 
 
 def _may_be_empty(value: Expr) -> bool:
-    """Return whether a value is a list that is empty where what it is made of is missing."""
+    """Return whether a value is a list that is empty if its source is missing."""
     return bool(value.soft) or (value.nullable and value.is_list)
 
 

@@ -1,4 +1,4 @@
-"""Variables, conditions and refusals that a conversion collects."""
+"""The shared state of a conversion: variables, conditions and errors."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,31 +18,31 @@ _NOT_NAMES: Final = frozenset(
         " bool bytes type list duration timestamp size has all exists filter quantity"
     ).split()
 )
-"""Words that CEL keeps for itself, and names that a policy's expressions have already."""
+"""Reserved words of CEL, and names that a policy's expressions already have."""
 
 
 class ConversionContext(NamedTuple):
-    """Where emitters put what a policy needs beside the expression that they return."""
+    """Collects what a policy needs in addition to the converted expressions."""
 
     variables: dict[str, str]
-    """The texts of variables by name, in order."""
+    """The expressions of variables by name, in order."""
     optional_names: set[str]
-    """Names of variables that are left out where nothing reads them."""
+    """Names of variables that are omitted if they are unused."""
     conditions: dict[str, ConversionCondition]
-    """What the conversion depends on, by name; the first condition of a name counts."""
+    """The conditions of the conversion, by name; the first one of a name counts."""
 
     def note(self, condition: ConversionCondition) -> None:
-        """Write down that something holds under a condition only."""
+        """Record a condition under which the conversion is correct."""
         self.conditions.setdefault(condition.name, condition)
 
     def optional_variable(self, name: str, text: str) -> str:
-        """Return the same as `variable`, for one that is left out where nothing reads it."""
+        """Return the same as `variable`, for one that is omitted if it is unused."""
         found = self.variable(name, text)
         self.optional_names.add(found.removeprefix("variables."))
         return found
 
     def variable(self, name: str, text: str) -> str:
-        """Return the expression of a variable with this text; one that is there serves again."""
+        """Return the name of a variable with this expression; an existing one is reused."""
         for known, other in self.variables.items():
             if other == text:
                 return f"variables.{known}"
@@ -52,7 +52,7 @@ class ConversionContext(NamedTuple):
 
 
 def free_name(name: str, taken: Container[str], sign: str = "") -> str:
-    """Return a name that is not taken: with a number if it has to be, and a sign before that."""
+    """Return a name that is not taken: if necessary with `sign` and a number."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}{sign}{number}", number + 1
@@ -80,26 +80,26 @@ def element_for(listed: Expr, taken: frozenset[str]) -> Expr:
     return Expr(name, listed.element_types, noun=listed.noun)
 
 
-# What cannot be expressed in CEL.
+# Errors for features without an equivalent in CEL.
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
 class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
-    """Something has no equivalent in CEL: what it is, advice, and where it is."""
+    """A feature without an equivalent in CEL: what it is, advice, and its path."""
 
     def __init__(self, what: str, advice: str, path: Path = ()) -> None:
         super().__init__(what)
         self.what = what
         self.advice = advice
         self.path = path
-        """Its path in the document; `located` fills it in where it is not known yet."""
+        """Its path in the document; `located` sets it if it is unknown."""
 
 
 @contextmanager
 def located(path: Path) -> Iterator[None]:
-    """Give refusals in the block a path, unless something further down gave them its own."""
+    """Set the path of errors in the block, unless it is known."""
     try:
         yield
     except NotConvertible as refusal:
@@ -110,7 +110,7 @@ def located(path: Path) -> Iterator[None]:
 def within(
     path: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
 ) -> _Found:
-    """Return what a conversion returns; its refusals are located at a path."""
+    """Return the result of a conversion; set the path of its errors."""
     with located(path):
         return convert(*given, **named)
 
@@ -123,7 +123,7 @@ USER_KNOWN: Final = ConversionCondition(
 
 
 class Scope(NamedTuple):
-    """What the names of an expression refer to."""
+    """The meaning of names in an expression."""
 
     context: ConversionContext
     object: Expr
@@ -131,21 +131,21 @@ class Scope(NamedTuple):
     names: Mapping[str, Expr] = MappingProxyType({})
     """Context entries and elements."""
     current: Expr | None = None
-    """What fields are looked up in; None for the names themselves."""
+    """The value in which fields are looked up; None for the top level."""
     taken: frozenset[str] = frozenset()
     rest: Expr | None = None
     """The value whose fields all other names are; None if they are unknown."""
     namespace: str = ""
-    """The namespace of the policy, "" for one of the cluster."""
+    """The namespace of the policy, "" if it is cluster-scoped."""
     patching: bool = False
-    """Whether objects are patched: the order of lists counts, and values may change."""
+    """Whether objects are patched: the order of lists counts, and values can change."""
     marked: tuple[Expr, ...] = ()
-    """The values of variables inside of the current query, by the numbers of their marks."""
+    """The values of nested variables in the current query, by the numbers of their markers."""
     at_rest: bool = False
-    """Whether objects are looked at as they are, without any request."""
+    """Whether existing objects are evaluated, without a request."""
 
     def within(self, value: Expr) -> "Scope":
-        """Return the scope in which fields are those of a value."""
+        """Return the scope for fields of a value."""
         return self._replace(current=value)
 
     def element(self, listed: Expr) -> Expr:
@@ -160,14 +160,14 @@ class Scope(NamedTuple):
 def unsupported(
     what: str, advice: str = "rewrite the expression by hand", path: Path = ()
 ) -> NotConvertible:
-    """Return that a part of an expression cannot be converted."""
+    """Return the error that a part of an expression cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to CEL", advice, path)
 
 
 def converted_outcome(
     document: Document, name: str, path: Path, context: ConversionContext
 ) -> RuleOutcome:
-    """Return that something was converted, and what that depends on."""
+    """Return the outcome of a successful conversion, with its conditions."""
     conditions = tuple(context.conditions.values())
     outcome = ConversionOutcome.CONDITIONAL if conditions else ConversionOutcome.CONVERTED
     return RuleOutcome(name, outcome, document.locate(path), path_text(path), conditions=conditions)
@@ -176,7 +176,7 @@ def converted_outcome(
 def refused_outcome(
     document: Document, name: str, path: Path, refusal: NotConvertible
 ) -> RuleOutcome:
-    """Return that something was not converted; `path` leads to the whole of it."""
+    """Return the outcome of a failed conversion; `path` is used if the error has no path."""
     path = refusal.path or path
     place, what, advice = document.locate(path), refusal.what, refusal.advice
     outcome = ConversionOutcome.REFUSED

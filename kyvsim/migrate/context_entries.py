@@ -1,4 +1,4 @@
-"""Context entries of rules → variables of the new policy."""
+"""Convert context entries of rules to variables of the new policy."""
 
 import re
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from kyvsim.policy.tree import (
 def within_place(namespace: str, scope: Scope) -> list[str]:
     """Return the namespace argument of a lookup, "" for none or all.
 
-    `namespace` is a text with variables. Raises NotConvertible for a place outside of the policy's.
+    `namespace` can have variables. Raises NotConvertible for one other than the policy's.
     """
     if not scope.namespace:
         return [text_value(namespace, scope).text if namespace else quoted("")]
@@ -44,7 +44,7 @@ def _variable(entry: VariableEntry, scope: Scope) -> Expr:
         value = constant(entry.default)
     if entry.default is None or not (value.may_miss or value.needs or value.soft):
         return value
-    # However the query fails, the default is used.
+    # The default is used for any error of the query.
     default = value_of(entry.default, scope)
     if not default.constant:
         raise unsupported("a default with variables", "use `||` in the query")
@@ -142,7 +142,7 @@ def _image_registry(entry: ImageRegistryEntry, scope: Scope) -> Expr:
     reference = text_value(entry.reference, scope)
     text = f"image.GetMetadata({reference.text})"
     config = Expr(f"{text}.config", optional=f"{text}.?config", noun="config")
-    # The field of this name in CEL includes the tag.
+    # In CEL, the field of this name includes the tag.
     resolved = " + ".join(
         (f"{text}.registry", "'/'", f"{text}.repository", "'@'", f"{text}.digest")
     )
@@ -157,7 +157,7 @@ def _image_registry(entry: ImageRegistryEntry, scope: Scope) -> Expr:
 
 
 def _queried(value: Expr, query: str, scope: Scope) -> Expr:
-    """Return what a query finds in a value; the value itself where there is no query."""
+    """Return the result of a query on a value; the value itself if there is no query."""
     return query_value(query, scope, value) if query else value
 
 
@@ -177,12 +177,12 @@ def _value(entry: ContextEntry, scope: Scope) -> Expr:
 
 
 def with_entries(entries: Iterable[ContextEntry], scope: Scope, *, inline: bool = False) -> Scope:
-    """Return a scope that knows context entries; they become variables unless `inline`."""
+    """Return a scope with context entries; they become variables unless `inline`."""
     for entry in entries:
         name, value = entry.name, _value(entry, scope)
         if not inline and not value.constant:
             if scope.patching and value.soft:
-                # Null where what it is made of is missing: once patched this cannot be tested.
+                # Null if its source is missing: after patches this cannot be tested.
                 text = f"{one_line(every(value.needs))} ? {value.text} : dyn(null)"
                 optional = f"optional.of({text})"
                 value = value._replace(text=text, level=CHOICE, optional=optional)
@@ -194,9 +194,9 @@ def with_entries(entries: Iterable[ContextEntry], scope: Scope, *, inline: bool 
 
 
 def _held(value: Expr, held: str) -> Expr:
-    """Return a value that a variable holds: null where it may be missing.
+    """Return a value stored in a variable: null if it may be missing.
 
-    No optional: what Kyverno keeps of one in a variable is empty.
+    It is not an optional: Kyverno loses the value of one in a variable.
     """
     fields = {}
     for key, one in value.fields.items():

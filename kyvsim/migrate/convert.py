@@ -1,4 +1,4 @@
-"""Policies with rules → policies in CEL with the same results."""
+"""Convert classic policies to CEL policies with the same results."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,13 +90,13 @@ def _convert_cleanup(policy: Policy) -> Conversion:
 
 
 _LONGEST: Final = 63
-"""What Kyverno takes for names of policies: it writes them into labels."""
+"""The maximum length of policy names: Kyverno uses them as label values."""
 _WRONG: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
 _DIGITS: Final = 6
 
 
 def object_name(wanted: str) -> str:
-    """Return a valid name for an object: the wanted one, or a similar one.
+    """Return a valid name for an object: `wanted`, or a similar one.
 
     A hash keeps shortened or changed names distinct.
     """
@@ -108,7 +108,7 @@ def object_name(wanted: str) -> str:
 
 
 class ConvertedRule(NamedTuple):
-    """One rule, converted."""
+    """A converted rule."""
 
     kind: str
     """The kind of the policy that it becomes a part of."""
@@ -120,22 +120,22 @@ class ConvertedRule(NamedTuple):
     entries: tuple[PolicyEntry, ...]
     place: int = 0
     rule: str = ""
-    """The name of the rule as it is written."""
+    """The name of the rule in the old policy."""
     level: str | None = None
-    """Which controllers it was derived for, "" for Pods; None for all of them."""
+    """The controllers for which it is derived, "" for Pods; None for all of them."""
     excepted: Excepted = ()
     variant: str = ""
     """The failure action, if the rule has several."""
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What rules of one policy have in common."""
+        """The key of rules that share a policy."""
         matching, fields = str(self.matching.constraints), str(self.fields)
         return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)
 
 
 class SourcePolicy(NamedTuple):
-    """The policy that is converted."""
+    """The policy to convert."""
 
     policy: Policy
     computed: ComputedRules
@@ -150,7 +150,7 @@ class SourcePolicy(NamedTuple):
 def _policies_of(
     parts: list[ConvertedRule], whole: SourcePolicy, written: Written
 ) -> Iterable[Made]:
-    """Yield the policies that converted rules of one become: rules that match alike share one."""
+    """Yield the policies for converted rules; rules with the same matching share a policy."""
     groups: list[list[ConvertedRule]] = []
     for part in parts:
         home = next((one for one in groups if _fits(part, one)), None)
@@ -202,7 +202,7 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
 
 
 _ENTRIES: Final = MappingProxyType({MUTATING: "mutations", GENERATING: "generate"})
-"""The field of the entries by kind of policy, where it is not `validations`."""
+"""The field of the entries by kind of policy, if it is not `validations`."""
 
 _PODS: Final = ("Pod",)
 _OTHER_OPERATIONS: Final = ConversionCondition(
@@ -227,10 +227,10 @@ _NEVER_FAILS: Final = ConversionCondition(
 def convert(
     policy: Policy, written: Written, exceptions: Sequence[PolicyException] = ()
 ) -> Conversion:
-    """Return what becomes of a policy with rules, one by one, or of a cleanup policy.
+    """Convert a classic policy, rule by rule, or a cleanup policy.
 
-    `written` gives an object as YAML, for templates. Rules that some of the exceptions name stand
-    in policies of their own.
+    `written` returns an object as YAML, for templates. Rules with exceptions are converted to
+    separate policies.
     """
     if policy.kind in CLEANUP_KINDS:
         return _convert_cleanup(policy)
@@ -251,7 +251,7 @@ def convert(
         except NotConvertible as refusal:
             verdicts.append(refused_outcome(policy.document, rule.name, rule.path, refusal))
             continue
-        except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's failure is that rule's refusal
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error rejects only its rule
             fault = NotConvertible(fault_text(error), "convert this rule by hand")
             verdicts.append(refused_outcome(policy.document, rule.name, rule.path, fault))
             continue
@@ -263,12 +263,12 @@ def convert(
 def _levels(
     place: int, rule: Rule, whole: SourcePolicy
 ) -> list[tuple[str | None, Rule, ActionVariant]]:
-    """Return a rule as it is written and as it is derived, where each needs a policy of its own.
+    """Return the written and derived forms of a rule that need separate policies.
 
-    A ValidatingPolicy on Pods is derived for controllers; of a MutatingPolicy only some parts are.
-    One with several actions needs a policy for each.
+    A ValidatingPolicy for Pods is derived for controllers; of a MutatingPolicy only parts are.
+    A rule with several actions needs a policy for each.
     """
-    # As it is written: what the schema fills in is left to the schema of the new policy, too.
+    # The written rule: the new policy's schema has defaults of its own.
     node = read_rule(whole.policy.document.data["spec"]["rules"][place], rule.path)
     if node.mutate is None:
         return [(None, rule, one) for one in variants_of(node, whole.policy.facts.action)]
@@ -347,7 +347,7 @@ def _converted(
 def _finds_nothing_deleted(entries: Iterable[ContextEntry]) -> bool:
     """Return whether queries of context entries read the object, which is null at a deletion.
 
-    Only variables in braces read the old object then.
+    Only variables in braces read the old object in this case.
     upstream: pkg/engine/variables (substituteVariablesIfAny), which context loaders do not call
     """
     queries = (one.jmes_path for one in entries if isinstance(one, VariableEntry))
@@ -355,9 +355,9 @@ def _finds_nothing_deleted(entries: Iterable[ContextEntry]) -> bool:
 
 
 def _guarded(entry: PolicyEntry, applies: FallibleTest) -> PolicyEntry:
-    """Return an entry of a rule; a validation holds where the rule does not apply."""
+    """Return an entry of a rule; a validation is true if the rule does not apply."""
     if not isinstance(entry, ValidationEntry):
         return entry
-    # `||` would let an error pass where the other side is true.
+    # `||` would hide an error if the other side is true.
     whole = chosen(applies.test, entry.test, TRUE)
     return entry._replace(test=whole if applies.fails else guarded(applies.test, entry.test))

@@ -1,4 +1,4 @@
-"""PolicyExceptions for rules → PolicyExceptions for the policies that these have become."""
+"""Convert PolicyExceptions for classic policies to those for the converted policies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
@@ -45,7 +45,7 @@ _SCANS: Final = ConversionCondition(
 _POD: Final = "Pod"
 
 Excepted: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""Which exceptions name a rule, by key, each with the levels of the rule that it names."""
+"""The exceptions for a rule, by key, each with the excepted levels of the rule."""
 
 _Texts: TypeAlias = tuple[tuple[str, str], ...]
 """Names and expressions of conditions."""
@@ -54,7 +54,7 @@ _Texts: TypeAlias = tuple[tuple[str, str], ...]
 def excepted(
     place: int, computed: ComputedRules, policy: str, exceptions: Iterable[PolicyException]
 ) -> Excepted:
-    """Return which exceptions name a rule of a policy, given by its key."""
+    """Return the exceptions for a rule of a policy, given by its key."""
     levels = levels_of(place, computed)
     found = []
     for exception in exceptions:
@@ -68,14 +68,14 @@ def excepted(
 
 
 def _named(patterns: Sequence[str], levels: Mapping[str, Rule]) -> tuple[str, ...]:
-    """Return the levels of a rule whose names fit one of some patterns."""
+    """Return the levels of a rule whose names match one of some patterns."""
     return tuple(
         level for level, rule in levels.items() if any(matches(one, rule.name) for one in patterns)
     )
 
 
 def convert_exception(exception: PolicyException, conversions: Sequence[Conversion]) -> Conversion:
-    """Return what becomes of an exception, where its policies have become others."""
+    """Convert an exception, using the conversions of its policies."""
     verdicts: list[RuleOutcome] = []
     found: dict[_Texts, list[dict[str, str]]] = {}
     for index, entry in enumerate(exception.exceptions):
@@ -94,7 +94,7 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
             continue
         verdicts.append(converted_outcome(exception.document, name, _SPEC, context))
         for reference, only in references:
-            # No condition on the kind is needed where the match block names no others.
+            # No condition on the kind is needed if the match block has no other kinds.
             is_needed = only and not named <= {*only}
             kind = some(like_one("request.kind.kind", [*only])) if is_needed else TRUE
             texts = written_conditions([*named_conditions("kinds", kind), *conditions])
@@ -118,7 +118,7 @@ def _conversion(
 def _references(
     entry: ExceptedRules, conversion: Conversion, computed: ComputedRules, path: Path
 ) -> list[tuple[dict[str, str], tuple[str, ...]]]:
-    """Return the policies that an exception is for, each with its kinds, () for all."""
+    """Return the policies to which an exception applies, each with its kinds, () for all."""
     levels: dict[int, tuple[str, ...]] = {}
     for place, outcome in enumerate(conversion.rules):
         names = _named(entry.rules, levels_of(place, computed))
@@ -139,7 +139,7 @@ def _references(
 
 
 def _only(made: Made, named: tuple[str, ...], computed: ComputedRules) -> list[tuple[str, ...]]:
-    """Return the kinds that an exception holds for: () for all; nothing where it is for none."""
+    """Return the kinds to which an exception applies: () for all; [] if to none."""
     every = tuple(levels_of(made.rules[0], computed))
     if made.level is not None:
         return [()] if made.level in named else []

@@ -1,4 +1,4 @@
-"""Tests in CEL as small trees, so that they can be negated, joined and laid out in lines."""
+"""Tests in CEL as trees, so that they can be negated, joined and formatted."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-# Values stay text: only what joins tests matters to how an expression is read.
+# Values stay text: only the operators between tests matter.
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
-"""How tightly a text binds, loosest first."""
+"""Precedences of expressions, lowest first."""
 
 _RELATIONS: Final = MappingProxyType(
     {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -19,7 +19,7 @@ _KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
 
 
 class Plain(NamedTuple):
-    """A test that is one text."""
+    """A test that is a single text."""
 
     text: str
     level: int = TIGHT
@@ -34,36 +34,36 @@ class Relation(NamedTuple):
 
 
 class Not(NamedTuple):
-    """The opposite of a test."""
+    """The negation of a test."""
 
     test: "Test"
 
 
 class All(NamedTuple):
-    """Tests that have to hold together."""
+    """A conjunction of tests."""
 
     parts: "tuple[Test, ...]"
 
 
 class Some(NamedTuple):
-    """Tests of which one has to hold."""
+    """A disjunction of tests."""
 
     parts: "tuple[Test, ...]"
 
 
 class Quantified(NamedTuple):
-    """What holds of every element of a list, or of one of them."""
+    """A test of every element of a list, or of one of them."""
 
     source: str
     name: str
     body: "Test"
     macro: str = "all"
     keyed: str = ""
-    """The first name where the loop has two: the place or the key of an element."""
+    """The first variable of a loop with two: the index or key of an element."""
 
 
 class Conditional(NamedTuple):
-    """One test or another, decided by a third."""
+    """One test or another, depending on a third."""
 
     question: "Test"
     yes: "Test"
@@ -76,14 +76,14 @@ TRUE, FALSE = Plain("true"), Plain("false")
 
 
 def quoted(text: str) -> str:
-    """Return a text as a CEL literal."""
+    """Return a string as a CEL literal."""
     if "'" in text or not text.isprintable() or "\\" in text:
         return json.dumps(text, ensure_ascii=not text.isprintable())
     return f"'{text}'"
 
 
 def literal(value: object) -> str:
-    """Return plain data as CEL; parts of different types are hidden from the type checker."""
+    """Return constant data as CEL; members of different types are hidden from the type checker."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, str):
@@ -101,24 +101,24 @@ def literal(value: object) -> str:
 
 
 def is_name(key: str) -> bool:
-    """Return whether a key can be written behind a dot."""
+    """Return whether a key can be written after a dot."""
     return _IDENTIFIER.fullmatch(key) is not None and key not in _KEYWORDS
 
 
 def every(parts: Iterable[Test]) -> Test:
-    """Return the test that all of some hold."""
+    """Return the conjunction of tests."""
     return _expressions_joined(parts, All, idle=TRUE, decides=FALSE)
 
 
 def some(parts: Iterable[Test]) -> Test:
-    """Return the test that one of some holds."""
+    """Return the disjunction of tests."""
     return _expressions_joined(parts, Some, idle=FALSE, decides=TRUE)
 
 
 def _expressions_joined(
     parts: Iterable[Test], kind: type[All] | type[Some], idle: Plain, decides: Plain
 ) -> Test:
-    """Return one test of many: `idle` ones change nothing, one that `decides` is the answer."""
+    """Join tests: `idle` ones have no effect, one that `decides` is the result."""
     flat: list[Test] = []
     for one in parts:
         flat += one.parts if isinstance(one, kind) else (one,)
@@ -136,7 +136,7 @@ def chosen(question: Test, yes: Test, no: Test) -> Test:
 
 
 def opposite(test: Test) -> Test:
-    """Return the opposite of a test, pushed inward as far as it reads better."""
+    """Return the negation of a test, pushed inwards if that is more readable."""
     if test in {TRUE, FALSE}:
         return FALSE if test == TRUE else TRUE
     if isinstance(test, Not):
@@ -156,7 +156,7 @@ def opposite(test: Test) -> Test:
 
 
 def _turns(test: Test) -> bool:
-    """Return whether a body reads no worse when it is turned round."""
+    """Return whether the negation of a body is as readable."""
     if isinstance(test, All | Some):
         return all(map(_turns, test.parts))
     if isinstance(test, Quantified):
@@ -175,7 +175,7 @@ _LEVELS: Final[Mapping[type[Test], int]] = {
 
 
 def level_of(test: Test) -> int:
-    """Return how tightly a test binds as text."""
+    """Return the precedence of a test as text."""
     return test.level if isinstance(test, Plain) else _LEVELS[type(test)]
 
 
@@ -185,7 +185,7 @@ def one_line(test: Test) -> str:
 
 
 def short_line(test: Test, width: int) -> str | None:
-    """Return the same, or None where it is longer; then not all of it is looked at."""
+    """Return a test on one line, or None if it exceeds `width`; the rest is not formatted then."""
     text = ""
     for piece in _pieces(test):
         text += piece
@@ -195,7 +195,7 @@ def short_line(test: Test, width: int) -> str | None:
 
 
 def _pieces(test: Test) -> Iterator[str]:
-    """Yield the text of a test from left to right, however deep it is."""
+    """Yield the text of a test from left to right, without recursion."""
     waiting: list[Test | str] = [test]
     while waiting:
         one = waiting.pop()
@@ -223,13 +223,13 @@ def _parts(test: Test) -> list[Test | str]:
 
 
 def head_of(test: Quantified) -> str:
-    """Return a loop as far as its names."""
+    """Return the start of a loop, including its variables."""
     names = f"{test.keyed}, {test.name}" if test.keyed else test.name
     return f"{test.source}.{test.macro}({names}"
 
 
 def enclosed(test: Test, least: int) -> str:
-    """Return a test on one line, in parentheses where it binds less tightly than `least`."""
+    """Return a test on one line, in parentheses if its precedence is lower than `least`."""
     return "".join(one if isinstance(one, str) else one_line(one) for one in _enclosed(test, least))
 
 
@@ -237,14 +237,14 @@ def _enclosed(test: Test, least: int) -> list[Test | str]:
     return [test] if level_of(test) >= least else ["(", test, ")"]
 
 
-# Tests → text of several lines: one idea a line.
+# Format tests on several lines, with one operand on each.
 
 _WIDTH: Final = 84
 _STEP: Final = 2
 
 
 def laid_out(test: Test) -> str:
-    """Return a test as text, on several lines where one would be too long."""
+    """Return a test as text, on several lines if one would be too long."""
     return "\n".join(_lines(test, _WIDTH))
 
 

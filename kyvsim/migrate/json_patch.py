@@ -1,4 +1,4 @@
-"""JSON patches of mutate rules → JSON patches in CEL."""
+"""Convert JSON patches of mutate rules to JSON patches in CEL."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 WIDTH: Final = 72
-"""How long a line may be."""
+"""The maximum length of a line."""
 ORDER: Final = ConversionCondition(
     "order of elements",
     "lists that only partly change keep their order, and new elements are appended",
@@ -45,46 +45,46 @@ FIRST: Final = ConversionCondition(
 
 
 class Atomic(Exception):  # noqa: N818 — not an error: it selects another form of patch
-    """A field is replaced as a whole, or nothing is known of it: it cannot be applied."""
+    """A field is replaced as a whole, or its type is unknown: it cannot be merged."""
 
 
 class PatchLoop(NamedTuple):
-    """A loop whose elements a patch is for."""
+    """A loop whose elements are patched."""
 
     listed: Expr
     element: Expr
     counter: Expr
-    """The place of the element in the list."""
+    """The index of the element in the list."""
     condition: Test = TRUE
-    """Which of the elements count."""
+    """The condition for the elements."""
     backwards: bool = False
 
     @property
     def source(self) -> str:
-        """The expression of the list: an error where it is missing, as in the rule."""
+        """The expression of the list: an error if it is missing, as in the rule."""
         return self.listed.soft or self.listed.tight()
 
     def goes_over(self, value: Expr) -> bool:
-        """Return whether its elements are those of a list that is patched."""
+        """Return whether it is a loop over a list that is patched."""
         same = {self.listed.bare_optional, self.listed.text, self.listed.soft} - {""}
         soft = value.or_else([]) if value.may_miss else value.text
         return bool(same & {value.text, value.optional, soft})
 
 
 def reads(loop: PatchLoop, text: str) -> bool:
-    """Return whether an expression reads the element of a loop, or its place."""
+    """Return whether an expression reads the element of a loop, or its index."""
     names = rf"({loop.element.text}|{loop.counter.text})"
     return re.search(rf"(?<![\w.']){names}(?![\w'])", text) is not None
 
 
 class PatchContext(NamedTuple):
-    """What the parts of a patch share."""
+    """The shared data of the parts of a patch."""
 
     scope: Scope
     loops: tuple[PatchLoop, ...] = ()
-    """The loops around it, the outermost first."""
+    """The enclosing loops, the outermost first."""
     merges: tuple[MergeField, ...] = ()
-    """How lists of the objects merge, by kind; () where nothing is known of one."""
+    """How lists of the objects merge, by kind; () if unknown for one of them."""
 
     @property
     def loop(self) -> PatchLoop | None:
@@ -99,10 +99,10 @@ class Quoted(NamedTuple):
 
 
 def value_text(data: object, around: PatchContext) -> str:
-    """Return a value of a patch, whose texts may have variables."""
+    """Return a value of a patch, whose strings can contain variables."""
     if isinstance(data, Quoted):
         value = text_value(data.text, around.scope)
-        # JSON within quotes is not YAML: maps and lists are an error there.
+        # JSON in quotes is not parsed: converting maps and lists to strings is an error.
         return shown(value) if value.types else f"string({value.text})"
     if isinstance(data, str):
         return text_value(data, around.scope).text
@@ -116,7 +116,7 @@ def value_text(data: object, around: PatchContext) -> str:
 
 
 def _same_typed(values: list[object], around: PatchContext) -> list[str]:
-    """Return the parts of a map or list, of one type for the type checker."""
+    """Return the members of a map or list, with a common type for the type checker."""
     texts = [value_text(one, around) for one in values]
     shapes = [_shape(one, around) for one in values]
     if set(shapes) == {"str", "text"}:
@@ -141,7 +141,7 @@ def _shape(value: object, around: PatchContext) -> str:
 
 
 def optional_text(data: PatternNode, around: PatchContext) -> str:
-    """Return the optional of a value that is left out where nothing is found, "" for others."""
+    """Return the optional of a value that is omitted if it is missing, "" for others."""
     if not isinstance(data, PatternLeaf) or not isinstance(data.data, str):
         return ""
     found = text_value(data.data, around.scope)
@@ -151,12 +151,12 @@ def optional_text(data: PatternNode, around: PatchContext) -> str:
 def unsupported(
     what: str, advice: str = "write this patch by hand", path: Path = ()
 ) -> NotConvertible:
-    """Return that a part of a patch cannot be converted."""
+    """Return the error that a part of a patch cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice, path)
 
 
 def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}") -> str:
-    """Return an object, map or list, on several lines where one would be too long."""
+    """Return an object, map or list, on several lines if one would be too long."""
     line = f"{name}{opening}{', '.join(fields)}{closing}"
     if len(line) <= WIDTH and "\n" not in line:
         return line
@@ -165,7 +165,7 @@ def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}")
 
 
 def call(head: str, argument: str) -> str:
-    """Return a call with its last argument, on lines of its own where one would be too long."""
+    """Return a call; its last argument is on separate lines if one line would be too long."""
     line = f"{head}, {argument})"
     if len(line) <= WIDTH and "\n" not in line:
         return line
@@ -173,19 +173,19 @@ def call(head: str, argument: str) -> str:
 
 
 def list_text(texts: list[str]) -> str:
-    """Return a list, on several lines where one would be too long."""
+    """Return a list, on several lines if one would be too long."""
     return struct("", texts, opening="[", closing="]")
 
 
 def indented(text: str) -> str:
-    """Return a text one step further to the right."""
+    """Return a text indented by one level."""
     return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
-# The text of `patchesJson6902` with its variables → operations as data.
+# Parse `patchesJson6902` with its variables.
 #
-# Variables are filled into the text before it is read: one that stands alone and without quotes
-# is a value of any type, within quotes it is part of a text.
+# Variables are replaced before the text is parsed: without quotes, a single variable is a value
+# of any type; in quotes it is part of a string.
 
 _BARE: Final = ConversionCondition(
     "texts in JSON patches",
@@ -196,7 +196,7 @@ _MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
 
 
 class PatchOperation(NamedTuple):
-    """One operation of a JSON patch, whose texts keep their variables."""
+    """One operation of a JSON patch, with the variables in its strings."""
 
     path: Path
     """Its path in the policy: that of the patch, and its index."""
@@ -241,7 +241,7 @@ def operations_of(patch: JsonPatch | None, scope: Scope) -> list[PatchOperation]
 
 
 def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> Json:
-    """Return what was read with the variables where they stood."""
+    """Return a parsed value with the variables in place of their markers."""
 
     def text(marked: str) -> str:
         return _MARKS.sub(lambda found: texts[int(found[1])], marked)
@@ -261,34 +261,34 @@ def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> 
     return texts[int(alone[1])]
 
 
-# The targets of JSON patches: the value there, and its JSON pointer as an expression.
+# The targets of JSON patches: the current value, and its JSON pointer as an expression.
 
 Step: TypeAlias = "str | Expr"
-"""A key, a place in a list, or an expression that gives one of them."""
+"""A key, an index, or an expression for one of them."""
 
 _ESCAPES: Final = str.maketrans({"~": "~0", "/": "~1"})
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 LAST: Final = "-1"
-"""The last element of a list that is there."""
+"""The last existing element of a list."""
 END: Final = "-"
-"""Behind the last element of a list."""
+"""The index after the last element of a list."""
 
 
 class PatchTarget(NamedTuple):
-    """A place in the object that is patched."""
+    """A place in the patched object."""
 
     value: Expr
-    """The value there."""
+    """The current value."""
     way: tuple[Step, ...] = ()
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is the same place for every element of a loop."""
+        """Whether it is the same for every element of a loop."""
         return all(isinstance(step, str) for step in self.way)
 
     @property
     def path(self) -> str:
-        """The expression that gives the JSON pointer."""
+        """The expression for the JSON pointer."""
         pieces: list[str] = []
         fixed = ""
         for step in self.way:
@@ -302,20 +302,20 @@ class PatchTarget(NamedTuple):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path as strings, to compare places."""
+        """The path as strings, for comparisons."""
         return tuple(step if isinstance(step, str) else f"={step.text}" for step in self.way)
 
     def below(self, step: Step) -> "PatchTarget":
-        """Return the place of a field, of a key of a map, or of an element of a list."""
+        """Return the place of a field, a map key, or a list element."""
         return PatchTarget(below(self.value, step), (*self.way, step))
 
     def element(self, index: Expr, element: Expr) -> "PatchTarget":
-        """Return the place of the element of a list that a loop is at."""
+        """Return the place of the current element of a loop."""
         return PatchTarget(element, (*self.way, index))
 
 
 def is_index(step: Step) -> bool:
-    """Return whether a step leads to a place in a list."""
+    """Return whether a step is the index of a list."""
     if isinstance(step, str):
         return step in {LAST, END} or _INDEX.fullmatch(step) is not None
     return step.is_number
@@ -341,28 +341,28 @@ def below(value: Expr, step: Step) -> Expr:
 
 
 def counter(name: str) -> Expr:
-    """Return the place in its list of the element that a loop is at."""
+    """Return the index of the current element of a loop."""
     return Expr(name, NUMBER, noun="index")
 
 
-# JSON patches as expressions: single ones, lists of them, one or more for each element.
+# JSON patches as expressions: single ones, lists, one or more for each element.
 
 
 class PatchExpression(NamedTuple):
-    """One JSON patch, or an expression that is a list of them."""
+    """One JSON patch, or an expression whose value is a list of them."""
 
     text: str
     test: Test = TRUE
-    """What has to hold for it."""
+    """The condition for it."""
     is_list: bool = False
     once: bool = False
-    """Whether it is made once for all elements of the loops around it, before they begin."""
+    """Whether it is applied once, before the enclosing loops."""
 
 
 def operation(
     name: str, place: PatchTarget, value: str = "", source: PatchTarget | None = None
 ) -> str:
-    """Return a JSON patch as an expression; `value` and `source` where it has them."""
+    """Return a JSON patch as an expression; `value` and `source` are optional."""
     fields = [f"op: {quoted(name)}"]
     if source is not None:
         fields.append(f"from: {source.path}")
@@ -373,9 +373,9 @@ def operation(
 
 
 def listed(operations: Sequence[PatchExpression]) -> str:
-    """Return the expression of a list of JSON patches; neighbours share a condition."""
+    """Return the expression for a list of JSON patches; adjacent ones share a condition."""
     parts: list[str] = []
-    # An expression that is a list has no neighbours: its place is part of its key.
+    # An expression for a list is not merged with others: its index is part of the key.
     keyed = (((at if one.is_list else -1, one.test), one) for at, one in enumerate(operations))
     for (at, test), some in groupby(keyed, key=lambda pair: pair[0]):
         texts = [one.text for _, one in some]
@@ -385,7 +385,7 @@ def listed(operations: Sequence[PatchExpression]) -> str:
 
 
 def looped(loop: PatchLoop, operations: Iterable[PatchExpression]) -> list[PatchExpression]:
-    """Return the operations of a loop: those that are made once, and those for each element."""
+    """Return the operations of a loop: those applied once, and those for each element."""
     found = list(operations)
     once = [one for one in found if one.once]
     each = [one for one in found if not one.once]
@@ -406,17 +406,18 @@ def looped(loop: PatchLoop, operations: Iterable[PatchExpression]) -> list[Patch
 
 
 def any_kept(loop: PatchLoop) -> Test:
-    """Return the test that a loop has an element to go over."""
+    """Return the test that a loop has elements."""
     # The list of containers is never empty.
     if loop.condition == TRUE and loop.listed.noun == "containers" and not loop.listed.fallback:
         return TRUE
     return Quantified(loop.source, loop.element.text, loop.condition, "exists")
 
 
-# JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places.
+# Convert JSON patches of rules to those of a MutatingPolicy, with Kyverno's handling of
+# missing fields.
 #
-# In rules `add` makes what is missing on the way to its place, `remove` passes over what is not
-# there and `replace` does not; in a MutatingPolicy `add` and `remove` fail, and `replace` adds.
+# In rules, `add` creates missing parents, `remove` ignores missing fields, and `replace` fails
+# for them; in a MutatingPolicy `add` and `remove` fail, and `replace` adds.
 #
 # upstream: `pkg/engine/mutate/patch/patchJSON6902.go`; gopkg.in/evanphx/json-patch.v4
 
@@ -435,11 +436,11 @@ class _Patch(NamedTuple):
     path: Path
     """The path of the current operation in the policy."""
     made: set[tuple[str, ...]]
-    """Places that earlier operations have made."""
+    """Places that earlier operations have created."""
     gone: set[tuple[str, ...]]
-    """Places that earlier operations have taken away."""
+    """Places that earlier operations have removed."""
     shifted: set[tuple[str, ...]]
-    """Lists in which earlier operations have moved elements."""
+    """Lists in which earlier operations have shifted elements."""
 
 
 def json_patch(
@@ -457,7 +458,7 @@ def json_patch(
 def removed_element(
     operations: Sequence[PatchOperation], root: Expr, around: PatchContext
 ) -> PatchTarget | None:
-    """Return the list from which a loop takes its elements; None where it does something else."""
+    """Return the list from which a loop removes its elements; None if it does anything else."""
     loop = around.loop
     if loop is None or [one.name for one in operations] != ["remove"]:
         return None
@@ -472,7 +473,7 @@ def _steps(path: object, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
         raise unsupported(f"the path `{text}`", "name a field of the object")
-    # Slashes within variables separate nothing.
+    # Slashes in variables are not separators.
     parts, rest = [""], text[1:]
     for one in find_variables(f" {rest}"):
         before, _, rest = rest.partition(one.text)
@@ -494,12 +495,12 @@ def _steps(path: object, around: PatchContext) -> list[Step]:
 
 
 def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> list[PatchTarget]:
-    """Return the places on a way, the last one too."""
+    """Return the places along a path, including the last one."""
     found: list[PatchTarget] = []
     for step in steps:
         loop = next((one for one in around.loops if one.counter == step), None)
         if loop is not None and loop.goes_over(place.value):
-            # A list that a loop goes over is there.
+            # A list that a loop iterates over exists.
             found = [one._replace(value=one.value.given()) for one in found]
             place = place.element(loop.counter, loop.element)
         elif step == END and step is not steps[-1]:
@@ -516,7 +517,7 @@ def _way(path: object, patch: _Patch) -> list[PatchTarget]:
 
 
 def _is_there(place: PatchTarget, patch: _Patch) -> Test:
-    """Return the test that there is something at a place when its operation is made."""
+    """Return the test that a place exists when its operation is applied."""
     steps = place.steps
     if steps in patch.made:
         return TRUE
@@ -564,7 +565,7 @@ def _add(written: PatchOperation, patch: _Patch) -> list[PatchExpression]:
 
 
 def _container(step: Step, patch: _Patch) -> str:
-    """Return the empty container that a step leads into."""
+    """Return the empty container for a step."""
     if not is_index(step):
         return "{}"
     if isinstance(step, str) and step in {"0", LAST, END}:

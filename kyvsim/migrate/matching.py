@@ -1,4 +1,4 @@
-"""Match and exclude blocks → match constraints and conditions."""
+"""Convert match and exclude blocks to match constraints and conditions."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ from kyvsim.patch.keyed_lists import MergeField, find_type
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Condition, Conditions, MatchBlock, ResourceFilter, Subject
 
-# `operations` of match blocks, and conditions on the operation → those of resource rules.
+# Convert operations of match blocks, and conditions on them, to those of resource rules.
 
 EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 WRITES: Final = ("CREATE", "UPDATE", "DELETE")
@@ -50,7 +50,7 @@ _NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNo
 def _chosen(
     named: Sequence[str], usual: tuple[str, ...], allowed: frozenset[str], *, takes_all: bool
 ) -> list[str]:
-    """Return the operations of resource rules, where a match block names some or none."""
+    """Return the operations of resource rules, for a match block with or without operations."""
     if takes_all and named:
         usual = EVERY
     elif named or allowed == {"CONNECT"}:
@@ -62,7 +62,7 @@ def _chosen(
 
 
 def without_operations(conditions: Conditions | None) -> tuple[Conditions | None, frozenset[str]]:
-    """Return preconditions without those on the operation, and the operations that these allow."""
+    """Return preconditions without those on the operation, and the operations that they allow."""
     allowed = frozenset(EVERY)
     if conditions is None:
         return None, allowed
@@ -95,7 +95,7 @@ def _allowed(condition: Condition) -> frozenset[str] | None:
     return frozenset(EVERY) - named if operator in _NOT_IN else None
 
 
-# `kinds` → resource rules, and the types of the objects that they match.
+# Convert `kinds` to resource rules, and find the types of the matched objects.
 
 _GUESSED: Final = ConversionCondition(
     "guessed resource names",
@@ -114,7 +114,7 @@ _PARTS: Final = ConversionCondition(
 
 
 class SelectedKind(NamedTuple):
-    """One kind as a rule names it."""
+    """One kind in a rule."""
 
     group: str
     version: str
@@ -154,7 +154,7 @@ def _with_part(name: str, selector: KindSelector) -> str:
 def _resource_rules(
     named: Iterable[SelectedKind], operations: list[str]
 ) -> list[dict[str, list[str]]]:
-    """Return one rule for each group and version; without operations they name none."""
+    """Return one rule for each group and version, with operations if there are any."""
     by_group: dict[tuple[str, str], dict[str, None]] = {}
     for one in named:
         by_group.setdefault((one.group, one.version), {})[one.resource] = None
@@ -166,7 +166,7 @@ def _resource_rules(
 
 
 def _known(named: Iterable[SelectedKind]) -> list[tuple[str, str]]:
-    """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
+    """Return apiVersion and kind of each, [] if one has a wildcard or subresource."""
     pairs = []
     for one in named:
         if not one.kind or "/" in one.resource or one.group == "*":
@@ -176,7 +176,7 @@ def _known(named: Iterable[SelectedKind]) -> list[tuple[str, str]]:
     return pairs
 
 
-# `roles` and `clusterRoles` of a filter → tests of the bindings that name the user.
+# Convert `roles` and `clusterRoles` of a filter to tests of the bindings that name the user.
 #
 # Requests have no roles: Kyverno finds those of a ClusterPolicy in the bindings of the cluster.
 # Source of the rule: upstream pkg/userinfo/roleRef.go
@@ -222,7 +222,7 @@ def _roles(roles: Sequence[str]) -> Test:
 
 
 def _cluster_roles(roles: Sequence[str]) -> Test:
-    """Return the test of ClusterRoles; what a RoleBinding gives counts in its namespace only."""
+    """Return the test of ClusterRoles; RoleBindings count only in their namespace."""
     listed = f"{_listed('clusterrolebindings', _NOWHERE)} + {_listed('rolebindings', _HERE)}"
     here = some(Relation(_PLACE, "==", one) for one in (_NOWHERE, _HERE))
     return _bound(f"({listed})", "ClusterRole", roles, here)
@@ -238,11 +238,11 @@ def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
     return Quantified(bindings, "binding", every([is_kind, is_one, *more, _NAMES_USER]), "exists")
 
 
-# Filters → tests.
+# Convert filters to tests.
 
 
 class FilterExpressions(NamedTuple):
-    """The expressions of what filters compare."""
+    """The expressions for the fields that filters compare."""
 
     kind: str = "request.kind.kind"
     name: str = "object.metadata.?name.orValue('')"
@@ -251,7 +251,7 @@ class FilterExpressions(NamedTuple):
 
 
 ADMITTED: Final = FilterExpressions()
-"""Of an object that is created or changed."""
+"""For an object that is created or changed."""
 DELETED: Final = FilterExpressions(name="request.name")
 """For deletions, which only the request describes."""
 EITHER: Final = FilterExpressions(
@@ -261,11 +261,11 @@ EITHER: Final = FilterExpressions(
 AT_REST: Final = FilterExpressions(
     kind="object.kind", namespace="object.metadata.?namespace.orValue('')"
 )
-"""Of one that is there, without any request."""
+"""For an existing object, without a request."""
 
 
 def selector_test(selector: Mapping[str, Json], of: str = "object") -> Test:
-    """Return the test that an object carries the labels of a selector."""
+    """Return the test that an object has the labels of a selector."""
     labels = selector.get("matchLabels") or {}
     tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
     for one in selector.get("matchExpressions") or ():
@@ -305,7 +305,7 @@ def _namespace_labels(selector: Mapping[str, Json], names: FilterExpressions) ->
 
 
 def namespaces_test(patterns: Iterable[str], selector: Mapping[str, Json] | None) -> Test:
-    """Return the test that a request is for a namespace of some names, or of some labels."""
+    """Return the test that the namespace of a request has some name or some labels."""
     tests = like_one(ADMITTED.namespace, list(patterns))
     if selector is not None:
         tests.append(_namespace_labels(selector, ADMITTED))
@@ -336,13 +336,13 @@ def _filter_test(
     ]
     for key, value in (one.annotations or {}).items():
         tests.append(_entry("annotations", key, str(value), names.object))
-    # An empty selector selects everything that it can.
+    # An empty selector matches everything.
     if one.selector is not None and "selector" not in left_out:
         with located((*one.path, "resources", "selector")):
             tests.append(selector_test(one.selector, names.object))
     if one.namespace_selector is not None and "namespaceSelector" not in left_out:
         with located((*one.path, "resources", "namespaceSelector")):
-            # A filter may be about Namespaces, whose own labels a namespaceSelector leaves alone.
+            # A namespaceSelector does not apply to the labels of Namespaces themselves.
             if any(matches(kind, "Namespace") for kind in kinds or ("*",)):
                 if names is AT_REST or "Namespace" in kinds:
                     raise NotConvertible(
@@ -372,11 +372,11 @@ def _subject_test(subject: Subject) -> Test:
     return like(_USER, name)
 
 
-# Whole match and exclude blocks → constraints and match conditions of a policy.
+# Convert whole match and exclude blocks to constraints and match conditions of a policy.
 
 
 class Matching(NamedTuple):
-    """What a policy is about."""
+    """The constraints and conditions of a policy."""
 
     constraints: dict[str, Json]
     conditions: tuple[tuple[str, Test], ...]
@@ -384,7 +384,7 @@ class Matching(NamedTuple):
     types: Types
     """The known types of the objects."""
     merges: tuple[MergeField, ...]
-    """How lists of the objects merge, by kind; () where nothing is known of one."""
+    """How lists of the objects merge, by kind; () if unknown for one of them."""
     kinds: tuple[str, ...]
     operations: tuple[str, ...]
 
@@ -402,10 +402,10 @@ def rule_matching(
     *,
     takes_all: bool,
 ) -> Matching:
-    """Return what a rule is about.
+    """Return the constraints and conditions of a rule.
 
     `usual` are the operations of its rule type, `allowed` those that its preconditions allow; with
-    `takes_all` it applies to any operation that its match block names.
+    `takes_all` it applies to any operation in its match block.
     """
     chosen = _chosen(named_operations(rule), usual, allowed, takes_all=takes_all)
     names = DELETED if "DELETE" in chosen else ADMITTED
@@ -413,13 +413,13 @@ def rule_matching(
 
 
 def named_operations(rule: RuleNode) -> list[str]:
-    """Return the operations that the match block of a rule names, [] if a filter names none."""
+    """Return the operations in the match block of a rule, [] if a filter has none."""
     named = [one.operations for one in rule.match.effective]
     return list(dict.fromkeys(chain(*named))) if all(named) else []
 
 
 def block_test(block: MatchBlock, kinds: frozenset[str], context: ConversionContext) -> Test:
-    """Return the test that an object is what a block is about, of objects of some kinds."""
+    """Return the test that an object of some kinds matches a block."""
     tests = []
     for one in block.effective:
         named = _kinds_of(one)
@@ -429,7 +429,7 @@ def block_test(block: MatchBlock, kinds: frozenset[str], context: ConversionCont
 
 
 def block_kinds(block: MatchBlock) -> frozenset[str]:
-    """Return the kinds that a block is about, with `*` where one of its filters names none."""
+    """Return the kinds in a block, with `*` if one of its filters has none."""
     return frozenset().union(*(_kinds_of(one) or {"*"} for one in block.effective))
 
 
@@ -444,7 +444,7 @@ def read_matching(
     names: FilterExpressions,
     context: ConversionContext,
 ) -> Matching:
-    """Return what a rule or a policy is about, without operations if these do not count."""
+    """Return the constraints and conditions of a rule or policy, optionally without operations."""
     named = _named(match, context)
     selectors: dict[str, object] = {}
     matched: Test = TRUE
@@ -484,7 +484,7 @@ def read_matching(
 def _only(
     one: ResourceFilter, names: FilterExpressions, context: ConversionContext
 ) -> tuple[dict[str, object], Test]:
-    """Return the selectors and the test of a filter that is the only one of a match block."""
+    """Return the selectors and the test of the only filter of a match block."""
     selectors: dict[str, object] = {}
     left_out = {"kinds", "operations", "namespaceSelector"}
     if one.namespace_selector is not None:
@@ -503,8 +503,8 @@ def _only(
         )
     if names is DELETED and one.annotations:
         names = EITHER
-    # For objects that are admitted, an objectSelector would also take updates of objects that had
-    # the labels before.
+    # For admitted objects, an objectSelector would also match updates of objects that had the
+    # labels before.
     if names is not ADMITTED and one.selector is not None and not wild:
         selectors["objectSelector"] = one.selector
         left_out.add("selector")

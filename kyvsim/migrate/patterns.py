@@ -1,8 +1,8 @@
-"""Patterns of objects → tests, with the anchors of their keys.
+"""Convert patterns of objects, with the anchors of their keys, to tests.
 
-A condition anchor guards the map around it up to the next element of a list, or the whole
-rule: where it does not hold, the pattern does not apply. If it applies to no element of a list,
-it does not apply to the map around the list either.
+A condition anchor guards the map that contains it, up to the next element of a list, or the whole
+rule: if it is not met, the pattern does not apply. If it applies to no element of a list, it does
+not apply to the map that contains the list either.
 """
 
 from collections.abc import Iterable
@@ -22,10 +22,10 @@ from kyvsim.policy import anchors
 from kyvsim.policy.anchors import EQUALITY, GLOBAL, NEGATION
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 
-# Loops over the lists of containers: equal ones become one.
+# Loops over the lists of containers: equal ones are joined.
 
 CONTAINER = "container"
-"""What elements of all lists of containers are called."""
+"""The variable for elements of all lists of containers."""
 
 
 def joined_loops(
@@ -33,7 +33,7 @@ def joined_loops(
 ) -> list[Test]:
     """Return tests with equal ones of several lists of containers joined.
 
-    The lists together are a variable, unless the tests are `nested` in another loop.
+    The joined list is a variable, unless the tests are `nested` in another loop.
     """
     found: list[Test | list[Quantified]] = []
     same: dict[Test, list[Quantified]] = {}
@@ -68,15 +68,15 @@ _KEYS: Final = ConversionCondition(
 
 
 class ListGuard(NamedTuple):
-    """A list to whose elements a pattern may not apply."""
+    """A list with elements to which a pattern may not apply."""
 
     applies: Test
     """The pattern applies to an element, or the list is empty."""
     own: tuple[Test, ...]
-    """The tests of the list itself: they hold where the pattern does not apply."""
+    """The tests of the list itself: they are true if the pattern does not apply."""
 
     def within(self, value: Expr) -> "ListGuard":
-        """Return the same for a list in a value that may be missing."""
+        """Return the guard for a list in a value that may be missing."""
         return self._replace(applies=some([value.is_missing(), self.applies]))
 
 
@@ -85,14 +85,12 @@ class PatternTest(NamedTuple):
 
     tests: tuple[Test, ...] = ()
     guards: tuple[Test, ...] = ()
-    """What has to hold for the pattern to apply."""
+    """The conditions under which the pattern applies."""
     insists: bool = False
-    """Whether the tests do not hold where the value is missing."""
+    """Whether the tests are false if the value is missing."""
     lists: tuple[ListGuard, ...] = ()
     first: tuple[Test, ...] = ()
-    """Those of the tests that are made before lists are looked at: they fail even where nothing is
-    checked for any element.
-
+    """The tests that are evaluated before lists: they fail even if no element is checked.
     upstream: pkg/engine/validate (validateMap), where anchors come before other keys
     """
 
@@ -103,7 +101,7 @@ class PatternTest(NamedTuple):
 
     @property
     def needed_guard(self) -> Test:
-        """The same without the lists that have no tests beside them."""
+        """The same without the lists that have no other tests."""
         converted = {one for one in self.tests if one != TRUE}
         beside = (one.applies for one in self.lists if not converted <= set(one.own))
         return every([*self.guards, *beside])
@@ -116,12 +114,12 @@ def pattern_tests(pattern: PatternNode, value: Expr, scope: Scope) -> tuple[Test
 
 
 def pattern_test(pattern: PatternNode, value: Expr, scope: Scope) -> Test:
-    """Return the test that a value fits a pattern, or that the pattern is not for it."""
+    """Return the test that a value matches a pattern, or that the pattern does not apply."""
     return _fitting(_convert(pattern, value, scope), scope)
 
 
 def _fitting(converted: PatternTest, scope: Scope) -> Test:
-    """Return the test that a pattern fits, or does not apply."""
+    """Return the test that a pattern matches, or does not apply."""
     rest = [one for one in converted.tests if one not in converted.first]
     others = converted._replace(tests=tuple(rest), guards=())
     if not converted.first or not converted.lists:
@@ -131,7 +129,7 @@ def _fitting(converted: PatternTest, scope: Scope) -> Test:
 
 
 def guarded(guard: Test, body: Test) -> Test:
-    """Return what holds where a guard does not, and where the body does."""
+    """Return the test that a guard is false or the body is true."""
     return body if guard == TRUE else some([opposite(guard), body])
 
 
@@ -151,7 +149,7 @@ _SIGNS: Final = MappingProxyType({"": "==", "!": "!="})
 
 
 def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bool) -> Test | None:
-    """Return the test of a text with variables; None for other scalars."""
+    """Return the test of a string with variables; None for other scalars."""
     text = pattern.data
     if not isinstance(text, str) or ("{{" not in text and "$(" not in text):
         return None
@@ -165,14 +163,14 @@ def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bo
 
 
 def _of_map(pattern: PatternMap, value: Expr, scope: Scope) -> PatternTest:
-    # Anchors, but for `<(key)`, are looked at before keys that are plain.
+    # Anchors, except for `<(key)`, are evaluated before plain keys.
     members = [
         (one.anchor not in {None, GLOBAL}, _of_entry(one, value, scope)) for one in pattern.entries
     ]
     tests = [test for _, one in members for test in one.tests]
     guards = [guard for _, one in members for guard in one.guards]
-    # Lists that decide whether the pattern around them applies. Members under anchors count
-    # together: it is enough if the pattern applies to one of them.
+    # Lists that decide whether the enclosing pattern applies. Members with anchors count together:
+    # it is enough if the pattern applies to one of them.
     lists = [listed for early, one in members if not early for listed in one.lists]
     anchored = [one for early, one in members if early]
     if anchored and all(one.lists and not one.guards for one in anchored):
@@ -248,7 +246,7 @@ def _equality(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
 
 
 def _fits_empty_map(pattern: PatternMap) -> bool:
-    """Return whether a map's pattern holds of a map without any key, at any depth."""
+    """Return whether the pattern of a map matches an empty map, at any depth."""
     for one in pattern.entries:
         if one.anchor not in {EQUALITY, NEGATION} or has_wildcard(one.key):
             return False
@@ -259,7 +257,7 @@ def _fits_empty_map(pattern: PatternMap) -> bool:
 
 
 def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
-    """Return the guard of `(key)`: the rest applies only where it holds."""
+    """Return the guard of `(key)`: the rest only applies if it is true."""
     within = _convert(pattern, value, scope)
     if within.guards or within.lists:
         raise unsupported("a condition inside a condition", "split the rule in two")
@@ -269,7 +267,7 @@ def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
 
 
 def _existence(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
-    """Return the test of `^(key)`: for each pattern an element that fits."""
+    """Return the test of `^(key)`: some element matches each pattern."""
     if not isinstance(pattern, PatternList) or not all(
         isinstance(one, PatternMap) for one in pattern.items
     ):
@@ -328,7 +326,7 @@ def _of_list(pattern: PatternList, value: Expr, scope: Scope, *, if_missing: boo
     if applies == TRUE:
         return PatternTest(tests, insists=not if_missing)
     one_applies: Test = Quantified(source, name, applies, "exists")
-    if value.may_miss or value.soft:  # a list that always is there always has elements
+    if value.may_miss or value.soft:  # a list that always exists is never empty
         one_applies = some([Relation(f"size({source})", "==", "0"), one_applies])
     if not if_missing:
         one_applies = some([value.is_missing(), one_applies])

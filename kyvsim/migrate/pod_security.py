@@ -1,4 +1,4 @@
-"""Controls of the Pod Security Standards → CEL."""
+"""Convert controls of the Pod Security Standards to CEL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
@@ -27,10 +27,10 @@ from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.policy.tree import PodSecurityExclusion
 
-# The Pod that controls look at, and what a rule excludes from them.
+# The Pod that controls check, and the exclusions of a rule.
 #
-# An exclusion with images is about containers, one without about the Pod itself. What controls
-# find is known by the field, and what they forbid there by values: both may limit an exclusion.
+# An exclusion with images applies to containers, one without to the Pod itself. An exclusion can
+# be restricted to a field and to forbidden values of it.
 #
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
@@ -41,30 +41,31 @@ _WHICH_ONE = ConversionCondition(
 )
 
 _Fits: TypeAlias = Callable[[Sequence[str]], Test]
-"""Returns the test that all forbidden values of a field fit one of some patterns."""
+"""Returns the test that all forbidden values of a field match one of some patterns."""
 _Spared: TypeAlias = tuple[str, Test]
-"""A field that may be missing in a container, and the test that this is found in one that has
-nothing: an exclusion without images then lets one container pass."""
+"""A field that a container may lack, and the test that this is reported for a container without
+settings: an exclusion without images then exempts one container.
+"""
 _NOTHING: Final[_Spared] = ("", FALSE)
 
 
 def _fixed(word: str) -> _Fits:
-    """Return what decides for a value that is always the same where it is forbidden."""
+    """Return the test for a constant forbidden value."""
     return lambda patterns: TRUE if any(matches(one, word) for one in patterns) else FALSE
 
 
 def _read(text: str) -> _Fits:
-    """Return what makes tests of an expression."""
+    """Return the function that tests an expression."""
     return lambda patterns: some(like_one(text, list(patterns)))
 
 
 def _fits_any(_: Sequence[str]) -> Test:
-    """Return that a missing value fits any pattern, as upstream does."""
+    """Return that a missing value matches any pattern, as in upstream."""
     return TRUE
 
 
 def _each(source: str, name: str, body: Test) -> Test:
-    """Return the test that all elements of a list hold something."""
+    """Return the test that a condition is true for all elements of a list."""
     return TRUE if body == TRUE else Quantified(source, name, body)
 
 
@@ -77,18 +78,18 @@ def _is_excluded(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
 
 
 class ContainerExpressions(NamedTuple):
-    """Each container of one list."""
+    """The containers of one list."""
 
     value: Expr
     group: str
     exclusions: tuple[PodSecurityExclusion, ...]
 
     def setting(self, *steps: str) -> Expr:
-        """Return something in the security context."""
+        """Return a field of the security context."""
         return self.value.at("securityContext", *steps)
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
-        """Return a test of a field, or that its value is excluded for the image."""
+        """Return a test of a field, or whether its value is excluded for the image."""
         image = self.value.child("image").text
         found = (
             every([some(like_one(image, list(one.images))), _is_excluded(one, fits)])
@@ -104,36 +105,36 @@ class PodExpressions(NamedTuple):
     context: ConversionContext
     spec: Expr
     annotations: str
-    """The expression of its annotations, a map."""
+    """The expression for its annotations, a map."""
     variant: controls.ControlVersion
-    """The check as it is in the version of the rule."""
+    """The check in the version of the rule."""
     own: tuple[PodSecurityExclusion, ...]
     """Exclusions without images."""
     by_image: tuple[PodSecurityExclusion, ...]
 
     def setting(self, *steps: str) -> Expr:
-        """Return something in the Pod's own security context."""
+        """Return a field of the Pod's own security context."""
         return self.spec.at("securityContext", *steps)
 
     def words(self, name: str, values: Iterable[str]) -> str:
-        """Return the variable of words that are allowed."""
+        """Return the variable with the allowed strings."""
         return self.context.optional_variable(name, literal(sorted(values)))
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
-        """Return a test of a field of the Pod, or that its value is excluded."""
+        """Return a test of a field of the Pod, or whether its value is excluded."""
         return some([test, *(_is_excluded(one, fits) for one in self.own if _is_of(one, field))])
 
     def containers(
         self, body: Callable[[ContainerExpressions], Test], spared: _Spared = _NOTHING
     ) -> Test:
-        """Return the test that all containers hold what `body` makes of those of one list."""
+        """Return the test that `body` is true for all containers."""
         loops, apart = [], []
         for group in controls.CONTAINER_FIELDS:
             loop = self.loop(group, body)
             if loop.body == TRUE:
                 continue
             if group == controls.CONTAINER_FIELDS[1] and self._spares(spared[0]):
-                # All elements pass, or all but one where something is found.
+                # All elements pass, or all but one if there is a violation.
                 others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
                 one_left = Relation(f"size({others})", "<=", "1")
                 apart.append(some([loop, every([spared[1], one_left])]))
@@ -150,7 +151,7 @@ class PodExpressions(NamedTuple):
         *,
         of_pod: bool = True,
     ) -> Test:
-        """Return the test of a setting in the security context of containers, and `of_pod`, too."""
+        """Return the test of a setting in the security context of containers, and of the Pod."""
         field, own = f"securityContext.{'.'.join(steps)}", self.setting(*steps)
 
         def of_container(one: ContainerExpressions) -> Test:
@@ -163,14 +164,14 @@ class PodExpressions(NamedTuple):
     def loop(
         self, group: str, body: Callable[[ContainerExpressions], Test], macro: str = "all"
     ) -> Quantified:
-        """Return the loop over one list of containers with what `body` makes of each."""
+        """Return the loop over one list of containers, with `body` for each."""
         listed = self.spec.child(group)
         element = Expr(CONTAINER, listed.element_types, noun=group)
         test = body(ContainerExpressions(element, group, self.by_image))
         return Quantified(listed.or_else([]), CONTAINER, test, macro)
 
     def _spares(self, field: str) -> bool:
-        """Return whether an exclusion without images is about a field of containers."""
+        """Return whether an exclusion without images applies to a field of containers."""
         spares = bool(field) and any(
             _is_of(one, f"spec.{controls.CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
         )
@@ -208,7 +209,7 @@ def _host_ports(pod: PodExpressions) -> Test:
 
 
 def _host_probes(pod: PodExpressions) -> Test:
-    """Probes and lifecycle handlers name no host; no exclusion is about this."""
+    """Probes and lifecycle handlers must not set a host; no exclusion applies."""
 
     def of_container(one: ContainerExpressions) -> Test:
         lifecycle = one.value.child("lifecycle")
@@ -231,7 +232,7 @@ def _sysctls(pod: PodExpressions) -> Test:
 
 
 def _restricted_volumes(pod: PodExpressions) -> Test:
-    """No volumes of other kinds, nor of no kind."""
+    """Volumes of other or unknown types are forbidden."""
     listed = pod.spec.child("volumes")
     volume = Expr("volume", listed.element_types)
     kinds = pod.words("volumeTypes", controls.RESTRICTED_VOLUMES)
@@ -249,13 +250,13 @@ _NAME = "capability"
 
 
 def _capabilities_baseline(pod: PodExpressions) -> Test:
-    """No more than the default set may be added."""
+    """Only the default capabilities can be added."""
     listed = pod.words("defaultCapabilities", controls.DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
 def _capabilities_restricted(pod: PodExpressions) -> Test:
-    """All must be dropped, and only a few may be added."""
+    """All capabilities must be dropped, and only a few can be added."""
     may_add = some(like_one(_NAME, sorted(controls.RESTRICTED_CAPABILITIES)))
 
     def of_container(one: ContainerExpressions) -> Test:
@@ -284,18 +285,18 @@ def _capabilities(listed: Expr, allowed: Iterable[Test]) -> Test:
 
 
 def _is_set(value: Expr) -> Test:
-    """Return the test that a switch is there and on."""
+    """Return the test that a boolean exists and is true."""
     return Plain(value.or_else(False))
 
 
 def _escalation(pod: PodExpressions) -> Test:
-    """Escalation must be ruled out in every container."""
+    """Every container must forbid privilege escalation."""
 
     def of_container(one: ContainerExpressions) -> Test:
         allowed = one.setting("allowPrivilegeEscalation")
 
         def fits(patterns: Sequence[str]) -> Test:
-            # The missing setting beside other settings is called `nil`.
+            # If only this setting is missing, its value is called `nil`.
             true, nil = (any(matches(p, word) for p in patterns) for word in ("true", "nil"))
             if true and nil:
                 return TRUE
@@ -314,7 +315,7 @@ _NON_ROOT = "securityContext.runAsNonRoot"
 
 
 def _non_root(pod: PodExpressions) -> Test:
-    """The Pod or all of its containers must rule out root, and none may allow it."""
+    """The Pod or all of its containers must forbid root, and none may allow it."""
     own = pod.setting("runAsNonRoot")
     inherited = pod.context.optional_variable("runAsNonRoot", own.or_else(False))
 
@@ -322,7 +323,7 @@ def _non_root(pod: PodExpressions) -> Test:
         setting = one.setting("runAsNonRoot")
 
         def fits(patterns: Sequence[str]) -> Test:
-            # A missing setting has no value that could differ.
+            # A missing setting has no value that could be different.
             return TRUE if _fixed("false")(patterns) == TRUE else setting.is_missing()
 
         ruled_out = Plain(f"{setting.optional}.orValue({inherited})")
@@ -343,13 +344,13 @@ def _proc_mount(pod: PodExpressions) -> Test:
     return pod.settings(("procMount",), test, lambda value: _read(value.text), of_pod=False)
 
 
-# Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
+# AppArmor and seccomp profiles that a Pod and its containers can set, by type.
 
 
 def _allowed_types(
     pod: PodExpressions, option: str, types: Iterable[str], spared: _Spared = _NOTHING
 ) -> Test:
-    """Return the test that all profiles are of some types."""
+    """Return the test that all profiles have one of some types."""
 
     def test(kind: Expr) -> Test:
         return is_allowed(kind, pod, types)
@@ -364,7 +365,7 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
 
 
 def _app_armor(pod: PodExpressions) -> Test:
-    """Only the runtime's default profile and local ones, in fields and in annotations."""
+    """Only the runtime's default profile and local ones are allowed, in fields and annotations."""
     fields = _allowed_types(pod, "appArmorProfile", controls.APP_ARMOR_PROFILES)
     for one in pod.own:
         if one.restricted_field.startswith("metadata.annotations["):
@@ -387,10 +388,10 @@ _PROFILE = "seccompProfile"
 
 
 def _seccomp_restricted(pod: PodExpressions) -> Test:
-    """The Pod or all of its containers set a profile.
+    """The Pod or all of its containers must set a profile.
 
-    Containers without one are found only where there are no other profiles, not even excluded
-    ones: so these let pass what is found later.
+    Containers without one are only reported if there are no other profiles, not even excluded
+    ones: with such profiles they pass.
     """
     of_pod = pod.setting(_PROFILE)
     field = f"securityContext.{_PROFILE}.type"
@@ -413,7 +414,7 @@ _OPTIONS = "seLinuxOptions"
 
 
 def _se_linux_options(pod: PodExpressions) -> Test:
-    """No types but those that are allowed, no user and no role."""
+    """Only the allowed types, and neither user nor role, can be set."""
     types = pod.words("seLinuxTypes", {"", *pod.variant.allowed})
     field = f"securityContext.{_OPTIONS}"
 
@@ -456,7 +457,7 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = {
         ("runAsUser",), lambda user: Relation(user.or_else(1), "!=", "0"), lambda _: _fixed("0")
     ),
     "seLinuxOptions": _se_linux_options,
-    # Rules name no version before Kubernetes had fields for it: no annotations.
+    # Rules cannot name versions of Kubernetes without fields for it, so annotations are ignored.
     "seccompProfile_baseline": lambda pod: _allowed_types(pod, _PROFILE, controls.SECCOMP_PROFILES),
     "seccompProfile_restricted": _seccomp_restricted,
     "sysctls": _sysctls,
@@ -466,11 +467,11 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = {
         lambda _: _fixed("true"),
     ),
 }
-"""By the ids of the checks."""
+"""The controls by check id."""
 
 
 def control_test(check: controls.ActiveCheck, pod: PodExpressions) -> Test:
-    """Return the test that a Pod keeps a control; it is true where all of it is let pass."""
+    """Return the test that a Pod meets a control; it is true if all of it is excluded."""
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:
         return test

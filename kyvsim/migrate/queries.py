@@ -1,4 +1,4 @@
-"""JMESPath expressions, and texts with variables → values in CEL."""
+"""Convert JMESPath expressions, and strings with variables, to CEL."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ _Tree: TypeAlias = dict[str, Any]
 
 
 def query_value(text: str, scope: Scope, value: Expr | None = None) -> Expr:
-    """Return what an expression finds in a value, or in the names of the scope.
+    """Return the CEL value of an expression on a value, or on the names in the scope.
 
     Raises NotConvertible if it cannot be converted.
     """
@@ -55,7 +55,7 @@ def query_value(text: str, scope: Scope, value: Expr | None = None) -> Expr:
 
 
 def loop_list(loop: ForEachValidation | ForEachMutation | ForEachGeneration, scope: Scope) -> Expr:
-    """Return the value of the list that a loop goes over."""
+    """Return the value of a loop's list."""
     if not loop.list:
         raise NotConvertible("a loop without a list", "set `list`")
     with located((*loop.path, "list")):
@@ -70,7 +70,7 @@ def _read(tree: _Tree, scope: Scope) -> Expr:
 
 
 def text_value(text: str, scope: Scope) -> Expr:
-    """Return the value of a text: fixed, one variable's, or pieces joined."""
+    """Return the value of a string: constant, a single variable, or a concatenation."""
     text, scope = _with_marks(text, scope)
     variables = find_variables(text)
     if not variables:
@@ -84,7 +84,7 @@ def text_value(text: str, scope: Scope) -> Expr:
 
 
 def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
-    """Return what a text is made of: fixed pieces that are not empty, and values of variables."""
+    """Return the parts of a string: non-empty constant parts, and values of variables."""
     text, scope = _with_marks(text, scope)
     variables = find_variables(text)
     pieces = plain_pieces(text, variables) if variables else [text]
@@ -98,7 +98,7 @@ def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
 
 
 def _tree_of(text: str) -> _Tree:
-    """Return the tree of an expression; raise NotConvertible where it is none."""
+    """Return the syntax tree of an expression; raise NotConvertible if it is invalid."""
     try:
         return parse(text.strip())
     except QuerySyntaxError as error:
@@ -108,10 +108,10 @@ def _tree_of(text: str) -> _Tree:
         raise unsupported(f"`{text.strip()}`: {error.message}") from None
 
 
-# Variables inside of variables: their values become part of the outer expression.
+# Nested variables: the values of the inner ones become part of the outer expression.
 #
-# Kyverno fills in the inner ones first, as text. A marker replaces each of them while the outer
-# query is read; where a mark is a part of a literal or of a name, it is the value again.
+# Kyverno replaces the inner ones first, as text. Here, a marker replaces each of them while the
+# outer query is parsed; a marker in a literal or name is then converted to the value.
 
 _INNERMOST: Final = re.compile(r"(?<!\\)\{\{-?\s*([^{}]*?)\s*\}\}")
 _BRACES: Final = re.compile(r"(?<!\\)\{\{|\}\}")
@@ -120,9 +120,9 @@ _MARK: Final = re.compile(r"⟦(\d+)⟧")
 
 
 def _with_marks(text: str, scope: Scope, *, depth: int = 0) -> tuple[str, Scope]:
-    """Return a text with marks in place of inner variables, and the scope that knows them.
+    """Return a text with markers for inner variables, and the scope with their values.
 
-    `depth` is how many variables are around the text itself.
+    `depth` is the number of variables around the text itself.
     """
     while True:
         inner = next((one for one in _INNERMOST.finditer(text) if depth + _depth(text, one)), None)
@@ -132,13 +132,13 @@ def _with_marks(text: str, scope: Scope, *, depth: int = 0) -> tuple[str, Scope]
         before, behind = text[: inner.start()], text[inner.end() :]
         mark = f"⟦{len(scope.marked)}⟧"
         if before.endswith("`") and behind.startswith("`"):
-            mark = f'"{mark}="'  # a literal of its own: any value
+            mark = f'"{mark}="'  # a literal of any type
         text = f"{before}{mark}{behind}"
         scope = scope._replace(marked=(*scope.marked, value))
 
 
 def _depth(text: str, inner: re.Match[str]) -> int:
-    """Return how many variables are open where another one begins."""
+    """Return how many variables are open at the start of another one."""
     before = _BRACES.findall(text, 0, inner.start())
     return sum(1 if one == "{{" else -1 for one in before)
 
@@ -164,7 +164,7 @@ def _marked_text(text: str, scope: Scope) -> Expr:
 
 
 def _marked(number: str, scope: Scope) -> Expr:
-    """Return the value of a variable: a missing one is an error."""
+    """Return the value of a marker; a missing one is an error."""
     value = scope.marked[int(number)]
     return value if value.soft else value.given()
 
@@ -214,7 +214,7 @@ def _named(key: str, scope: Scope) -> Expr:
             "or an ImageValidatingPolicy",
         )
     if not key:
-        return constant(None)  # `x || ""`: a name that nothing has, and not an empty text
+        return constant(None)  # `x || ""`: the name that nothing has, not an empty string
     if scope.rest is not None:
         return scope.rest.child(key)
     raise unsupported(f"the name `{key}`")
@@ -242,7 +242,7 @@ def _subexpression(tree: _Tree, scope: Scope) -> Expr:
     first, *rest = tree["children"]
     value = _read(first, scope)
     for step in rest:
-        # Behind a pipe the first step is a call with null: an error, where `x.f(@)` is nothing.
+        # After a pipe, the first step is a call with null, an error; `x.f(@)` is null instead.
         if value.may_miss and step["type"] == "function_expression":
             value = _called(step, value, scope)
         else:
@@ -251,7 +251,7 @@ def _subexpression(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _called(step: _Tree, value: Expr, scope: Scope) -> Expr:
-    """Return `x.f(@)`, which is nothing where there is no `x`."""
+    """Return `x.f(@)`, which is null if `x` is missing."""
     found = _read(step, scope.within(value.given()))
     if found.test is not None:
         return _as_value(every([value.is_there(), found.test]))
@@ -269,14 +269,14 @@ def _identity(_: _Tree, scope: Scope) -> Expr:
 
 
 def _index(tree: _Tree, scope: Scope) -> Expr:
-    """Return one element of a list; a list that is too short has null there."""
+    """Return an element of a list; it is null if the list is too short."""
     current = _identity(tree, scope)
     place = tree["value"]
     before = current.tight()
     element = Expr("", current.element_types, noun=current.noun, nullable=not current.optional)
     if place < -1:
         raise unsupported("an index from the end")
-    # A list that is made of nothing is null, whose elements are null: no error, and no need.
+    # An empty projection is null, and so are its elements: that is not an error.
     needs = () if current.soft else current.needs
     if place == -1:
         listed = current.or_else([]) if current.optional or current.soft else before
@@ -288,7 +288,7 @@ def _index(tree: _Tree, scope: Scope) -> Expr:
 
 
 def variable_name(name: str) -> str:
-    """Return a name of a context entry as one that CEL takes."""
+    """Return the name of a context entry as a valid CEL name."""
     words = [one for one in name.replace(".", "-").replace("_", "-").split("-") if one]
     if is_name(name) and "_" not in name:
         return name
@@ -296,7 +296,7 @@ def variable_name(name: str) -> str:
     return "".join((first, *(one[:1].upper() + one[1:] for one in rest)))
 
 
-# Operators: `==`, `<`, `&&`, `||`, `!`; and when a value counts as true.
+# Operators: `==`, `<`, `&&`, `||`, `!`; and the truth of values.
 
 
 def _as_value(test: Test) -> Expr:
@@ -304,11 +304,11 @@ def _as_value(test: Test) -> Expr:
 
 
 def _truth_of(value: Expr) -> Test:
-    """Return the test that a value counts as true: it is there and not empty."""
+    """Return the test that a value is true: it exists and is not empty."""
     if value.test is not None:
         return value.test
     if value.constant:
-        is_amount = value.constant[0].__class__ in {int, float}  # 0 counts as true in JMESPath
+        is_amount = value.constant[0].__class__ in {int, float}  # 0 is true in JMESPath
         return TRUE if value.constant[0] or is_amount else FALSE
     if value.is_bool:
         return Plain(value.or_else(False), value.level)
@@ -327,7 +327,7 @@ _SIGNS = MappingProxyType({"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt":
 
 
 def _comparator(tree: _Tree, scope: Scope) -> Expr:
-    """Return whether two values are equal, or one is the larger number."""
+    """Return the comparison of two values."""
     left, right = (_read(one, scope) for one in tree["children"])
     sign = _SIGNS[tree["value"]]
     if left.constant and not right.constant:
@@ -345,7 +345,7 @@ def _compared(left: Expr, sign: str, right: Expr) -> Test:
     if not left.may_miss and not right.may_miss:
         return Relation(left.tight(RELATION + 1), sign, right.tight(RELATION + 1))
     if sign in {"==", "!="} and right.constant:
-        # Another value than the constant, of the same type.
+        # A different value of the same type as the constant.
         constant = right.constant[0]
         default: str | int = "" if constant != "" else "-"
         if isinstance(constant, bool):
@@ -360,7 +360,7 @@ def _compared(left: Expr, sign: str, right: Expr) -> Test:
 
 
 def _either(tree: _Tree, scope: Scope) -> Expr:
-    """Return the first value if it counts as true, else the second."""
+    """Return the first value if it is true, or the second."""
     first, second = (_read(one, scope) for one in tree["children"])
     if first.test is not None and second.test is not None:
         return _as_value(some([first.test, second.test]))
@@ -401,7 +401,7 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
     if first.soft:
         return _unless_no_element(first, second)
     if isinstance(default, float) and default.is_integer() and not first.is_double:
-        default = int(default)  # all numbers of JMESPath are floats, those of CEL are not
+        default = int(default)  # numbers in JMESPath are floats, in CEL only some are
     if not first.may_miss:
         # `request.operation || 'BACKGROUND'`: always set and never empty.
         if default and first.is_text and not first.text.startswith("request."):
@@ -415,7 +415,7 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
 
 
 def _unless_no_element(first: Expr, second: Expr) -> Expr:
-    """Return a list, or another value where it is empty or made of nothing."""
+    """Return a list, or the other value if it is empty or missing."""
     chosen = f"(size({first.soft}) > 0 ? {first.soft} : {second.text})"
     return Expr(chosen, first.types, noun=first.noun)
 
@@ -425,12 +425,12 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
     return Expr(chosen, first.types, noun=first.noun)
 
 
-# Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps that are made: `{a: b}`.
+# Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps: `{a: b}`.
 
 
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
     plain, soft = f"{whole.tight()}{steps}", f"{whole.list_or_empty}{steps}"
-    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+    if soft == plain or (whole.needs and not whole.soft):  # the evaluation may end in an error
         soft = ""
     return Expr(plain, types, noun=noun, soft=soft, needs=whole.needed())
 
@@ -475,7 +475,7 @@ def _flatten(tree: _Tree, scope: Scope) -> Expr:
 
 
 def _filtered(tree: _Tree, scope: Scope) -> Expr:
-    """Return the elements for which a test holds."""
+    """Return the elements for which a test is true."""
     left, right, test = tree["children"]
     whole = _read(left, scope)
     element = scope.element(whole)
@@ -494,7 +494,7 @@ def _values(tree: _Tree, scope: Scope) -> Expr:
     steps = f".map(key, {whole.tight()}[key])"
     source = whole.or_else({}) if whole.may_miss else whole.tight()
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
-    if soft == plain or (whole.needs and not whole.soft):  # which may end in an error
+    if soft == plain or (whole.needs and not whole.soft):  # the evaluation may end in an error
         soft = ""
     types = list_of(whole.value_types)
     listed = Expr(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
@@ -516,7 +516,7 @@ def _multi_select_map(tree: _Tree, scope: Scope) -> Expr:
     return Expr(f"{{{', '.join(entries)}}}", MAP, fields=MappingProxyType(fields), noun="map")
 
 
-# Functions: one converter for each. For times and durations CEL has types.
+# Functions: a converter for each. For times and durations CEL has types.
 
 _TAKE_NULL: Final = frozenset({"to_string", "to_array", "label_match"})
 
@@ -532,7 +532,7 @@ def _call(tree: _Tree, scope: Scope) -> Expr:
         raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
     given = [_read(one, scope) for one in tree["children"]]
     found = convert(*given)
-    # A function ends in an error where an argument is null, unless it is made for that.
+    # A null argument is an error, except for functions that accept it.
     if name in _TAKE_NULL or found.needs:
         return found
     return found._replace(needs=tuple(need for one in given for need in one.needed()))
@@ -593,7 +593,7 @@ def _test_method(name: str, first: Expr, second: Expr) -> Expr:
 
 
 def _subject(text: Expr) -> str:
-    """Return what a regular expression is held against."""
+    """Return the string for a regular expression."""
     return text.tight() if text.is_text else f"string({text.text})"
 
 
@@ -607,7 +607,7 @@ def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
 def _to_string(value: Expr) -> Expr:
     if value.is_list or value.is_map:
         return Expr(f"json.marshal({value.or_else(None)})", TEXT)
-    # A missing value is null to a function, and becomes the string `null`.
+    # For a function, a missing value is null, and its string is `null`.
     text = value.or_else("null")
     if value.is_text:
         return value._replace(text=text, optional="", has="", needs=())
@@ -626,7 +626,7 @@ def _reverse(value: Expr) -> Expr:
 
 def _to_array(value: Expr) -> Expr:
     if value.is_list:
-        # Of nothing it makes a list with null in it, which is nothing to look for.
+        # From null it makes a list with null, in which nothing is found.
         text = value.or_else([])
         return value._replace(text=text, soft="", optional="", has="", needs=())
     return Expr(f"[{value.text}]", list_of(value.types), noun=value.noun)

@@ -1,4 +1,4 @@
-"""Scalars of patterns → tests: texts with operators, ranges and wildcards, numbers, null."""
+"""Convert scalars of patterns to tests: strings with operators and wildcards, numbers, null."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _SPECIAL = re.compile(r"([.+()|\[\]{}^$\\])")
 
 
 def like(text: str, pattern: str) -> Test:
-    """Return the test that `text`, an expression that binds tightly, fits a wildcard text."""
+    """Return the test that `text`, a tight expression, matches a wildcard pattern."""
     if not has_wildcard(pattern):
         return Relation(text, "==", quoted(pattern))
     if not pattern.strip("*"):
@@ -48,7 +48,7 @@ def like(text: str, pattern: str) -> Test:
 
 
 def like_one(text: str, patterns: list[str]) -> list[Test]:
-    """Return tests of which one holds where a text fits one of the wildcard texts."""
+    """Return tests of which one is true if a string matches one of the wildcard patterns."""
     plain = [one for one in patterns if not has_wildcard(one)]
     tests = [like(text, one) for one in patterns if has_wildcard(one)]
     if len(plain) == 1:
@@ -57,12 +57,12 @@ def like_one(text: str, patterns: list[str]) -> list[Test]:
 
 
 def compared_quantities(left: str, sign: str, right: str) -> Test:
-    """Return the comparison of two texts of quantities."""
+    """Return the comparison of two quantities, given as strings."""
     return Relation(f"quantity({left}).compareTo(quantity({right}))", sign, "0")
 
 
 def expression_of(pattern: str) -> str:
-    """Return a wildcard text as a regular expression of whole texts."""
+    """Return a wildcard pattern as a regular expression for whole strings."""
     signs = _SPECIAL.sub(r"\\\1", pattern).replace("*", ".*").replace("?", ".")
     return f"^(?s:{signs})$"
 
@@ -71,11 +71,11 @@ _TRUTHS: Final = ("true", "false")
 
 
 _DURATION: Final = "^[-+]?(0|([0-9.]+(ns|us|ms|s|m|h))+)$"
-"""What texts of durations look like."""
+"""The regular expression for durations."""
 
 
 def scalar_test(pattern: str | float | None, value: Expr, *, if_missing: bool) -> Test:
-    """Return the test that a value fits a scalar, with what a missing one means."""
+    """Return the test that a value matches a scalar, with the result for a missing one."""
     if pattern == "*":
         return TRUE if if_missing else value.is_there()
     if value.is_list:
@@ -95,7 +95,7 @@ def scalar_test(pattern: str | float | None, value: Expr, *, if_missing: bool) -
 
 
 def _defaults(value: Expr, pattern: str | float | None) -> Iterator[object]:
-    """Yield possible defaults for a missing value, the likeliest first."""
+    """Yield possible defaults for a missing value, the most suitable first."""
     if value.is_text:
         yield ""
         operands = _plain_operands(pattern) if isinstance(pattern, str) else ()
@@ -107,7 +107,7 @@ def _defaults(value: Expr, pattern: str | float | None) -> Iterator[object]:
     elif isinstance(pattern, int | float):
         yield 0
     elif isinstance(pattern, str):
-        # "0" for what compares amounts.
+        # "0" for comparisons of amounts.
         (first, *more), *others = parse_alternatives(pattern)
         if isinstance(first, Range):
             yield "" if more or others else "0"
@@ -127,10 +127,10 @@ def _test(pattern: str | float | None, value: Expr) -> Test:
     if isinstance(pattern, int | float):
         return Relation(text, "==", quoted(str(pattern)) if value.is_text else repr(pattern))
     operands = _plain_operands(pattern)
-    # An amount with a unit may be written in others, too.
+    # An amount with a unit can be written with other units, too.
     has_unit = any(parse_quantity(one) is not None and not is_number_text(one) for one in operands)
     if len(operands) > 1 and (value.is_number or value.is_bool or not has_unit):
-        if value.is_bool:  # the text of a truth is one of two
+        if value.is_bool:  # a boolean as string is one of two
             return some(Relation(text, "==", one) for one in operands if one in _TRUTHS)
         if not value.is_number or all(map(is_number_text, operands)):
             listed = f"[{', '.join(operands)}]" if value.is_number else literal(operands)
@@ -139,7 +139,7 @@ def _test(pattern: str | float | None, value: Expr) -> Test:
 
 
 def _plain_operands(pattern: str) -> list[str]:
-    """Return the alternatives of a text without operators, ranges and wildcards, else nothing."""
+    """Return the alternatives of a string without operators, ranges and wildcards, or []."""
     found = []
     for first, *more in parse_alternatives(pattern):
         if more or isinstance(first, Range) or first.operator or has_wildcard(first.operand):
@@ -149,7 +149,7 @@ def _plain_operands(pattern: str) -> list[str]:
 
 
 def _in_type(value: Expr, parts: list[str]) -> str:
-    """Return a value as what its texts are compared with."""
+    """Return the expression for a value, converted to a string if necessary."""
     if value.is_text or value.is_number or value.is_bool:
         return value.text
     is_special = any(one in _TRUTHS or parse_quantity(one) is not None for one in parts)
@@ -192,8 +192,8 @@ def _amount(value: Expr, sign: str, operand: str) -> Test:
 def _is_duration(operand: str, value: Expr) -> bool:
     """Return whether an amount is compared as a duration.
 
-    `10m` is a duration and a quantity. Where a field takes quantities only, minutes are in the
-    order of thousandths, and a number without a unit is not a duration.
+    `10m` is a duration and a quantity. In a field of type quantity, `m` means thousandths,
+    and a number without a unit is not a duration.
     """
     if operand == "0" or parse_duration(operand) is None:
         return False
@@ -201,7 +201,7 @@ def _is_duration(operand: str, value: Expr) -> bool:
 
 
 def is_number_text(text: str) -> bool:
-    """Return whether a text is a plain number."""
+    """Return whether a string is a number."""
     try:
         float(text)
     except ValueError:
@@ -210,7 +210,7 @@ def is_number_text(text: str) -> bool:
 
 
 def is_amount(text: str) -> bool:
-    """Return whether a text is a duration or a quantity with a unit, and no plain number."""
+    """Return whether a string is a duration or a quantity with a unit, and not a number."""
     if not text or is_number_text(text):
         return False
     return parse_duration(text) is not None or parse_quantity(text) is not None
@@ -221,7 +221,7 @@ def amount_test(value: Expr, sign: str, operand: str) -> Test:
     if value.duration and parse_duration(operand) is not None:
         return Relation(value.duration, sign, f"duration({quoted(operand)})")
     readable: Test = TRUE
-    if value.is_text and not value.constant:  # which may be no amount at all
+    if value.is_text and not value.constant:  # it may not be an amount
         if _is_duration(operand, value):
             readable = Plain(f"{value.tight()}.matches({quoted(_DURATION)})")
         elif parse_quantity(operand) is not None:

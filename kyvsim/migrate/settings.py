@@ -1,4 +1,4 @@
-"""Fields of a policy beside its rules: settings, failure actions, conditions and variables."""
+"""Fields of a policy other than its rules: settings, failure actions, conditions and variables."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,14 +20,14 @@ from kyvsim.policy.rule import FailureOverride, RuleNode, Validate
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import SchemaNode
 
-# The levels that a rule on Pods is for: Pods, their controllers, CronJobs.
+# The levels of a rule for Pods: Pods, their controllers, CronJobs.
 
 CONTROLLERS: Final = "controllers"
 CRON_JOBS: Final = "cronjobs"
 
 
 def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
-    """Return the rule at a place as it is written, under "", and those that are derived of it."""
+    """Return the written rule at an index as "", and the rules derived from it."""
     rule = computed.written[place]
     found = {"": rule}
     for one in computed.derived:
@@ -37,7 +37,7 @@ def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
 
 
 def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
-    """Return a test as conditions: one for each part that has to hold."""
+    """Return a test as conditions: one for each part of a conjunction."""
     if test == TRUE:
         return []
     parts = test.parts if isinstance(test, All) else (test,)
@@ -45,12 +45,12 @@ def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
 
 
 def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return names and expressions as a policy lists them."""
+    """Return names and expressions in the form of a policy."""
     return [{"name": name, "expression": text} for name, text in pairs]
 
 
 def written_conditions(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tuple[str, str], ...]:
-    """Return conditions as texts; a name that comes again gets a number."""
+    """Return conditions as texts; repeated names get a number."""
     found: dict[str, str] = {}
     for name, test in conditions:
         text = test if isinstance(test, str) else laid_out(test)
@@ -59,17 +59,17 @@ def written_conditions(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tu
 
 
 class ActionVariant(NamedTuple):
-    """A rule with one action."""
+    """A rule with a single action."""
 
     rule: RuleNode
     where: Test = TRUE
-    """Of which requests it has the action."""
+    """The requests for which it has the action."""
     name: str = ""
     """A suffix that distinguishes two variants, "" for a single one."""
 
 
 def variants_of(rule: RuleNode, policy: FailureAction) -> list[ActionVariant]:
-    """Return a rule by action: the first override that fits a namespace decides.
+    """Return a rule for each action: the first matching override decides.
 
     `policy` is the action for all rules of its policy.
     """
@@ -105,7 +105,7 @@ def _is_enforced(action: str) -> bool:
 
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"
-"""Of the policies that others become."""
+"""The apiVersion of converted policies."""
 
 _EXISTING: Final = ConversionCondition(
     "existing violations", "non-compliant objects can no longer be updated until fixed"
@@ -124,7 +124,7 @@ _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", 
 def actions_of(
     body: Validate | ImageVerification, policy: PolicyFacts, scope: Scope
 ) -> dict[str, object]:
-    """Return what the new policy does where a rule without overrides fails."""
+    """Return the action of the new policy for a failure of a rule without overrides."""
     if _is_enforced(body.failure_action or policy.action.own):
         if isinstance(body, Validate) and body.allow_existing_violations is not False:
             scope.context.note(_EXISTING)
@@ -133,7 +133,7 @@ def actions_of(
 
 
 def settings_of(policy: Policy, kind: str, context: ConversionContext) -> dict[str, Json]:
-    """Return the fields of a policy as a whole, as far as its kind has them."""
+    """Return the settings of a policy, as far as its kind has these fields."""
     facts = policy.facts
     if facts.applies_one_rule and len(policy.rules) > 1:
         context.note(_ONE_RULE)
@@ -154,7 +154,7 @@ def settings_of(policy: Policy, kind: str, context: ConversionContext) -> dict[s
 
 
 def _has(kind: str, *steps: str) -> bool:
-    """Return whether the `spec` of a kind of policies in CEL has a field."""
+    """Return whether the `spec` of a kind of CEL policy has a field."""
     node: SchemaNode | None = written_schema(f"{API_VERSION}/{kind}")
     for step in ("spec", *steps):
         node = node and node.child(step)
@@ -162,7 +162,7 @@ def _has(kind: str, *steps: str) -> bool:
 
 
 def controllers_of(computed: ComputedRules, context: ConversionContext) -> list[str] | None:
-    """Return the controllers that a policy on Pods is derived for; None for all that there are."""
+    """Return the controllers for which a policy on Pods is derived; None for all of them."""
     controllers = computed.controllers
     if "ReplicationController" in controllers:
         context.note(_REPLICATION)
@@ -173,7 +173,7 @@ def controllers_of(computed: ComputedRules, context: ConversionContext) -> list[
 
 
 def policy_object(kind: str, name: str, source: Document, spec: object) -> KubernetesObject:
-    """Return a new policy, with the metadata of the old one that mean the same."""
+    """Return a new policy, with the metadata of the old one that have the same meaning."""
     metadata = source.data["metadata"]
     annotations = {
         key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _OWN
@@ -184,20 +184,20 @@ def policy_object(kind: str, name: str, source: Document, spec: object) -> Kuber
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": own, "spec": spec}
 
 
-# What a rule looks at: the object, or the one that is deleted, with what may be missing in it.
+# The object of a rule: the new one, or the deleted one, and its fields that can be missing.
 
 _DELETED: Final = "request.operation == 'DELETE'"
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 
 
 def subject_of(matching: Matching, context: ConversionContext, *, derived: bool) -> Expr:
-    """Return the object that a rule evaluates; `derived`: it may be a Pod template.
+    """Return the object that a rule evaluates; if `derived`, it may contain a Pod template.
 
-    Variables that it needs are added to the context, also those that nobody reads.
+    Variables that it needs are added to the context, even if they are unused.
     """
     whole = Expr("object", matching.types, rewritten=True)
     if derived:
-        # The fields of a Pod or of a template; an API server hands on none without metadata.
+        # The fields of a Pod or of a template; an API server always sends metadata.
         fields = {}
         for key in ("spec", "metadata"):
             text = f"object.{key}"
@@ -223,7 +223,7 @@ def subject_of(matching: Matching, context: ConversionContext, *, derived: bool)
 
 
 def without_unread(context: ConversionContext, texts: list[str]) -> dict[str, str]:
-    """Return variables without the offered ones that neither texts nor other variables read."""
+    """Return variables without unused optional ones."""
     kept: dict[str, str] = {}
     for name, text in reversed(context.variables.items()):
         read = re.compile(rf"variables\.{re.escape(name)}(?!\w)").search
@@ -233,7 +233,7 @@ def without_unread(context: ConversionContext, texts: list[str]) -> dict[str, st
 
 
 def inlined(text: str, variables: Mapping[str, str]) -> str:
-    """Return an expression with the texts of variables in place of their names."""
+    """Return an expression with variables replaced by their expressions."""
     for name, held in reversed(tuple(variables.items())):
         text = re.sub(rf"\bvariables\.{name}\b", lambda _, held=held: f"({held})", text)  # type: ignore[misc]
     return text

@@ -1,4 +1,4 @@
-"""Strategic merge patches → apply configurations and JSON patches in CEL."""
+"""Convert strategic merge patches to apply configurations and JSON patches in CEL."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -66,14 +66,14 @@ def anchor_of(entry: PatternEntry) -> str | None:
 
 
 def adds(patch: PatternNode, *, deep: bool = False) -> bool:
-    """Return whether a map adds something where it is missing, or with `deep` a map in it does."""
+    """Return whether a map has an addition anchor; with `deep`, also in nested maps."""
     return isinstance(patch, PatternMap) and any(
         one.anchor == ADDITION or (deep and adds(one.value, deep=True)) for one in patch.entries
     )
 
 
 def condition_test(data: PatternNode, value: Expr, around: PatchContext) -> Test:
-    """Return the test that a value exists and fits a condition."""
+    """Return the test that a value exists and matches a condition."""
     if isinstance(data, PatternLeaf):
         if not isinstance(data.data, str) or "{{" not in data.data:
             return scalar_test(data.data, value, if_missing=False)
@@ -85,7 +85,7 @@ def condition_test(data: PatternNode, value: Expr, around: PatchContext) -> Test
     if adds(data) or not data.entries:
         return value.is_there()
     if not all(one.anchor is None and _is_fixed(one.value) for one in data.entries):
-        # The map below the condition is merged, too, with its wildcards.
+        # The map of the condition is merged, too, with its wildcards.
         raise unsupported("a condition on a map with anchors or wildcards", "use a precondition")
     return every(pattern_tests(data, value, around.scope))
 
@@ -102,30 +102,30 @@ _OF_LOOP: Final = "{{element.name}}"
 
 
 class ListElement(NamedTuple):
-    """An element of a list in a merge."""
+    """An element of a merged list."""
 
     data: PatternMap
     names: Mapping[str, PatternNode]
     """The keys that identify it."""
     rest: PatternMap
-    """What is merged, with conditions on elements."""
+    """The merged fields, with the conditions of the element."""
     everywhere: tuple[PatternEntry, ...]
-    """What one element has to fit for anything to be merged at all."""
+    """The global conditions, which one element must meet for anything to be merged."""
     is_template: bool
-    """Whether it is for each element of the object that has a name and meets its conditions."""
+    """Whether it applies to each element that has a name and meets its conditions."""
     is_loop_element: bool
-    """Whether it is for the element that a loop is at."""
+    """Whether it applies to the current element of a loop."""
     must_exist: bool
-    """Whether it changes existing elements only: its name is a condition."""
+    """Whether it only changes existing elements: its name is a condition."""
 
     @property
     def adds(self) -> bool:
-        """Whether something is added where it is missing, and not for one element alone."""
+        """Whether it adds missing fields, and not only to a single element."""
         return adds(self.rest, deep=not (self.is_loop_element and self.must_exist))
 
 
 def element_patch(patch: PatternNode, keys: tuple[str, ...]) -> ListElement:
-    """Return an element of a list that merges by keys."""
+    """Return an element of a list that is merged by keys."""
     if not isinstance(patch, PatternMap):
         raise unsupported("an element without a name in a list that is merged by name")
     anchors = [anchor_of(one) for one in patch.entries]
@@ -137,7 +137,7 @@ def element_patch(patch: PatternNode, keys: tuple[str, ...]) -> ListElement:
         raise unsupported("anchors in an element without a name", "name the element")
     everywhere = tuple(one for one in patch.entries if one.anchor == GLOBAL)
     if everywhere and len(everywhere) < len(patch.entries):
-        # Kyverno merges nothing into such elements.
+        # Kyverno does not merge such elements.
         raise unsupported("an element with a global condition and more", "use a precondition")
     rest = tuple(
         one
@@ -161,14 +161,14 @@ def element_patch(patch: PatternNode, keys: tuple[str, ...]) -> ListElement:
 
 
 def _directive(patch: PatternNode) -> str:
-    """Return what `$patch` says, "" where it is missing."""
+    """Return the value of `$patch`, "" if it is missing."""
     entries = patch.entries if isinstance(patch, PatternMap) else ()
     return next((str(one.value.data) for one in entries if one.text == DIRECTIVE), "")
 
 
-# Strategic merges → JSON patches.
+# Convert strategic merges to JSON patches.
 #
-# For fields that are replaced as a whole, for what is taken away, and for unknown kinds.
+# They are needed for fields that are replaced as a whole, for removals, and for unknown kinds.
 
 
 class _FieldPatch(NamedTuple):
@@ -191,7 +191,7 @@ class _FieldPatch(NamedTuple):
 def merged_fields(
     patch: PatternMap, root: Expr, around: PatchContext
 ) -> tuple[str, tuple[Test, ...]]:
-    """Return a patch as a list of JSON patches, and what has to hold for it."""
+    """Return a patch as a list of JSON patches, and its conditions."""
     guards: list[Test] = []
     found = _field_patches(patch, _FieldPatch(PatchTarget(root), around.merges, around, guards))
     if around.loop is not None:
@@ -242,7 +242,7 @@ def _change(data: PatternNode, part: _FieldPatch, *, only_new: bool) -> list[Pat
 
 
 def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[PatchExpression]:
-    """Return an operation at a place, once for all elements where it is the same for them."""
+    """Return an operation at a place; for a fixed place it is applied once for all elements."""
     if test == FALSE:
         return []
     place, loop = part.place, part.around.loop
@@ -255,9 +255,9 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
 
 
 def _bare(data: PatternNode) -> Json:
-    """Return what is added where nothing exists: the patch without anchors."""
+    """Return the value to add if the field is missing: the patch without anchors."""
     if isinstance(data, PatternList):
-        # Without elements that are about those that are there.
+        # Elements that only patch existing elements are omitted.
         return [
             _bare(one)
             for one in data.items
@@ -335,7 +335,7 @@ def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
 
 
 def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpression]:
-    """Return what becomes of the elements of a list that a part of a patch is for."""
+    """Return the operations for the elements of a list to which a part of a patch applies."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loop_element and outer is not None and outer.goes_over(value):
         mine = _inner(part, outer.counter, outer.element)
@@ -372,7 +372,7 @@ def _of_elements(merges: Iterable[MergeField]) -> tuple[MergeField, ...]:
     return tuple(one.element or NOTHING_MERGES for one in merges)
 
 
-# Strategic merges → `Object{...}`, which is merged by the types of the fields.
+# Convert strategic merges to `Object{...}`, which is merged by the types of the fields.
 
 
 class _MergeTarget(NamedTuple):
@@ -398,9 +398,9 @@ class _MergeTarget(NamedTuple):
 def merged_object(
     patch: PatternMap, root: Expr, around: PatchContext
 ) -> tuple[str, tuple[Test, ...]]:
-    """Return a patch as an object to be applied, and what has to hold for it.
+    """Return a patch as an object to apply, and its conditions.
 
-    Raises Atomic where the types of the fields do not merge so.
+    Raises Atomic if the types of the fields are not merged in this way.
     """
     if not root.types:
         raise Atomic
@@ -458,12 +458,12 @@ def _is_null(data: PatternNode) -> bool:
 
 
 def _is_open(value: Expr) -> bool:
-    """Return whether a map has no fields of its own, as labels."""
+    """Return whether a map has arbitrary keys, such as labels."""
     return value.is_map and not any(one.mapping and one.mapping.fields for one in value.types)
 
 
 def _whole(data: PatternNode, place: _MergeTarget) -> str:
-    """Return a value of a patch; lists with all that is in them."""
+    """Return a value of a patch; lists completely."""
     types = place.value.types
     if isinstance(data, PatternList):
         keys = _keys_of(place)
@@ -478,7 +478,7 @@ def _whole(data: PatternNode, place: _MergeTarget) -> str:
         return struct(place.name, _object_fields(data, place))
     loop = place.around.loop
     if loop is not None and any("{{" in one.text for one in data.entries):
-        # A map with entries for each element of the loop.
+        # A map with an entry for each element of the loop.
         fields = _object_fields(data, place._replace(loose=[]))
         if not all(reads(loop, one.split(": ")[0]) for one in fields):
             raise unsupported("keys that partly change in a loop", "use two rules")
@@ -491,7 +491,7 @@ def _whole(data: PatternNode, place: _MergeTarget) -> str:
 
 
 def _is_special(entry: PatternEntry, around: PatchContext) -> bool:
-    """Return whether an entry of a map is more than a key and a scalar that is there."""
+    """Return whether an entry of a map is more than a key and an existing scalar."""
     data = entry.value
     if entry.text == DIRECTIVE or not isinstance(data, PatternLeaf) or data.data is None:
         return True
@@ -499,7 +499,7 @@ def _is_special(entry: PatternEntry, around: PatchContext) -> bool:
 
 
 def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
-    """Return what names the elements of a list; raises Atomic where it is replaced as a whole."""
+    """Return the keys of the elements of a list; raises Atomic if it is replaced as a whole."""
     types = place.value.types
     keys = {one.sequence.keys for one in types if one.sequence}
     if not place.value.is_list or len(keys) != 1 or None in keys:
@@ -539,7 +539,7 @@ def _object_list(shown: str, patch: PatternList, place: _MergeTarget) -> list[st
 
 
 def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]:
-    """Return a list with what becomes of elements, and what has to be there for it."""
+    """Return a list with the patched elements, and the condition for it."""
     loop = place.around.loop
     if patch.is_loop_element and loop is not None:
         if patch.must_exist and not loop.goes_over(place.value):
@@ -574,7 +574,7 @@ def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
 
 
 def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
-    """Return the elements that conditions choose, or that a loop goes over, each patched."""
+    """Return the elements that conditions or a loop select, each patched."""
     source, name = loop.source, loop.element.text
     taken = place.around.scope.taken | {name}
     around = place.around._replace(scope=place.around.scope._replace(taken=taken))

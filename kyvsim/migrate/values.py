@@ -1,4 +1,4 @@
-"""Values in CEL: their text, their types, and how they may be missing."""
+"""Values in CEL: their expression, their types, and how they can be missing."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -21,12 +21,12 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.schema import merge_types
 
-# The known types of a value: one for each kind of object that it may be part of.
+# The known types of a value: one for each kind of object that it can be part of.
 #
-# The types are those of structured merges; nothing is known of custom resources.
+# The types are those of structured merges; those of custom resources are unknown.
 
 Types: TypeAlias = tuple[merge_types.Type, ...]
-"""What a value is, by kind; () where nothing is known."""
+"""The types of a value, by kind; () if unknown."""
 
 UNKNOWN: Final[Types] = ()
 TEXT: Final[Types] = (merge_types.Type(merge_types.STRING),)
@@ -35,7 +35,7 @@ BOOL: Final[Types] = (merge_types.Type(merge_types.BOOLEAN),)
 MAP: Final[Types] = (merge_types.Type(mapping=merge_types.MapType({}, "*", False)),)
 
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
-"""Fields of metadata that are texts, although merges take them for anything."""
+"""Fields of metadata that are strings, although they are untyped in merges."""
 _GIVEN: Final[Mapping[str, tuple[str, ...]]] = {
     "containers": ("initContainers",),
     "image": ("imagePullPolicy",),
@@ -48,11 +48,11 @@ _GIVEN: Final[Mapping[str, tuple[str, ...]]] = {
     "jobTemplate": ("schedule",),
     "spec": ("metadata",),
 }
-"""Fields that an API server insists on, with neighbours by which they are known."""
+"""Required fields, with sibling fields that identify their type."""
 
 
 def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
-    """Return the types of objects by apiVersion and kind; () where one of them is not known."""
+    """Return the types of objects by apiVersion and kind; () if one of them is unknown."""
     found: list[merge_types.Type] = []
     for api_version, kind in kinds:
         try:
@@ -75,7 +75,7 @@ def _resolved(refs: Iterable[merge_types.TypeRef | None]) -> Types:
 
 
 def field_of(types: Types, key: str) -> Types:
-    """Return the types of a field, () where one of the maps does not know it."""
+    """Return the types of a field, () if it is unknown in one of the maps."""
     maps = [one.mapping for one in types]
     refs: list[merge_types.TypeRef | None] = [
         one and (one.fields.get(key) or one.others) for one in maps
@@ -86,18 +86,18 @@ def field_of(types: Types, key: str) -> Types:
 
 
 def field_names(types: Types) -> tuple[str, ...]:
-    """Return the names of the fields of objects; () where nothing is known."""
+    """Return the names of the fields of objects; () if unknown."""
     return tuple(dict.fromkeys(name for one in types if one.mapping for name in one.mapping.fields))
 
 
 def list_of(types: Types) -> Types:
-    """Return the type of a list of such elements."""
+    """Return the type of a list with elements of these types."""
     element = types[0] if types else "*"
     return (merge_types.Type(sequence=merge_types.ListType(element, None, {})),)
 
 
 def is_always_given(types: Types, key: str) -> bool:
-    """Return whether no API server takes such a map without a key."""
+    """Return whether a key is required in maps of these types."""
     beside = _GIVEN.get(key, ())
     return bool(types) and all(
         one.mapping is not None and any(name in one.mapping.fields for name in beside)
@@ -106,55 +106,55 @@ def is_always_given(types: Types, key: str) -> bool:
 
 
 class Expr(NamedTuple):
-    """One value."""
+    """A value in CEL."""
 
     text: str
-    """The expression; it cannot be evaluated where the value is missing."""
+    """The expression; it cannot be evaluated if the value is missing."""
     types: Types = UNKNOWN
     level: int = TIGHT
-    """How tightly the expression binds."""
+    """The precedence of the expression."""
     optional: str = ""
-    """The expression that gives an optional; "" where the value is always there."""
+    """The expression for an optional; "" if the value always exists."""
     has: str = ""
     """The test that it exists, if that is shorter than a test of the optional."""
     noun: str = ""
-    """The field that it is the value of."""
+    """The name of the field."""
     rewritten: bool = False
-    """Whether autogen rewrites it textually, so that it has to be written as it is."""
+    """Whether autogen rewrites its text, so that it must not be changed."""
     soft: str = ""
-    """The expression of a list that is empty where what it is made of is missing."""
+    """The expression of a list that is empty if its source is missing."""
     needs: tuple[Test, ...] = ()
-    """What has to be there for the expression to be evaluated."""
+    """The conditions under which the expression can be evaluated."""
     parts: "tuple[Expr, ...]" = ()
-    """The lists that a list of lists is made of."""
+    """The lists that a list of lists consists of."""
     fields: "Mapping[str, Expr]" = MappingProxyType({})
     """Expressions of fields that replace the usual ones."""
     fallback: tuple[Json, ...] = ()
     """The default of the value, in a tuple of one; `bare_optional` may be missing."""
     bare_optional: str = ""
-    """The optional behind a value with a fallback."""
+    """The optional of a value with a fallback."""
     nullable: bool = False
-    """Whether a rule sees null where it is missing, rather than end in an error."""
+    """Whether a missing value is null in a rule, and not an error."""
     is_looked_up: bool = False
-    """Whether it is data of the cluster, which may hold wildcards on purpose."""
+    """Whether it is data of the cluster, which may contain wildcards on purpose."""
     is_double: bool = False
-    """Whether the type checker knows it as a number with a fraction."""
+    """Whether the type checker treats it as a double."""
     moment: str = ""
-    """The expression of the time that it is the text of, if it is one."""
+    """The expression of the timestamp whose string it is, or ""."""
     keys_of: str = ""
-    """The expression of the map that it lists the keys of, if it does."""
+    """The expression of the map whose keys it lists, or ""."""
     duration: str = ""
-    """The expression of the duration that it is the text of, if it is one."""
+    """The expression of the duration whose string it is, or ""."""
     test: Test | None = None
-    """What decides where it is true or false, if it is known."""
+    """The test for its truth, if known."""
     constant: tuple[Json, ...] = ()
-    """The value itself, in a tuple of one, where it is fixed."""
+    """The value itself, in a tuple of one, if it is constant."""
     is_choice: bool = False
-    """Whether the optional is a choice made by `has`, so that a default is one, too."""
+    """Whether the optional is a choice by `has`, so that a default is one, too."""
 
     @property
     def is_text(self) -> bool:
-        """Whether it is certainly a text."""
+        """Whether it is certainly a string."""
         return self._is(merge_types.STRING)
 
     @property
@@ -164,12 +164,12 @@ class Expr(NamedTuple):
 
     @property
     def is_bool(self) -> bool:
-        """Whether it is certainly true or false."""
+        """Whether it is certainly a boolean."""
         return self._is(merge_types.BOOLEAN)
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is a text or a number, as quantities are."""
+        """Whether it is a string or a number, as quantities are."""
         return self._is(merge_types.UNTYPED)
 
     @property
@@ -201,11 +201,11 @@ class Expr(NamedTuple):
 
     @property
     def may_miss(self) -> bool:
-        """Whether there may be nothing."""
+        """Whether it may be missing."""
         return bool(self.optional)
 
     def or_else(self, default: object) -> str:
-        """Return the text of the value, or of a default where there is none."""
+        """Return the expression of the value with a default."""
         if self.soft:
             return self.soft
         if self.is_choice:
@@ -214,19 +214,19 @@ class Expr(NamedTuple):
 
     @property
     def list_or_empty(self) -> str:
-        """The text of a list, which is empty where there is none."""
+        """The expression of a list, which is empty if it is missing."""
         return self.or_else([]) if self.may_miss or self.soft else self.tight()
 
     def tight(self, least: int = TIGHT) -> str:
-        """Return the text, in parentheses if it binds less tightly than `least`."""
+        """Return the text, in parentheses if its precedence is lower than `least`."""
         return self.text if self.level >= least else f"({self.text})"
 
     def given(self) -> "Expr":
-        """Return the value where it is known to be there."""
+        """Return the value as one that exists."""
         return self._replace(optional="", has="")
 
     def child(self, key: str) -> "Expr":
-        """Return what a map has under a key."""
+        """Return the value of a key of a map."""
         if key in self.fields:
             return self.fields[key]
         before, types = self.tight(), field_of(self.types, key)
@@ -243,14 +243,14 @@ class Expr(NamedTuple):
         return found._replace(optional=optional, has=has)
 
     def at(self, *keys: str) -> "Expr":
-        """Return what is at a path of maps."""
+        """Return the value at a path of maps."""
         found = self
         for key in keys:
             found = found.child(key)
         return found
 
     def entry(self, key: str) -> "Expr":
-        """Return what a map has under the key that an expression gives."""
+        """Return the value in a map for a key that is an expression."""
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
@@ -258,7 +258,7 @@ class Expr(NamedTuple):
         return found._replace(needs=self.needs, is_looked_up=self.is_looked_up)
 
     def is_there(self) -> Test:
-        """Return the test that there is a value."""
+        """Return the test that the value exists."""
         if not self.optional:
             return Plain("true")
         if self.has:
@@ -266,17 +266,17 @@ class Expr(NamedTuple):
         return Plain(f"{self.optional}.hasValue()")
 
     def needed(self) -> "tuple[Test, ...]":
-        """Return what has to be there for the plain expression to be evaluated."""
+        """Return the conditions under which the plain expression can be evaluated."""
         return (*self.needs, self.is_there()) if self.optional else self.needs
 
     def is_missing(self) -> Test:
-        """Return the test that there is no value."""
+        """Return the test that the value is missing."""
         return Not(self.is_there()) if self.optional else Plain("false")
 
     def if_needed_is_there(self) -> "Expr":
-        """Return a value that is missing where what its expression needs is missing.
+        """Return a value that is missing if its expression cannot be evaluated.
 
-        The plain expression ends in an error there, and has no optional.
+        Without this, the expression ends in an error, and has no optional.
         """
         needs = self.needed()
         if not needs:
@@ -298,12 +298,12 @@ class Expr(NamedTuple):
 
     @property
     def as_text(self) -> str:
-        """The expression of the value as a text."""
+        """The expression for the value as a string."""
         return self.text if self.is_text else f"string({self.text})"
 
 
 def constant(value: object) -> Expr:
-    """Return plain data as a value."""
+    """Return constant data as a value."""
     if isinstance(value, bool):
         types = BOOL
     elif isinstance(value, int | float):
@@ -318,7 +318,7 @@ def constant(value: object) -> Expr:
 
 
 def shown(value: Expr) -> str:
-    """Return the expression of a value within a string; null becomes `null`."""
+    """Return the expression for a value in a string; null becomes `null`."""
     if value.nullable and value.may_miss and not (value.is_list or value.is_map):
         if value.is_text:
             return value.or_else("null")

@@ -1,4 +1,4 @@
-"""Policies changed a little, one place at a time, to see whether tests notice."""
+"""Policies with small changes at one place, to check whether tests notice them."""
 
 from kyvsim.mutation.changes import MutationKind, PolicyChange
 from kyvsim.mutation.mutants import mutants_of

@@ -14,7 +14,7 @@ from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anc
 
 
 class PartKind(Enum):
-    """What a part of a policy is, whatever the kind of policy."""
+    """The kind of a part of a policy, independent of the kind of policy."""
 
     REMOVABLE = "removable"
     """A field or an element of a list that can be removed."""
@@ -22,7 +22,7 @@ class PartKind(Enum):
     """The field `any` or `all` around several filters or conditions."""
     OPERATOR = "operator"
     FIELD = "field"
-    """A field of a pattern or patch, which may be written as an anchor."""
+    """A field of a pattern or patch, which can have an anchor."""
     PATTERN = "pattern"
     """A value of a pattern: an operator, alternatives, wildcards, a constant."""
     CONSTANT = "constant"
@@ -45,22 +45,22 @@ class PolicyChange(NamedTuple):
 
     path: Path
     was: str
-    """The old value, in words."""
+    """The old value, as text."""
     now: str
-    """The new value, in words; "" if it is removed."""
+    """The new value, as text; "" if it is removed."""
     data: KubernetesObject
     offset: int = -1
-    """Which character of the text at the path it begins with; -1 for the whole."""
+    """The index of the change in the string at the path; -1 for the whole."""
 
 
 class MutationKind(NamedTuple):
-    """A kind of changes."""
+    """A kind of change."""
 
     name: str
-    """What is changed, in words: `operator of a condition`."""
+    """The description of the changed part: `operator of a condition`."""
     part: PartKind
     changes: Callable[[MutationPoint, Json, object], Iterator[PolicyChange]]
-    """Yields the changes at a point, with a value, of a document."""
+    """Yields the changes at a point, given its value and the document."""
 
 
 def _with_value(point: MutationPoint, value: object, data: object, other: object) -> PolicyChange:
@@ -71,20 +71,20 @@ def _with_value(point: MutationPoint, value: object, data: object, other: object
 def _with_text(
     point: MutationPoint, text: str, data: object, at: int, was: str, now: str
 ) -> PolicyChange:
-    """Return the document with a part of a text replaced, which begins at a character."""
+    """Return the document with a part of a string replaced, beginning at index `at`."""
     whole = f"{text[:at]}{now}{text[at + len(was) :]}"
     return PolicyChange(point.path, was, now, replaced(data, point.path, whole), at)
 
 
-# Values: a number one more, a truth value negated, a text with a letter more.
+# Values: a number plus one, a negated boolean, a string with another letter.
 
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 _VARIABLES = ("{{", "$(")
-"""With what texts begin that are replaced by other values when a rule runs."""
+"""Prefixes of variables, which are replaced at evaluation."""
 
 
 def _other_value(value: object) -> object:
-    """Return another value of the same type; None where there is none, or it has variables."""
+    """Return another value of the same type; None if there is none, or if it has variables."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -95,20 +95,20 @@ def _other_value(value: object) -> object:
 
 
 def _other_text(text: str) -> str:
-    """Return another text: with the last number one more, with a letter more, or a first one."""
+    """Return another string: with its last number incremented, or with another letter."""
     if _NUMBER.search(text):
         return _NUMBER.sub(lambda found: str(int(found[1]) + 1), text)
     return f"{text}x" if text else "x"
 
 
 def _constants(point: MutationPoint, value: object, data: object) -> Iterator[PolicyChange]:
-    """Yield the document with another value, unless the value is made when the rule runs."""
+    """Yield the document with another value, unless the value has variables."""
     other = _other_value(value)
     if other is not None:
         yield _with_value(point, value, data, other)
 
 
-# Conditions and blocks: operators, `any` and `all`, parts that are left out.
+# Conditions and blocks: operators, `any` and `all`, removed parts.
 
 _ORDERED: Mapping[str, tuple[str, ...]] = {
     "GreaterThan": ("GreaterThanOrEquals", "LessThanOrEquals"),
@@ -129,7 +129,7 @@ OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = {
         for name, others in _ORDERED.items()
     },
 }
-"""What each operator becomes: first the one that differs least, last its opposite."""
+"""The replacements of each operator: first the most similar, last its negation."""
 
 
 def _any_or_all(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
@@ -158,13 +158,13 @@ def _pod_security_levels(point: MutationPoint, was: str, data: object) -> Iterat
 # Patterns: anchors, operators, values.
 
 _OTHER_ANCHORS: Mapping[str, str] = MappingProxyType({CONDITION: EQUALITY, GLOBAL: CONDITION})
-"""Anchors that become another one, too; all are left off."""
+"""Anchors that are replaced by another one, too; all are removed."""
 _OTHER_PATTERN_OPERATORS: Mapping[str, str] = {">=": ">", ">": ">=", "<=": "<", "<": "<=", "!": ""}
 _ATOM = re.compile(r"[^|&]+")
 
 
 def _anchors(point: MutationPoint, _: object, data: object) -> Iterator[PolicyChange]:
-    """Yield the document with the field as another anchor, or as none."""
+    """Yield the document with another anchor for the field, or with none."""
     was = str(point.path[-1])
     anchor = parse_anchor(was)
     if anchor is None:
@@ -177,9 +177,9 @@ def _anchors(point: MutationPoint, _: object, data: object) -> Iterator[PolicyCh
 
 
 def _atoms(value: object) -> Iterator[tuple[str, int, Comparison | Range]]:
-    """Yield the parts of a pattern between `|` and `&`, where each begins, and its meaning.
+    """Yield the parts of a pattern between `|` and `&`, with their index and meaning.
 
-    None of other values, or where variables give the text.
+    Yield nothing for other values, or if variables compute the string.
     """
     if not isinstance(value, str) or "{{" in value:
         return
@@ -220,7 +220,7 @@ def _other_pattern(atom: Comparison | Range) -> str:
     if isinstance(atom, Range):
         return f"{atom.first}{'-' if atom.inside else '!-'}{_other_text(atom.last)}"
     if has_wildcard(atom.operand) and not atom.operand.strip("?*"):
-        # What only has to exist may then be anything; other texts get a letter more.
+        # `?*` becomes `*`; other strings get another letter.
         return "*" if atom.operand == "?*" else ""
     return f"{atom.operator}{_other_text(atom.operand)}"
 
@@ -233,7 +233,7 @@ _OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": 
 
 
 def _cel_constants(point: MutationPoint, expression: str, data: object) -> Iterator[PolicyChange]:
-    """Yield the document with one constant changed: a truth value, an integer, a plain string."""
+    """Yield the document with one constant changed: a boolean, an integer, a simple string."""
     for token in tokenize(expression)[0]:
         text = token.text
         if text in {"true", "false"}:

@@ -31,11 +31,11 @@ _Points: TypeAlias = Iterator[MutationPoint]
 
 # The points of nodes.
 #
-# Messages and descriptions are ignored, and what others load is not part of a policy.
+# Messages and descriptions are ignored, as are the objects that context entries load.
 
 
 def _points(node: Node, leaf: PartKind = PartKind.PATTERN) -> _Points:
-    """Yield the points of a node and of all below it; `leaf` is what values of patterns are."""
+    """Yield the points of a node and of nodes below it; `leaf` is the kind of pattern values."""
     for one in walk(node):
         for point in POINTS[one.__class__](one):
             yield point._replace(part=leaf) if point.part is PartKind.PATTERN else point
@@ -59,7 +59,7 @@ def _removable(path: Path, name: str = "") -> MutationPoint:
 
 
 def _elements(listed: Sequence[object] | None, path: Path, name: str = "") -> _Points:
-    """Yield the elements of a list of which each can be left out."""
+    """Yield the elements of a list that can be removed, one at a time."""
     if listed is not None and len(listed) > 1:
         for index in range(len(listed)):
             yield _removable((*path, index), name)
@@ -75,7 +75,7 @@ def _rule(rule: RuleNode) -> _Points:
 
 
 def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: bool) -> _Points:
-    """Yield `any` or `all` where it is the only field of a block, and what can be left out of it.
+    """Yield `any` or `all` if it is the only field of a block, and its removable elements.
 
     `others` is whether the block has other fields.
     """
@@ -91,7 +91,7 @@ def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: boo
 def _filter(one: tree.ResourceFilter) -> _Points:
     for name in one.resource_fields:
         path = (*one.path, "resources", name)
-        # At least one field that selects resources has to stay.
+        # At least one field that selects resources must stay.
         if name != "kinds" and len(one.resource_fields) > 1:
             yield _removable(path)
         if name in {"operations", "kinds", "names", "namespaces"}:
@@ -106,7 +106,7 @@ def _filter(one: tree.ResourceFilter) -> _Points:
 
 
 def _conditions(block: tree.Conditions) -> _Points:
-    # Those of rules, loops and targets; other blocks of conditions have to stay.
+    # Only preconditions can be removed; other blocks of conditions must stay.
     if block.path[-1] == "preconditions":
         yield _removable(block.path)
     if block.is_list:
@@ -193,10 +193,10 @@ def _images(images: images.ImageVerification) -> _Points:
 
 
 _WITHOUT_POINTS = (
-    # Those around them read what can be changed.
+    # Their parents yield their points.
     tree.PatternEntry, tree.PodSecurityExclusion, cel_policy.CelExpression,
     cel_policy.NamedExpression, cel_policy.ParamKind, cel_policy.ParamRef,
-    # They only have other nodes.
+    # They only have child nodes.
     PolicyNode, tree.Deny, tree.Pattern, ForEachGeneration, images.ImageValidation,
     # Their own fields are not changed.
     tree.Subject, tree.ConfigMapEntry, tree.ApiCallEntry, tree.GlobalReferenceEntry,
@@ -232,13 +232,13 @@ POINTS: Mapping[type, Callable[..., _Points]] = {
 """The points of a node by its class, without those of the nodes below it."""
 
 
-# The points of policies that have no tree, those in CEL, by the names of their fields.
+# The points of CEL policies, which have no tree, by the names of their fields.
 
 _Read: TypeAlias = Callable[[Json, Path], _Points]
 
 
 def _inside(value: object, path: Path) -> _Points:
-    """Yield what is in a part of which nothing is known by itself."""
+    """Yield the points in a field without a special reader."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _FIELDS.get(name, _inside)(inner, (*path, name))
@@ -248,7 +248,7 @@ def _inside(value: object, path: Path) -> _Points:
 
 
 def _listed(name: str) -> _Read:
-    """Return what reads a list whose elements can be left out while another one stays."""
+    """Return the reader for a list whose elements can be removed as long as one stays."""
 
     def points(value: Sequence[object] | None, path: Path) -> _Points:
         yield from _elements(value, path, name)
@@ -293,16 +293,16 @@ _FIELDS: Mapping[str, _Read] = {
     "mutations": _listed("mutation"),
     "validations": _listed("validation"),
 }
-"""What reads a field, by its name; under other names everything is read in the same way."""
+"""The readers of fields, by name; other fields are read by `_inside`."""
 
 
 def mutants_of(
     data: KubernetesObject, nodes: Iterable[Node]
 ) -> Iterator[tuple[MutationKind, PolicyChange]]:
-    """Yield the changes of a policy's document, in the order of their places, each once.
+    """Yield the changes of a policy's document, in the order of their places, without duplicates.
 
-    `nodes` are the settings and the rules of the policy; those of other kinds have no path. Two
-    changes that come to the same document are one. What comes of a change may be no sound policy.
+    `nodes` are the settings and the rules of the policy; those of other kinds have no path. Changes
+    with the same document count once. A changed policy can be invalid.
     """
     own = [node for node in nodes if node.path]
     points = [point for node in own for point in _tree_points(node)]
@@ -320,7 +320,7 @@ def mutants_of(
 
 
 def _position(data: KubernetesObject, path: Path) -> tuple[int, ...]:
-    """Return where in a document a path leads, for sorting: fields in the order of the text."""
+    """Return the position of a path in a document, for sorting: fields in the order of the text."""
     found = []
     inner: Json = data
     for step in path:

@@ -1,1 +1,1 @@
-"""A simulated cluster: the only room that holds state."""
+"""A simulated cluster: the only package with state."""

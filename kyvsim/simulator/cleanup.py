@@ -1,4 +1,4 @@
-"""The cleanup controller: deletion by cleanup policies and by lifetimes."""
+"""The cleanup controller: deletion by cleanup policies and by TTL labels."""
 
 import re
 from collections.abc import Iterator
@@ -46,18 +46,18 @@ _NOT_FOUND = 404
 
 
 class CleanupController:
-    """Lets cleanup policies act by their schedules."""
+    """Runs cleanup policies on schedule."""
 
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._plans: dict[ObjectKey, int] = {}
-        """How often each policy's next time was planned; only the last plan counts."""
+        """How often the next run of each policy was scheduled; only the last one counts."""
         kyverno.sim.store.watch(self._observe)
         kyverno.cleaning.append(self._relist)
 
     def _observe(self, change: StoreChange) -> None:
-        """Plan the next time of a policy that is new or changed."""
+        """Schedule the next run of a policy that is new or changed."""
         key = change.key
         if change.new is None or not _is_scheduled(key):
             return
@@ -65,7 +65,7 @@ class CleanupController:
             self._sim.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
 
     def _relist(self) -> None:
-        """Plan the next time of every policy that is stored: what is overdue is done at once."""
+        """Schedule the next run of every stored policy: overdue ones run immediately."""
         for obj in self._sim.store.every():
             key = object_key(obj)
             if _is_scheduled(key):
@@ -75,7 +75,7 @@ class CleanupController:
         obj = self._sim.store.get(*key)
         if obj is None:
             return
-        # After its last execution, or else its creation.
+        # After its last execution, or its creation if it has none.
         last = text_field(obj.get("status"), "lastExecutionTime")
         since = last or text_field(metadata(obj), "creationTimestamp")
         schedule = text_field(obj.get("spec"), "schedule")
@@ -96,7 +96,7 @@ class CleanupController:
         compiled = self._kyverno.cache.compiled(policy) if policy else None
         if compiled is None:
             return
-        # The objects that it is to delete, of the kinds that may be listed.
+        # The objects to delete, of kinds that the controller may list.
         places = tuple(self._places(compiled.policy))
         objects = (obj for place in places for obj in self._sim.store.list(*place[:3]))
         matched = [
@@ -137,7 +137,7 @@ class CleanupController:
                 )
 
     def _matches(self, compiled: CompiledPolicy, obj: KubernetesObject) -> bool:
-        """Return whether a policy matches an object and its conditions hold."""
+        """Return whether a policy matches an object and its conditions are met."""
         world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
@@ -181,7 +181,7 @@ def _selects_kind(policy: Policy, api_version: str, kind: str, kinds: KindTable)
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
     """Stop the cleanup controller, and start it again some time later.
 
-    A policy's last execution is in its status, so a missed run is caught up.
+    The last execution of a policy is in its status, so a missed run is made up for.
     """
 
     def relist() -> None:
@@ -191,7 +191,7 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
     restart(kyverno.sim, "cleanup", frozenset({_CLEANUP_ACTOR, _TTL_ACTOR}), relist)
 
 
-# How long a label lets an object live.
+# The TTL label: when it lets an object expire.
 # Source of the rules: upstream pkg/controllers/ttl/utils.go, k8s.io/kube-openapi
 # pkg/validation/strfmt/duration.go.
 
@@ -207,28 +207,27 @@ _UNITS = (
     (86_400 * _SECOND, ("d",), "day"),
     (604_800 * _SECOND, ("w", "wk"), "week"),
 )
-"""Nanoseconds, names of the unit, and how longer names begin."""
+"""Nanoseconds, names of the unit, and the prefix of longer names."""
 _AMOUNT = re.compile("([0-9]+)\\s*([A-Za-z\N{MICRO SIGN}]+)")
 _LAYOUTS = ("%Y-%m-%dT%H%M%SZ", "%Y-%m-%d")
 _EXACT = re.compile(r"\d{4}-\d\d-\d\d(T\d{6}Z)?")
 
 
 class TtlError(ValueError):
-    """A text that is neither a duration nor a time."""
+    """A string that is neither a duration nor a time."""
 
 
 def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
-    """Return when the label expires, None for an object without it.
+    """Return when an object expires, None if it has no TTL label.
 
-    `now` is when an object is created that has no time of creation yet. Raises TtlError where the
-    label cannot be read.
+    `now` replaces a missing creationTimestamp. Raises TtlError for an invalid label.
     """
     text = labels(obj).get(TTL_LABEL)
     if text is None:
         return None
     lifetime = parse_duration(text)
     if lifetime is None:
-        # Beside Go's durations there are `2days` and `1w3hours`.
+        # Besides Go's durations, `2days` and `1w3hours` are valid.
         amounts = [
             int(amount) * size
             for amount, unit in _AMOUNT.findall(text)
@@ -251,7 +250,7 @@ def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
 
 
 class TimeToLiveWebhook(Webhook):
-    """Warns of lifetimes that cannot be read.
+    """Warns about invalid TTL labels.
 
     Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource,
     pkg/validation.
@@ -270,21 +269,21 @@ class TimeToLiveWebhook(Webhook):
 
 
 # Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager checks
-# every minute which kinds it may watch and delete; of those it follows every change.
+# every minute which kinds it may watch and delete, and watches those.
 
 _TTL_ACTOR = "ttl"
 _INTERVAL = 60.0
 
 
 class TtlController:
-    """Deletes objects when their label expires."""
+    """Deletes objects when their TTL expires."""
 
     def __init__(self, kyverno: Kyverno) -> None:
         self._sim = kyverno.sim
         self._followed: set[tuple[str, str]] = set()
-        """Group and kind of what is followed."""
+        """Group and kind of the watched objects."""
         self._left: dict[ObjectKey, None] = {}
-        """Labelled objects of kinds that were not followed when they were written."""
+        """Labelled objects whose kinds were not watched when they were written."""
         kyverno.sim.store.watch(self._observe)
         kyverno.cleaning.append(self._take_all)
 
@@ -296,7 +295,7 @@ class TtlController:
         if TTL_LABEL not in labels(obj) or is_terminating(obj):
             return
         key = object_key(obj)
-        # Whether it may watch a kind is checked when it first matters.
+        # Permission to watch a kind is checked at the first labelled object.
         if self._follows(key, again=self._sim.clock.elapsed >= _INTERVAL):
             self._sim.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
         else:
@@ -309,7 +308,7 @@ class TtlController:
             self._take(obj)
 
     def _follows(self, key: ObjectKey, *, again: bool) -> bool:
-        """Return whether a kind is followed; with `again` it is from now on if it may be."""
+        """Return whether a kind is watched; with `again`, check permissions and start watching."""
         named = split_api_version(key.api_version)[0], key.kind
         if again and named not in self._followed and not missing_verbs(key, self._sim.store):
             self._followed.add(named)
@@ -320,7 +319,7 @@ class TtlController:
         self._sim.scheduler.after(wait, _TTL_ACTOR, self._relist, timer=True)
 
     def _relist(self) -> None:
-        """See which kinds may be followed now, and follow what is there of them."""
+        """Start to watch the kinds that are permitted now, and plan their objects."""
         for key in tuple(self._left):
             if self._follows(key, again=True) or self._sim.store.get(*key) is None:
                 del self._left[key]
@@ -329,7 +328,7 @@ class TtlController:
             self._relist_later()
 
     def _plan(self, key: ObjectKey) -> None:
-        """Delete an object whose label has expired; schedule the deletion of another."""
+        """Delete an object whose TTL has expired, or schedule its deletion."""
         obj = self._sim.store.get(*key)
         if obj is None or is_terminating(obj):
             return
@@ -349,6 +348,6 @@ class TtlController:
 
 
 def missing_verbs(key: ObjectKey, store: ObjectStore) -> list[str]:
-    """Return what the controller may not do to a kind that it is to follow."""
+    """Return the verbs that the controller lacks for a kind."""
     anywhere, verbs = key._replace(namespace="", name=""), ("watch", "list", "delete")
     return [verb for verb in verbs if not may(CLEANUP, verb, anywhere, store)]

@@ -1,4 +1,4 @@
-"""A whole cluster: its parts, its controllers, and what is there from the start."""
+"""A whole cluster: its parts, its controllers, and its initial objects."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -108,7 +108,7 @@ RESTARTS: Mapping[str, Callable[[Kyverno], None]] = {
 
 
 class SimulatedCluster(NamedTuple):
-    """A cluster with Kyverno in it, at rest until someone sends a request."""
+    """A cluster with Kyverno; nothing is pending until a request is sent."""
 
     sim: SimulationContext
     kyverno: Kyverno
@@ -122,12 +122,12 @@ def open_cluster(
     *,
     tracer: SimulationTracer | None = None,
 ) -> SimulatedCluster:
-    """Return a fresh cluster, as it is once Kyverno is installed."""
+    """Return a new cluster with Kyverno installed."""
     if settings.installation.ignores_failures:
         read_policy = readers.policy
 
         def read_open(obj: KubernetesObject) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-            """Read a policy that fails open, whatever its `failurePolicy`."""
+            """Read a policy as failing open, whatever its `failurePolicy`."""
             policy, diagnostics = read_policy(obj)
             if policy is not None:
                 policy = policy._replace(facts=policy.facts._replace(fails_closed=False))
@@ -171,7 +171,7 @@ def open_cluster(
 
 
 def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionController) -> None:
-    """Register everything that admits, changes or records requests with the API server."""
+    """Register everything that admits, mutates or records requests with the API server."""
     server, store, identities = sim.server, sim.store, sim.identities
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
@@ -183,7 +183,7 @@ def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionContr
     notes = AdmissionNotes(admission, store)
     server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
-        # The API server calls mutating webhooks by name: those of policies in CEL are first.
+        # The API server calls mutating webhooks by name: those of CEL policies are first.
         ImageAdmission(sim, cache, admission),
         CelAdmission(sim, cache, admission),
         admission,
@@ -193,7 +193,7 @@ def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionContr
     server.observers.append(record_requests(sim.timeline, notes.take))
     tracer = sim.tracer
     if tracer is not None:
-        # It follows requests, evaluations and their results.
+        # It records requests, evaluations and their results.
         cluster = TracedCluster(
             sim.scheduler, sim.timeline, store, lambda: cache.index, cache.waiting
         )

@@ -1,4 +1,4 @@
-"""Kyverno's ConfigMap, the identities of its controllers, and what an installation consists of."""
+"""Kyverno's ConfigMap, the identities of its controllers, and the objects of an installation."""
 
 import json
 import re
@@ -18,12 +18,12 @@ from kyvsim.model.simulation import Installation
 from kyvsim.simulator.api_server import ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import service_account
 
-# The identities under which Kyverno's controllers work.
+# The identities of Kyverno's controllers.
 # Source of the names: upstream charts/kyverno.
 
 NAMESPACE = "kyverno"
 MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
-"""The label of what Kyverno makes."""
+"""The label of objects that Kyverno creates."""
 
 
 ADMISSION, BACKGROUND, CLEANUP, REPORTS = (
@@ -47,25 +47,25 @@ class _Filter(NamedTuple):
 
 
 def settings_of(store: ObjectStore) -> Mapping[str, Json]:
-    """Return the data of Kyverno's ConfigMap, empty where it is not there."""
+    """Return the data of Kyverno's ConfigMap, empty if it does not exist."""
     config_map = store.get(*CONFIG_MAP)
     return (config_map or {}).get("data") or {}
 
 
 def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bool:
-    """Return whether a resource filter keeps requests about an object from Kyverno."""
+    """Return whether a resource filter excludes requests for an object."""
     text = settings_of(store).get("resourceFilters") or ""
     is_namespace = key[:2] == ("v1", "Namespace")
     return any(
         (matches(one.namespace, key.namespace) and matches(one.name, key.name))
-        # What filters a namespace filters the Namespace itself.
+        # A filter for a namespace also filters the Namespace itself.
         or (is_namespace and matches(one.namespace, key.name))
         for one in _filters_of(text, key.api_version, key.kind, subresource)
     )
 
 
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
-    """Return whether the webhooks are called for a request at all.
+    """Return whether the selectors of the webhooks match a request.
 
     `namespace` is that of the object, the object itself if it is a Namespace, "" for other
     cluster-scoped objects, to which namespace selectors do not apply. The labels of the object and
@@ -92,7 +92,7 @@ class _Selectors(NamedTuple):
 
 
 def webhook_setting(text: str) -> Mapping[str, Json]:
-    """Return the first entry of the setting `webhooks`, {} for a text that means nothing."""
+    """Return the first entry of the setting `webhooks`, {} if it is invalid."""
     with suppress(ValueError):
         setting = json.loads(text)
         first = setting[0] if setting.__class__ is list and setting else setting
@@ -102,7 +102,7 @@ def webhook_setting(text: str) -> Mapping[str, Json]:
 
 @lru_cache(maxsize=8)
 def _selectors(text: str) -> _Selectors:
-    """Return what the setting `webhooks` selects; a text that means nothing selects everything."""
+    """Return the selectors of the setting `webhooks`; an invalid one selects everything."""
     setting = webhook_setting(text)
     names = ("namespaceSelector", "objectSelector")
     try:
@@ -112,7 +112,7 @@ def _selectors(text: str) -> _Selectors:
 
 
 def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
-    """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
+    """Return whether Kyverno excludes a user; a matching name with `!` includes it again."""
     names = (user.groups, (user.username,), user.roles, user.cluster_roles)
     return bool(store.cached(_is_excluded, names))
 
@@ -139,7 +139,7 @@ def _filters(text: str) -> tuple[_Filter, ...]:
 
 @lru_cache(maxsize=512)
 def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tuple[_Filter, ...]:
-    """Return the filters that are about a kind: few of the many."""
+    """Return the filters for a kind, which are few."""
     named = (*split_api_version(api_version), kind, subresource)
     return tuple(
         one
@@ -148,11 +148,11 @@ def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tup
     )
 
 
-# What is in a cluster before anybody uses it: namespaces, roles, and Kyverno itself.
+# The objects of a new cluster: namespaces, roles, and Kyverno itself.
 #
 # The table is package data (`installation.json`), made by tests/package_data/make_installation.py:
-# it has what the chart installs with its own values. Source of what other values change: upstream
-# charts/kyverno (templates/*/clusterrole.yaml, templates/config).
+# it has the objects of the chart with default values. Source of the effect of other values:
+# upstream charts/kyverno (templates/*/clusterrole.yaml, templates/config).
 
 _CORE_ROLE = re.compile(r"kyverno:(admission|background|cleanup|reports)-controller:core")
 _CORE_EXTRAS = (
@@ -161,7 +161,7 @@ _CORE_EXTRAS = (
     ("", "resourcequotas"),
     ("resource.k8s.io", "resourceclaims"),
 )
-"""Group and a resource of the rules that the background controller has by its own values."""
+"""Group and a resource of the background controller's rules that come from default values."""
 _TEXTS = ("generateSuccessEvents", "successEventActions", "updateRequestThreshold")
 _TEMPLATE = re.compile(r'\{\{-?\s*(?:template|include)\s+"kyverno\.([\w.-]+)"\s+[.$]\s*-?\}\}')
 _TEMPLATE_VALUES = MappingProxyType(
@@ -178,13 +178,13 @@ def _table() -> tuple[KubernetesObject, ...]:
 
 
 def installed_objects(installation: Installation) -> Iterator[KubernetesObject]:
-    """Yield the objects as they are installed, without uid and time of creation."""
+    """Yield the installed objects, without uid and creationTimestamp."""
     for obj in _table():
         key = object_key(obj)
         if key == CONFIG_MAP:
             yield {**obj, "data": _configuration(obj["data"], installation)}
         elif key.kind == "ClusterRole" and (role := _CORE_ROLE.fullmatch(key.name)):
-            # The values that the role depends on.
+            # Values of the chart change the role.
             yield from _roles(obj, f"{role[1]}Controller", installation)
         else:
             yield obj
@@ -193,7 +193,7 @@ def installed_objects(installation: Installation) -> Iterator[KubernetesObject]:
 def _roles(
     core: KubernetesObject, controller: str, installation: Installation
 ) -> Iterator[KubernetesObject]:
-    """Yield the role of a controller, and the one with what values add to its rights."""
+    """Yield the role of a controller, and one with the additional permissions of the values."""
     rules = core["rules"]
     given = installation.value(controller, "rbac", "coreClusterRole", "extraResources")
     if given is not None:
@@ -238,7 +238,7 @@ def _configuration(data: Mapping[str, Json], installation: Installation) -> Json
             settings[name] = str(value).lower() if value.__class__ is bool else str(value)
     webhooks = given.get("webhooks", json.loads(data["webhooks"]))
     if isinstance(webhooks, Mapping):
-        # What selects requests for the webhooks; Kyverno's own namespace is none of them.
+        # The selectors of the webhooks; they exclude Kyverno's own namespace.
         selector = webhooks.get("namespaceSelector") or {}
         own = {"key": _NAME_LABEL, "operator": "NotIn", "values": [NAMESPACE]}
         tests = [one for one in selector.get("matchExpressions") or () if one != own]
@@ -262,7 +262,7 @@ def _resource_filters(own: str, given: Mapping[str, Json]) -> list[str]:
 
 
 def _expanded(filters: Iterable[Json]) -> Iterator[str]:
-    """Yield filters with the values of the chart's templates filled in."""
+    """Yield filters with the templates of the chart rendered."""
 
     def value(match: re.Match[str]) -> str:
         controller, _, part = match[1].rpartition(".")

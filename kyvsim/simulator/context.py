@@ -1,4 +1,4 @@
-"""What the controllers of one simulation share, and the latencies of what they do."""
+"""The shared objects of a simulation's controllers, and their latencies."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
 from kyvsim.simulator.tracer import SimulationTracer
 
-# Latencies in virtual seconds; what upstream leaves to the network is a guess.
+# Latencies in virtual seconds; those that depend on the network in upstream are guesses.
 
 WEBHOOK = 0.005
 """From a request's arrival to its admission, and again to its storage."""
@@ -25,36 +25,36 @@ NOTICE = 0.001
 POLICY_READY = 0.1
 """From a policy's creation to its place in the admission controller's cache."""
 POLICY_CHANGED = 0.02
-"""From a change of a policy that acts to its new form in the cache: its webhooks are there."""
+"""From a change of an active policy to its update in the cache: its webhooks exist already."""
 UPDATE_REQUEST = 0.01
-"""From a webhook's answer to its UpdateRequest."""
+"""From a webhook's response to its UpdateRequest."""
 PICK_UP = 0.002
-"""From an UpdateRequest's being pending to an attempt at it."""
+"""From the state Pending of an UpdateRequest to an attempt at it."""
 POD_START = 1.0
-"""From a Pod's being bound to a node to its containers running."""
+"""From the binding of a Pod to the start of its containers."""
 POD_RUN = 5.0
-"""From the start of a Job's Pod to its success, where its command names no sleep."""
+"""From the start of a Job's Pod to its success, if its command has no `sleep`."""
 RESTART = 2.0
 """From a controller's stop to its restart."""
 RETRY = 1.0
-"""From a controller's failure to its next attempt; it doubles with each."""
+"""From a controller's failure to its next attempt; doubled after each."""
 LONGEST_RETRY = 300.0
 SCAN_DELAY = 30.0
 """From an object's change to its scan."""
 SCAN_INTERVAL = 3600.0
-"""Between two scans of everything."""
+"""Between two scans of all objects."""
 REPORT_DELAY = 10.0
 """From an ephemeral report to its processing."""
 REPORT_GIVEN_UP = 120.0
 """How long an ephemeral report waits for its object."""
 
-# How many steps without an effect end a run: an hourly step runs often in a thousand years.
+# A run is cut after this many steps without effect, such as hourly steps over many years.
 
 MOST_STEPS = 200_000
 
 
 class StallDetector:
-    """Watches whether what is done still has any effect."""
+    """Detects that steps no longer have an effect."""
 
     def __init__(self, timeline: Timeline, scheduler: Scheduler) -> None:
         self._timeline = timeline
@@ -63,29 +63,29 @@ class StallDetector:
         self._since = 0
 
     def is_stalled(self) -> bool:
-        """Return whether so many steps were done since the last event that none is waited for."""
+        """Return whether more steps than the limit were run since the last event."""
         events, done = len(self._timeline.events), self._scheduler.done
         if events != self._events:
             self._events, self._since = events, done
         return done - self._since > MOST_STEPS
 
 
-# How many Pods one object may have: each of them is simulated.
+# The maximum number of Pods of one object, since each Pod is simulated.
 
 MOST_PODS = 1_000
 
 
 class ReplicaLimit:
-    """Watches a timeline for objects with more Pods than are simulated."""
+    """Detects objects with more Pods than are simulated."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._seen = 0
         self.excess = ""
-        """The object and its number of Pods; "" for none so far."""
+        """The object and its number of Pods; "" if there is none."""
 
     def is_exceeded(self) -> bool:
-        """Return whether any object that was written until now has too many Pods."""
+        """Return whether an object with too many Pods was written."""
         events = self._timeline.events
         while self._seen < len(events) and not self.excess:
             event = events[self._seen]
@@ -103,7 +103,7 @@ class ReplicaLimit:
 
 
 class Readers(NamedTuple):
-    """How stored objects become policies and exceptions; files are none of a simulation's."""
+    """Functions that read stored objects as policies and exceptions."""
 
     policy: Callable[[KubernetesObject], tuple[Policy | None, tuple[Diagnostic, ...]]]
     """Reads a ClusterPolicy, Policy or cleanup policy."""
@@ -113,7 +113,7 @@ class Readers(NamedTuple):
 
 
 class SimulationSettings(NamedTuple):
-    """How Kyverno is installed, and which readings the simulation follows."""
+    """How Kyverno is installed, and which behaviour is simulated."""
 
     model: Model = Model.KYVERNO
     installation: Installation = CI
@@ -125,26 +125,26 @@ class SimulationSettings(NamedTuple):
     delays: tuple[tuple[str, float], ...] = ()
     """Seconds by which each step of an actor is delayed."""
     kubelet: bool = True
-    """Whether Pods start, and hang where what they refer to is missing."""
+    """Whether Pods start, unless something that they refer to is missing."""
     budget: Budget = SIMULATED
-    """The steps that an evaluation may take."""
+    """The steps that an evaluation can take."""
     has_budget_option: bool = False
-    """Whether the command has an option for the budget, which errors then name."""
+    """Whether the command has an option for the budget, which error messages then name."""
 
     def meter(self) -> Meter:
-        """Return what counts the steps of policies."""
+        """Return the meter for the steps of policies."""
         return Meter(self.budget, settable=self.has_budget_option)
 
     @property
     def exceptions_namespace(self) -> str:
-        """The namespace in which PolicyExceptions count, `*` for all, "" for none."""
+        """The namespace in which PolicyExceptions are enabled, `*` for all, "" for none."""
         if self.exceptions is None:
             return self.installation.exceptions_namespace
         return "*" if self.exceptions else ""
 
 
 class SimulationContext(NamedTuple):
-    """Time, storage, the record, and what was decided for the whole run."""
+    """Clock, store, timeline, and the settings of a run."""
 
     clock: VirtualClock
     scheduler: Scheduler
@@ -155,8 +155,8 @@ class SimulationContext(NamedTuple):
     readers: Readers
     settings: SimulationSettings
     tracer: SimulationTracer | None = None
-    """Follows evaluations for `--explain`; none by default."""
+    """Records evaluations for `--explain`; None by default."""
 
     def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
-        """Return the API as a user sees it; its requests are recorded with a purpose."""
+        """Return an API client for a user; its requests are recorded with a purpose."""
         return Client(self.server, user, purpose)

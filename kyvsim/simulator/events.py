@@ -1,4 +1,4 @@
-"""Events that Kyverno writes: who wrote what about which object."""
+"""The Events that Kyverno writes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from kyvsim.simulator.context import NOTICE, SimulationContext
 
 
 class EventSource(StrEnum):
-    """Which part of Kyverno reports."""
+    """The component of Kyverno that reports an event."""
 
     ADMISSION = "kyverno-admission"
     SCAN = "kyverno-scan"
@@ -30,7 +30,7 @@ class EventSource(StrEnum):
 
 
 class EventReason(StrEnum):
-    """Why something is reported."""
+    """The reason of an event."""
 
     VIOLATION = "PolicyViolation"
     APPLIED = "PolicyApplied"
@@ -39,7 +39,7 @@ class EventReason(StrEnum):
 
 
 class EventAction(StrEnum):
-    """What became of the object."""
+    """What happened to the object."""
 
     BLOCKED = "Resource Blocked"
     PASSED = "Resource Passed"
@@ -73,7 +73,7 @@ _LONGEST_NOTE = 1024
 
 
 class EventRecorder:
-    """Writes Events a moment after they were reported, in the order in which they were."""
+    """Writes Events shortly after they were recorded, in order."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
@@ -81,7 +81,7 @@ class EventRecorder:
         self._count = 0
 
     def record(self, *events: Event) -> None:
-        """Write events soon; those of successes only if Kyverno's ConfigMap enables them."""
+        """Write events soon; those about successes only if Kyverno's ConfigMap enables them."""
         recorded = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
         if recorded and not self._waiting:
             self._sim.scheduler.after(NOTICE, "events", self._write)
@@ -112,7 +112,7 @@ class EventRecorder:
                 "apiVersion": "v1",
                 "kind": "Event",
                 "metadata": {
-                    # Two of one instant have different names, as real clocks would give them.
+                    # Events of the same instant have different names, as with a real clock.
                     "name": f"{start}{fit}{end}.{micros * 1000 + self._count:x}",
                     "namespace": regarding.get("namespace") or "default",
                 },
@@ -133,19 +133,19 @@ class EventRecorder:
 
 
 def reports_successes(sim: SimulationContext) -> bool:
-    """Return whether Kyverno's ConfigMap enables events on successes."""
+    """Return whether Kyverno's ConfigMap enables events about successes."""
     return str(settings_of(sim.store).get("generateSuccessEvents") or "") == "true"
 
 
 def reference(obj: KubernetesObject) -> Mapping[str, str]:
-    """Return the reference by which events name an object; parts that it lacks are left out."""
+    """Return the reference to an object in events, without missing parts."""
     fields = {**reference_to(obj), "namespace": object_key(obj).namespace}
     names = ("apiVersion", "kind", "name", "namespace", "uid")
     return {name: fields[name] for name in names if fields[name]}
 
 
 def policy_reference(policy: Policy, sim: SimulationContext) -> Mapping[str, str]:
-    """Return the reference to a policy, with its uid where it is still stored."""
+    """Return the reference to a policy, with its uid if it is still stored."""
     key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
     known: Mapping[str, str] = sim.store.cached(_stored_reference, key)
     return known
@@ -171,7 +171,7 @@ def violation_of_policy(
     *,
     blocked: bool,
 ) -> Event:
-    """Return the event on a policy of a rule that failed."""
+    """Return the event about a policy for a failed rule."""
     marks = " (blocked)" if blocked else ""
     detail = f"; {result.message}" if result.message else ""
     note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{detail}"
@@ -181,7 +181,7 @@ def violation_of_policy(
 
 
 def violation_of_object(source: EventSource, response: PolicyResponse, result: RuleResult) -> Event:
-    """Return the event on an object of a rule that failed."""
+    """Return the event about an object for a failed rule."""
     note = f"policy {response.policy.name}/{result.rule.name} {result.status}: {result.message}"
     regarding = reference(response.object)
     return Event(regarding, EventReason.VIOLATION, source, EventAction.PASSED, note)
@@ -190,14 +190,14 @@ def violation_of_object(source: EventSource, response: PolicyResponse, result: R
 def applied(
     sim: SimulationContext, source: EventSource, response: PolicyResponse
 ) -> Iterator[Event]:
-    """Yield the event on a policy that an object passed or was changed by, if it is enabled."""
+    """Yield the event about a policy that passed or mutated an object, if it is enabled."""
     regarding = policy_reference(response.policy, sim)
     if not reports_successes(sim):
         return
     sections = {one.facts.section for one in response.policy.rules} - {""}
     checks = bool(sections & {"validate", "verifyImages"})
     if not sections:
-        # The latter are only evaluated in scans.
+        # Mutating policies are only evaluated as checks in scans.
         checks = response.phase is not Phase.MUTATE
         checks = checks or response.policy.kind == "MutatingAdmissionPolicy"
     named = _named(response.object)
@@ -209,7 +209,7 @@ def applied(
 def excepted(
     sim: SimulationContext, source: EventSource, response: PolicyResponse, result: RuleResult
 ) -> Iterator[Event]:
-    """Yield the events of a rule that was skipped: on each exception, then on the policy."""
+    """Yield the events for a skipped rule: about each exception, then about the policy."""
     policy, rule, related = response.policy, result.rule.name, reference(response.object)
     key = object_key(response.object)
     skipped = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
@@ -230,7 +230,7 @@ def excepted(
 def of_response(
     sim: SimulationContext, source: EventSource, response: PolicyResponse, *, blocked: bool
 ) -> Iterator[Event]:
-    """Yield the events of a policy's response to a request, or to one reported like that.
+    """Yield the events for a policy's response to a request, or to a result reported like one.
 
     upstream: pkg/webhooks/utils/event.go
     """
@@ -239,7 +239,7 @@ def of_response(
         for result in response.results:
             if result.status in _VIOLATED:
                 yield violation_of_policy(sim, source, response, result, blocked=blocked)
-            # Rules that passed are reported along with those that did not.
+            # If any rule failed, the passed ones are reported, too.
             if not blocked:
                 yield violation_of_object(source, response, result)
     elif RuleStatus.SKIP not in statuses:
@@ -253,7 +253,7 @@ def of_response(
 def generated(
     source: EventSource, policy: Policy, rule: str, downstream: KubernetesObject
 ) -> Event:
-    """Return the event on an object that a generate rule made or refreshed."""
+    """Return the event about an object that a generate rule created or updated."""
     key = object_key(downstream)
     named = f"{key.kind} {key.name}"
     note = f"Created {named} as a result of applying policy {policy.key}/{rule}"
@@ -263,7 +263,7 @@ def generated(
 def background_succeeded(
     sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[KubernetesObject]
 ) -> Iterator[Event]:
-    """Yield the events on a policy of what the background controller made or changed for it."""
+    """Yield the events about a policy for objects that the background controller wrote for it."""
     mutates = source is EventSource.MUTATE
     note = "resource mutated" if mutates else "resource generated"
     action = EventAction.MUTATED if mutates else EventAction.GENERATED
@@ -275,9 +275,9 @@ def background_succeeded(
 def background_failed(
     sim: SimulationContext, source: EventSource, policy: Policy, why: str, *, rule: str = ""
 ) -> Event:
-    """Return the event on a policy of what the background controller could not do for it.
+    """Return the event about a policy for a failure of the background controller.
 
-    `rule` is "" where no single rule is meant.
+    `rule` is "" if it is not about a single rule.
     """
     named = f"{policy.name}/{rule}" if rule else policy.name
     note = f"policy {named} error: {why}"
@@ -287,7 +287,7 @@ def background_failed(
 def left_to_the_server(
     sim: SimulationContext, policy: Policy, made: Iterable[ObjectKey]
 ) -> Iterator[Event]:
-    """Yield the events on a policy of the admission policy and the binding made of it."""
+    """Yield the events about a policy for its generated admission policy and binding."""
     regarding = policy_reference(policy, sim)
     for key in made:
         named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key.kind).lower()
@@ -300,7 +300,7 @@ def left_to_the_server(
 def cleaned_up(
     sim: SimulationContext, policy: Policy, obj: KubernetesObject, problem: str = ""
 ) -> Event:
-    """Return the event on a cleanup policy of an object deleted, or of why it was not."""
+    """Return the event about a cleanup policy for a deleted object, or for a failed deletion."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
     older = policy.kind in CLEANUP_POLICIES.kinds
@@ -315,6 +315,6 @@ def cleaned_up(
 
 
 def _named(obj: KubernetesObject) -> str:
-    """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
+    """Return the name of an object in notes: `Pod default/p`, `Namespace shop`."""
     key = object_key(obj)
     return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"

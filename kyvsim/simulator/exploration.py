@@ -1,4 +1,4 @@
-"""Races: one scenario run with its steps in many orders."""
+"""Find races: run one scenario with its steps in many orders."""
 
 import heapq
 import json
@@ -17,7 +17,7 @@ from kyvsim.simulator.scheduler import Task
 
 
 class Footprint(NamedTuple):
-    """Keys by group in place of apiVersion; a read without a name is that of a list."""
+    """The keys that a step reads (without name: a list) and writes; group replaces apiVersion."""
 
     reads: frozenset[ObjectKey]
     writes: frozenset[ObjectKey]
@@ -48,36 +48,36 @@ def _reads_any(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool
 FOLLOWING = frozenset(
     {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
 )
-"""Kinds that only report on others: their order has no effect, and they are not compared."""
+"""Kinds that only report on other objects: their order has no effect; they are not compared."""
 
 
 Directions: TypeAlias = tuple[str, ...]
-"""The actors whose steps are run first, one after the other."""
+"""The actors of the first steps, in order."""
 
 
 class StepChoice(NamedTuple):
     """A step that was run, and those that could have been run in its place.
 
-    It crosses processes: its task has nothing left to do.
+    It is sent between processes, so its task has an empty function.
     """
 
     actor: str
     others: tuple[str, ...]
     usual: bool
-    """Whether it was the one that was due first."""
+    """Whether it was the first that was due."""
     footprint: Footprint
     task: Task
 
 
 class Played(NamedTuple):
-    """What became of one run, and the steps that it took."""
+    """The result of one run, and its steps."""
 
     simulation: Simulation
     steps: tuple[StepChoice, ...]
 
 
 class DirectedRun:
-    """Chooses the steps of one run: first as given, then what is due first."""
+    """Chooses the steps of one run: first as directed, then the first that is due."""
 
     def __init__(self, directions: Directions = ()) -> None:
         self._directions = directions
@@ -87,15 +87,15 @@ class DirectedRun:
         self.steps: list[StepChoice] = []
 
     def watch(self, store: ObjectStore) -> None:
-        """Note from now on what steps read from a store, and write to it."""
+        """Record from now on what steps read from a store and write to it."""
         self._store = store
         self._seen_changes = len(store.changes)
         store.read_keys = set()
 
     def choose(self, enabled: Sequence[Task]) -> int:
-        """Pick the step of the given actor, or the first one."""
+        """Pick the step of the directed actor, or the first one."""
         self.close()
-        # Steps may be a tenth of a second early; those further off run at their time.
+        # Steps may run up to 0.1 seconds early.
         near = [task for task in enabled if task.due <= enabled[0].due + 0.1]
         actors = [task.actor for task in near]
         place = len(self.steps)
@@ -106,7 +106,7 @@ class DirectedRun:
         return index
 
     def close(self) -> None:
-        """Note what the step that ran last has touched."""
+        """Record the footprint of the last step."""
         if self._open is None:
             return
         others, usual, task = self._open
@@ -129,7 +129,7 @@ class DirectedRun:
 
 
 def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directions) -> Played:
-    """Return the result of a run that calls back at every choice."""
+    """Return the result of a run that lets `DirectedRun` choose every step."""
     directed = DirectedRun(directions)
     simulation = run(directed)
     directed.close()
@@ -137,38 +137,38 @@ def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directio
 
 
 def _nothing() -> None:
-    """Do what a step does that was run already."""
+    """Replace the function of a step that was run already."""
 
 
 class Race(NamedTuple):
-    """Two steps with overlapping footprints, of which neither depends on the other."""
+    """Two steps with overlapping footprints that do not depend on each other."""
 
     earlier: int
     later: int
 
 
 class Causality:
-    """What follows from what in one run.
+    """The causal order of the steps of one run.
 
-    A step follows from the one that scheduled it, from the one of its actor before it, and from all
-    before it with an overlapping footprint. Timers wait for everything that is due before them, and
-    nothing that is due later precedes them.
+    A step follows from the one that scheduled it, from the previous one of its actor, and from all
+    earlier ones with an overlapping footprint. Timers wait for everything that is due before them,
+    and nothing that is due later precedes them.
     """
 
     def __init__(self, steps: Sequence[StepChoice]) -> None:
         self._steps = steps
         self.pasts: list[int] = []
-        """For each step the steps that it follows from, as bits."""
+        """For each step, the steps that it follows from, as bits."""
         self._parents: list[int] = []
         self._needs: list[int] = []
-        """For each step the steps that it depends on, as bits."""
+        """For each step, the steps that it depends on, as bits."""
         self.races: list[Race] = []
         self.names: list[int] = []
-        """Of each step a key that is the same in all runs: by its actor and who scheduled it."""
+        """For each step, a key that is equal in all runs: hashes its actor and scheduling step."""
         self._groups = list(range(len(steps)))
         self._follow()
-        # An actor takes its steps in the order in which they were scheduled: for it to take two
-        # steps of one component in the other order, the steps that scheduled them are swapped.
+        # An actor runs its steps in the order in which they were scheduled: to reorder two
+        # steps of one component, the steps that scheduled them are swapped.
         for earlier, later in combinations(range(len(steps)), 2):
             same = steps[earlier].actor == steps[later].actor
             race = self._race_of_parents(earlier, later) if same else None
@@ -201,7 +201,7 @@ class Causality:
                 self._join(parent, index)
             self._needs.append(needs)
             self._parents.append(parent)
-            # It also follows from the past of each step that overlaps.
+            # It also follows from the past of each overlapping step.
             for before in range(index - 1, -1, -1):
                 other = self._steps[before]
                 if other.footprint.overlaps(step.footprint):
@@ -226,17 +226,17 @@ class Causality:
         self._groups[self.component(other)] = self.component(one)
 
     def component(self, index: int) -> int:
-        """Return the component of a step: components share neither reads nor parents."""
+        """Return the component of a step: components share no footprints or parents."""
         while self._groups[index] != index:
             self._groups[index] = self._groups[self._groups[index]]
             index = self._groups[index]
         return index
 
     def swapped(self, race: Race) -> list[list[int]]:
-        """Return the steps to take before the earlier one so that the later one precedes it.
+        """Return the steps to run before the earlier step so that the later one precedes it.
 
-        That is all that the later one needs, or also what it has seen that does not follow from
-        the earlier one.
+        Those are the steps that the later one needs, or also those in its past that do not follow
+        from the earlier one.
         """
         first = 1 << race.earlier
         between = range(race.earlier + 1, race.later)
@@ -247,9 +247,9 @@ class Causality:
         return orders if short != whole else orders[:1]
 
     def key(self, race: Race, swapped: Sequence[int]) -> int:
-        """Return a key that is the same for all orders that cannot be distinguished.
+        """Return a key that is equal for all orders that cannot be distinguished.
 
-        It is that of the steps of the race's component up to the swap, and of their dependencies.
+        It hashes the steps of the race's component up to the swap, and their dependencies.
         """
         component = self.component(race.earlier)
         entries, before = [], 0
@@ -262,14 +262,14 @@ class Causality:
         return hash(frozenset(entries))
 
     def components(self, names: frozenset[int]) -> Iterator[int]:
-        """Yield the components that steps of some names belong to."""
+        """Yield the components of the steps with these names."""
         for index, name in enumerate(self.names):
             if name in names:
                 yield self.component(index)
 
 
 def text_of(simulation: Simulation) -> str:
-    """Return what a user would compare: objects, hazards, what was expected."""
+    """Return the text that identifies an ending: objects, hazards, expectations."""
     entries = [
         *(without_server_fields(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
         *sorted({hazard.code for hazard in simulation.hazards}),
@@ -277,7 +277,7 @@ def text_of(simulation: Simulation) -> str:
     ]
     lines = "\n".join(json.dumps(one, sort_keys=True) for one in entries)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", lines)
-    # Names that chance has completed, by what they begin with.
+    # Names that the server generated, by their prefix.
     every = (metadata(obj) for obj in simulation.objects)
     generated = (one for one in every if text_field(one, "generateName"))
     names = {text_field(one, "name"): text_field(one, "generateName") for one in generated}
@@ -286,62 +286,62 @@ def text_of(simulation: Simulation) -> str:
     return "\n".join(sorted(text.splitlines()))
 
 
-# The orders of steps that are worth trying.
+# The orders of steps to try.
 #
-# Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
-# two steps of a run overlap and neither follows from the other, the later one is tried before the
+# Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): if two
+# steps of a run overlap and neither follows from the other, the later one is tried before the
 # earlier one, together with what it needs. Orders with no visible difference are tried once. Steps
 # belong to components that share nothing: in a run whose order was changed in one component the
 # others keep their order, since theirs are tried separately. If several components each have an
 # order with a different ending, these are tried together. Runs with the fewest changes of order are
-# first, and among them races of actors that were seldom tried.
+# first, and among them races between actors that were rarely tried.
 
 Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
-"""Plays a scenario in an order, and may request those that are likely to be next."""
+"""Runs a scenario in an order; its second argument returns the orders likely to be next."""
 
 _MANY = 1 << 30
 MOST_CHANGES = 2
-"""Orders that need more changes than this are not tried: few races do."""
+"""Orders with more changes are not tried: few races need them."""
 
 
 class Order(NamedTuple):
-    """One run, and how far its order is from the usual one."""
+    """One run, and how much its order differs from the usual one."""
 
     simulation: Simulation
     changes: int
-    """How many times an actor was let go before the one that was due first."""
+    """How often an actor ran before the one that was due first."""
     directions: Directions
     waiting: int = 0
     """How many orders were still to be tried after it."""
 
 
 class _OrderChange(NamedTuple):
-    """What was changed in one component."""
+    """The change in one component."""
 
     names: frozenset[int]
     """The names of the steps that were swapped."""
     keys: tuple[int, ...]
-    """What it has in common with like orders of the component, change by change."""
+    """The keys that it shares with equivalent orders of the component, one for each change."""
 
 
 class _Plan(NamedTuple):
-    """An order to try, in the order in which plans are taken up."""
+    """An order to try; plans sort by priority."""
 
     changes: int
     tried: int
-    """How many plans there were before for a race of such actors."""
+    """How many plans for races of the same actors came before it."""
     chance: int
     directions: Directions = ()
     swaps: tuple[_OrderChange, ...] = ()
-    """What it changes, component by component."""
+    """Its changes, one for each component."""
 
 
 def explore(
     play: Player, limit: int | None, seed: int = 0, most_changes: int = MOST_CHANGES
 ) -> Iterator[Order]:
-    """Yield runs in orders that may differ, the usual one first; at most `limit` of them.
+    """Yield runs in orders that can differ, the usual one first; at most `limit` of them.
 
-    Where the limit leaves some out, another seed tries others.
+    If the limit excludes some, another seed tries others.
     """
     plans = _Plans(seed, most_changes)
     tried = 0
@@ -357,7 +357,7 @@ def explore(
 
 
 class _Plans:
-    """The orders that are still to be tried."""
+    """The orders still to try."""
 
     def __init__(self, seed: int, most_changes: int) -> None:
         self._chance = Identities(seed)
@@ -365,16 +365,16 @@ class _Plans:
         self._waiting = [_Plan(0, 0, 0)]
         self._planned: set[frozenset[int]] = {frozenset()}
         self._seen: dict[int, set[int]] = {}
-        """How runs began, with the keys of their swaps, 0 for the usual order."""
+        """By hash of the first actors of runs: the keys of their swaps, 0 for the usual order."""
         self._sorts: dict[tuple[str, str], int] = {}
         self._endings: set[str] = set()
         self._decisive: set[int] = set()
-        """The keys of swaps that led to another ending."""
+        """The keys of swaps that led to a different ending."""
         self._elsewhere: dict[int, list[_Plan]] = {}
-        """Plans for swaps in a further component, by key: useful if that ends differently, too."""
+        """Plans for swaps in another component, by key; if that swap alone ends differently."""
 
     def take(self) -> _Plan | None:
-        """Return the next order to try, None where none is left."""
+        """Return the next order to try, None if there is none."""
         while self._waiting:
             plan = heapq.heappop(self._waiting)
             if not self._is_known(plan):
@@ -382,9 +382,9 @@ class _Plans:
         return None
 
     def likely(self, left: int | None, count: int) -> Iterator[Directions]:
-        """Yield the next orders as far as they are known: at most so many.
+        """Yield the next known orders: at most `count`.
 
-        No more than are `left` to be tried, None for any number.
+        No more than `left`, the number of runs left to try; None for any number.
         """
         most = count if left is None else min(count, left)
         for plan in heapq.nsmallest(most, self._waiting):
@@ -396,14 +396,14 @@ class _Plans:
         return sum(not self._is_known(one) for one in self._waiting)
 
     def _is_known(self, plan: _Plan) -> bool:
-        """Return whether a run in the usual order, or one with a change before it, went so."""
+        """Return whether an equivalent run, or one in the usual order, began in this order."""
         if len(plan.swaps) != 1:
             return False
         known = self._seen.get(_hashes(plan.directions)[-1], set())
         return 0 in known or not known.isdisjoint(plan.swaps[0].keys)
 
     def learn(self, plan: _Plan, steps: Sequence[StepChoice], ending: str) -> None:
-        """Plan what a run shows to be worth trying."""
+        """Plan the orders that a run shows to be useful."""
         keys = {key for swap in plan.swaps for key in swap.keys}
         for beginning in _hashes(step.actor for step in steps):
             self._seen.setdefault(beginning, set()).update(keys or {0})
@@ -417,7 +417,7 @@ class _Plans:
                 if not apart or (key in self._decisive and (joined or is_new)):
                     self._add(made)
                 elif joined or is_new:
-                    # It is tried if that change alone leads to another ending.
+                    # It is tried if that change alone leads to a different ending.
                     self._elsewhere.setdefault(key, []).append(made)
         self._endings.add(ending)
         if is_new:
@@ -426,7 +426,7 @@ class _Plans:
                 self._add(one)
 
     def _add(self, plan: _Plan) -> None:
-        # What it has in common with like orders, in all components that it changes.
+        # The keys that it shares with equivalent orders, for all components that it changes.
         key = frozenset(swap.keys[-1] for swap in plan.swaps)
         if key not in self._planned:
             self._planned.add(key)
@@ -435,7 +435,7 @@ class _Plans:
     def _swapping(
         self, plan: _Plan, steps: Sequence[StepChoice], causality: Causality, race: Race
     ) -> Iterator[_Plan]:
-        """Yield the orders that swap a race round, but for those that are too far off."""
+        """Yield the orders that swap a race, without those that need too many changes."""
         actors = [step.actor for step in steps]
         for swapped in causality.swapped(race):
             ahead = [actors[index] for index in swapped]
@@ -446,7 +446,7 @@ class _Plans:
             )
             swaps = _with_swap(plan, causality, race, causality.key(race, swapped))
             if len(swaps) > 1:
-                # What was changed in other components stays so, behind the swap.
+                # Changes in other components are kept, after the swap.
                 rest = range(race.earlier, len(plan.directions))
                 ahead += [actors[index] for index in rest if index not in swapped]
                 changes = plan.changes + 1
@@ -459,7 +459,7 @@ class _Plans:
 
 
 def _with_swap(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_OrderChange, ...]:
-    """Return the changes of a plan with one more, merged with those of its component."""
+    """Return the changes of a plan and another one, merged with those of its component."""
     component = causality.component(race.earlier)
     names = frozenset({causality.names[race.earlier], causality.names[race.later]})
     keys: tuple[int, ...] = ()
@@ -474,7 +474,7 @@ def _with_swap(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple
 
 
 def _changes(steps: Sequence[StepChoice], end: int) -> int:
-    """Return how often an actor was let go before the one that was due first."""
+    """Return how often an actor ran before the one that was due first."""
     actors = ["", *(step.actor for step in steps)]
     return sum(
         not steps[index].usual and actors[index] != actors[index + 1] for index in range(end)
@@ -482,12 +482,12 @@ def _changes(steps: Sequence[StepChoice], end: int) -> int:
 
 
 def _hashes(actors: Iterable[str]) -> list[int]:
-    """Return a hash for every beginning of a list of actors."""
+    """Return a hash for every prefix of a list of actors."""
     return list(accumulate(actors, lambda before, actor: hash((before, actor)), initial=0))
 
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:
-    """Return the different endings of runs, the usual order's first; there is at least one run."""
+    """Return the different endings of at least one run, that of the usual order first."""
     endings: dict[str, ScenarioEnding] = {}
     complete = True
     for order in orders:
@@ -502,9 +502,9 @@ def interleavings_of(orders: Iterable[Order]) -> Interleavings:
 
 
 def with_interleavings(interleavings: Interleavings) -> Simulation:
-    """Return the usual run with other endings of other orders reported as hazards.
+    """Return the usual run, with a hazard if other orders end differently.
 
-    KH012: an error where another order meets fewer expectations or more hazards that are errors.
+    KH012: an error if another order meets fewer expectations or has more hazards that are errors.
     """
     usual, *others = interleavings.endings
     simulation = usual.simulation._replace(interleavings=interleavings)

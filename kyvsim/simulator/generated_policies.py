@@ -1,4 +1,4 @@
-"""The admission policies of Kubernetes that Kyverno generates from its own policies."""
+"""The Kubernetes admission policies that Kyverno generates from its own policies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,13 +23,13 @@ from kyvsim.simulator.events import left_to_the_server
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_plan
 
-# A policy → the admission policy of Kubernetes that does the same, and its binding.
-# Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
-# policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
+# Convert a policy to the equivalent Kubernetes admission policy and its binding.
+# Source of the rules: upstream pkg/admissionpolicy/builder.go. As in upstream, the failurePolicy of
+# validating policies and the selectors and exclusions of MutatingPolicies are not copied.
 
 _EXCLUDED = "reports.kyverno.io/disabled"
 _LISTS = ("allowedImages", "allowedValues")
-"""The variables that hold what exceptions let pass: images, then other values."""
+"""The variables with the values that exceptions allow: images, then other values."""
 _RULE = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
 
 
@@ -112,10 +112,10 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
             yield {"name": one.name, "expression": f"!({one.expression})"}
 
 
-# Keeps the admission policies that are made of Kyverno's.
+# Generates and updates admission policies.
 #
-# They are updated when the policy, an exception for it, or they themselves change; with the
-# policy they go by their owner references.
+# They are updated when the policy, an exception for it, or they themselves change; owner
+# references delete them with the policy.
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 
 _GROUP = "policies.kyverno.io"
@@ -123,11 +123,11 @@ _SOURCES = MappingProxyType(
     {"ClusterPolicy": "kyverno.io/v1"}
     | dict.fromkeys(("MutatingPolicy", "ValidatingPolicy"), f"{_GROUP}/v1")
 )
-"""The kinds of which admission policies are made."""
+"""The kinds for which admission policies are generated."""
 
 
 class AdmissionPolicyGenerator:
-    """Makes the admission policies of each policy that acts, and keeps them."""
+    """Generates the admission policies of active policies, and keeps them up to date."""
 
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
@@ -137,7 +137,7 @@ class AdmissionPolicyGenerator:
         kyverno.sim.store.watch(self._observe)
 
     def _observe(self, change: StoreChange) -> None:
-        """Reconcile the policies that a change is about."""
+        """Reconcile the policies that a change affects."""
         old, new = change.old, change.new
         if old is not None and new is not None and old.get("spec") == new.get("spec"):
             return
@@ -153,7 +153,7 @@ class AdmissionPolicyGenerator:
             self._sim.scheduler.after(NOTICE, actor, partial(renew, kind, name))
 
     def _reconcile(self, policy: Policy) -> None:
-        """Write or delete the admission policy for a policy, and report that in its status."""
+        """Write or delete the admission policy for a policy, and update the policy's status."""
         plan = plan_of(policy, self._sim)
         stored = self._sim.store.get(policy.facts.api_version, policy.kind, "", policy.name)
         if plan is None or stored is None:
@@ -163,7 +163,7 @@ class AdmissionPolicyGenerator:
                 if self._client.get(*key) is not None:
                     self._client.delete(key)
         elif not all(map(self._write, built(plan, stored, self._exceptions(policy.name)))):
-            # The API server refused one of them: the policy stays with whoever evaluates it now.
+            # The API server rejected one of them: the status of the policy stays unchanged.
             return
         else:
             events = left_to_the_server(self._sim, policy, plan.keys)
@@ -173,7 +173,7 @@ class AdmissionPolicyGenerator:
             self._client.update({**stored, "status": with_plan(status, plan)}, "status")
 
     def _exceptions(self, name: str) -> list[CelException]:
-        """Return the exceptions that name a policy in CEL, of whatever kind they take it for."""
+        """Return the exceptions that name a CEL policy, whatever the kind in their reference."""
         stored = self._sim.store.list(f"{_GROUP}/v1", "PolicyException", "")
         read = (self._sim.readers.cel_exception(one)[0] for one in stored)
         now = self._sim.clock.now()
@@ -186,7 +186,7 @@ class AdmissionPolicyGenerator:
         ]
 
     def _write(self, made: KubernetesObject) -> bool:
-        """Store an admission policy or a binding; return whether the API server took it."""
+        """Store an admission policy or a binding; return whether the API server accepted it."""
         before = self._client.get(*object_key(made))
         if before is None:
             return self._client.create(made).ok
@@ -205,7 +205,7 @@ def _concerned(subject: KubernetesObject) -> Iterator[tuple[str, str]]:
                 yield one["kind"], one["name"]
     elif (group, key.kind) == ("kyverno.io", "PolicyException"):
         for one in subject["spec"].get("exceptions") or ():
-            # An exception from several rules is heeded only when something else happens.
+            # A change of an exception for several rules is only noticed with another change.
             if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
                 yield "ClusterPolicy", one["policyName"]
     elif group == "admissionregistration.k8s.io" and "AdmissionPolicy" in key.kind:

@@ -1,4 +1,4 @@
-"""What Kyverno's controllers share, and how they restart."""
+"""The shared objects of Kyverno's controllers, and how they restart."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,7 +18,7 @@ def restart(
 ) -> None:
     """Stop a controller, and start it again some time later with `relist`, which lists its objects.
 
-    `name` is the controller's, such as `cleanup`; `actors` are what runs in its process.
+    `name` is that of the controller, such as `cleanup`; `actors` run in its process.
     """
     deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, f"kyverno-{name}-controller")
     event = sim.timeline.record("user", "restart", deployment)
@@ -34,7 +34,7 @@ def restart(
 
 
 class Kyverno(NamedTuple):
-    """One installation."""
+    """An installation of Kyverno."""
 
     sim: SimulationContext
     cache: PolicyCache
@@ -43,11 +43,11 @@ class Kyverno(NamedTuple):
     """Calls listeners when policies become active or are deleted."""
     events: EventRecorder
     lister: PolicyLister
-    """The policies that work in the background, which do not wait for admission."""
+    """The policies that work in the background, ready or not."""
     reports: ReportCollector
     generating: PolicyLister
     mutating: PolicyLister
     downstreams: DownstreamWatch
-    """The synchronized objects of the generating policies in CEL."""
+    """The synchronized objects of the generating CEL policies."""
     cleaning: list[Callable[[], None]]
-    """Functions that list everything again when the cleanup controller is restarted."""
+    """Functions that list all objects again when the cleanup controller is restarted."""

@@ -1,4 +1,4 @@
-"""Policies that Kyverno leaves to the API server, and those of Kubernetes it reports on."""
+"""Policies that the API server evaluates for Kyverno, and native ones that Kyverno reports on."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -15,15 +15,15 @@ from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.context import SimulationContext
 
-# Match and exclude blocks → the constraints of an admission policy of Kubernetes.
+# Convert match and exclude blocks to the constraints of a Kubernetes admission policy.
 #
-# Of filters of one API group and version there is one rule, with the names and operations of the
-# first; of several filters the last one's selectors count. Source of the rules: upstream
+# Filters of the same API group and version become one rule, with the names and operations of
+# the first; of several filters the last one's selectors count. Source of the rules: upstream
 # pkg/admissionpolicy/builder.go.
 
 
 class UnclearKindError(Exception):
-    """A kind that names no resource, or more than one."""
+    """A kind that selects no resource, or more than one."""
 
 
 def match_resources(
@@ -86,7 +86,7 @@ def _rule(
     }
 
 
-# Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
+# Whether the API server evaluates a policy for Kyverno, with a generated admission policy.
 #
 # While its status reports one, Kyverno does not evaluate the policy itself.
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
@@ -95,23 +95,23 @@ def _rule(
 _NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 _CLASSIC = "validatingadmissionpolicy"
-"""The field of the status of a ClusterPolicy."""
+"""The field in the status of a ClusterPolicy."""
 _SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
 
 
 class NativePolicyPlan(NamedTuple):
-    """The admission policy that is made of a policy, or why there is none."""
+    """The admission policy to generate for a policy, or why there is none."""
 
     kind: str
     name: str
     why_not: str = ""
-    """The message in the status of the policy; "" if one is made."""
+    """The message in the status of the policy; "" if one is generated."""
     of_rules: tuple[classic.NativeTwin, Json] | None = None
-    """What of a ClusterPolicy goes into it, and its constraints."""
+    """The parts of a ClusterPolicy for it, and its constraints."""
 
     @property
     def keys(self) -> tuple[ObjectKey, ObjectKey]:
-        """Where the admission policy is stored, and its binding."""
+        """The keys of the admission policy and its binding."""
         api_version = f"{_NATIVE}/{preferred_version(_NATIVE, self.kind)}"
         return (
             ObjectKey(api_version, self.kind, "", self.name),
@@ -120,11 +120,11 @@ class NativePolicyPlan(NamedTuple):
 
 
 def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
-    """Return what is made of a policy, None where whatever there is stays as it is."""
+    """Return the plan for a policy, None if an existing admission policy stays unchanged."""
     plan = _plan(policy, sim)
     if plan is None:
         return None
-    # Missing permissions, as statuses report them.
+    # Check for missing permissions, which the status reports.
     verbs = ("create", "update", "list", "delete")
     for key in plan.keys:
         if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in verbs):
@@ -173,7 +173,7 @@ def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan |
 
 
 def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
-    """Return the status of a policy with what is made of it, or why nothing is."""
+    """Return the status of a policy with its admission policy, or why there is none."""
     if "conditionStatus" not in status:
         native = {"generated": not plan.why_not, "message": plan.why_not}
         return {**status, _CLASSIC: native}
@@ -182,7 +182,7 @@ def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
 
 
 def with_twin_of(status: Json, before: Json) -> Json:
-    """Return the status of a policy in CEL with what the former status reports as generated."""
+    """Return the status of a CEL policy with the admission policy of its former status."""
     if "generated" not in status or not before:
         return status
     message = (before.get("conditionStatus") or {}).get("message") or ""
@@ -208,9 +208,9 @@ def is_left_to_the_server(obj: KubernetesObject | None) -> bool:
     return (status.get(_CLASSIC) or status).get("generated") is True
 
 
-# The admission policies of Kubernetes that Kyverno reports on: a label enables it.
+# The Kubernetes admission policies that Kyverno reports on: a label enables it.
 #
-# Its chart has scans by ValidatingAdmissionPolicies switched on, and those by the others off.
+# By default, its chart enables scans with ValidatingAdmissionPolicies only.
 # Source of the rules: upstream pkg/controllers/report/utils/utils.go, charts/kyverno/values.yaml.
 
 API_VERSION = "admissionregistration.k8s.io/v1"
@@ -218,7 +218,7 @@ _REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = {
     _VALIDATING: ("validatingAdmissionPolicyReports", True),
     _MUTATING: ("mutatingAdmissionPolicyReports", False),
 }
-"""The chart's feature that enables scans by each kind, and whether it is on by default."""
+"""The chart's feature that enables scans with each kind, and its default."""
 NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
 """The kinds whose objects affect scans."""
 

@@ -1,4 +1,4 @@
-"""The installed policies: how they become ready, and what evaluates them."""
+"""The installed policies: how they become ready, and their compiled forms."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -49,7 +49,7 @@ from kyvsim.simulator.native_policies import (
     with_twin_of,
 )
 
-# The policies that act at admission: compiled, and there only once they are ready.
+# The policies that are active at admission: compiled, and cached only once they are ready.
 # Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
@@ -60,12 +60,12 @@ _Exception = TypeVar("_Exception", PolicyException, CelException)
 
 
 class PolicyCache:
-    """Compiled policies by key; in the order of their keys, for upstream's order is chance."""
+    """Compiled policies by key, in the order of keys (upstream's order is random)."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self.system = System(sim.clock, sim.identities, sim.settings.meter())
-        """Clock and chance for what else is compiled of policies."""
+        """Clock and random numbers for other compiled parts of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
         self._webhook_facts: dict[str, WebhookFacts] = {}
@@ -76,14 +76,14 @@ class PolicyCache:
         self._every: tuple[CompiledPolicy, ...] | None = None
 
     def put(self, policy: Policy, compiled: CompiledPolicy) -> None:
-        """Let a policy that was `compiled` now act from now on, in place of that of its key."""
+        """Make a policy that was `compiled` now active, in place of the one with its key."""
         place = place_of(policy.kind, policy.key)
         self._policies[place] = policy
         self._forget(place)
         self._compiled[place] = compiled
 
     def drop(self, key: str) -> None:
-        """Let a policy act no more."""
+        """Deactivate a policy."""
         self._policies.pop(key, None)
         self._forget(key)
 
@@ -103,21 +103,21 @@ class PolicyCache:
         self._index = self._every = None
 
     def get(self, key: str) -> CompiledPolicy | None:
-        """Return a policy that acts, compiled, or None."""
+        """Return an active policy, compiled, or None."""
         return self.compiled(self._policies[key]) if key in self._policies else None
 
     def every(self) -> Sequence[CompiledPolicy]:
-        """Return the policies that act, compiled, by key: the same sequence until they change."""
+        """Return the active policies, compiled, by key: the same sequence until they change."""
         if self._every is None:
             policies = (self.get(key) for key in sorted(self._policies))
             some = tuple(one for one in policies if one is not None)
             if len(some) < len(self._policies):
-                return some  # what is not sound now may be so when a kind is defined
+                return some  # an invalid policy can become valid when a kind is defined
             self._every = some
         return self._every
 
     def compiled(self, policy: Policy) -> CompiledPolicy | None:
-        """Return a policy compiled, with the exceptions there are; None where it is not sound."""
+        """Return a policy compiled with the stored exceptions; None if it is invalid."""
         place = place_of(policy.kind, policy.key)
         acts = self._policies.get(place) is policy
         if acts and place in self._compiled:
@@ -128,7 +128,7 @@ class PolicyCache:
         return compiled[0] if compiled else None
 
     def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:
-        """Return what each variant of a policy in CEL makes of objects that are there."""
+        """Return how each variant of a CEL policy changes existing objects."""
         place = place_of(policy.kind, policy.key)
         known = self._changes.get(place)
         if known is None or not known[0].has_same_spec(policy):
@@ -137,7 +137,7 @@ class PolicyCache:
         return known[1]
 
     def pinning(self, policy: Policy) -> CompiledPolicy:
-        """Return what a policy on images that acts does before it validates them."""
+        """Return the compiled mutation of an active image policy, which pins digests."""
         place = place_of(policy.kind, policy.key)
         if place not in self._pinning:
             self._pinning[place] = pinning(policy, self._options(policy))
@@ -163,7 +163,7 @@ class PolicyCache:
         return tuple(one for one, _ in map(read, stored) if one is not None)
 
     def waiting(self) -> tuple[str, ...]:
-        """Return the keys of policies that are stored and do not act, in order."""
+        """Return the keys of policies that are stored but not active, in order."""
         store, named = self._sim.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
         kinds = [kind for kind in store.kinds() if kind[1] in named]
         keys = (object_key(obj) for kind in kinds for obj in store.list(*kind, ""))
@@ -174,7 +174,7 @@ class PolicyCache:
         )
 
     def webhook_facts(self, policy: Policy) -> WebhookFacts:
-        """Return what the webhook of a policy in CEL needs to know of it."""
+        """Return the facts for the webhook of a CEL policy."""
         place = place_of(policy.kind, policy.key)
         if place not in self._webhook_facts:
             self._webhook_facts[place] = webhook_facts_of(policy, self._sim.store.defined)
@@ -192,29 +192,29 @@ class PolicyCache:
 
     @property
     def index(self) -> PolicySet:
-        """The policies that act, indexed by kind."""
+        """The active policies, indexed by kind."""
         if self._index is None:
             self._index = index_policies(self.every())
         return self._index
 
 
 def _key(key: ObjectKey) -> str:
-    """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
+    """Return the key of a stored policy: `namespace/name` if it is namespaced."""
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
 
 
 def is_webhook_policy(key: ObjectKey) -> bool:
-    """Return whether an object is a policy that webhooks evaluate, not a schedule."""
+    """Return whether an object is a policy that webhooks evaluate, not a scheduled one."""
     return is_cel_policy(key) and not key.kind.endswith("DeletingPolicy")
 
 
 def is_cel_policy(key: ObjectKey) -> bool:
-    """Return whether an object is a policy in CEL of a kind that is simulated."""
+    """Return whether an object is a CEL policy of a kind that is simulated."""
     return key.kind in CEL_KINDS and key.api_version.startswith(f"{CEL_GROUP}/")
 
 
 def place_of(kind: str, key: str) -> str:
-    """Return under what a policy is kept; names of policies in CEL are their own kind's."""
+    """Return the cache key of a policy; names of CEL policies are unique only within their kind."""
     return f"{kind} {key}" if kind in CEL_KINDS else key
 
 
@@ -234,7 +234,7 @@ class PolicyLister:
         cache: PolicyCache,
         kinds: tuple[tuple[str, str], ...],
     ) -> None:
-        """Take the kinds, by apiVersion."""
+        """Watch policies of some kinds, as pairs of apiVersion and kind."""
         self._sim = sim
         self._kinds = kinds
         self._named = {(split_api_version(version)[0], kind) for version, kind in kinds}
@@ -280,7 +280,7 @@ class PolicyLister:
         return [one for one in policies if one is not None]
 
     def relist(self) -> None:
-        """Forget all policies, and take up those that are stored as if they were new."""
+        """Forget all policies, and add the stored ones as if they were new."""
         self._policies.clear()
         self._forget_all()
         for api_version, kind in self._kinds:
@@ -303,7 +303,7 @@ class PolicyLister:
         policy = self._sim.readers.policy(obj)[0] if obj is not None else None
         if policy is None:
             return
-        # It works in the background, now or until now: all in CEL do.
+        # Only policies that work or worked in the background count: all CEL policies do.
         works = any(rule.generates or rule.mutates_existing for rule in policy.rules)
         if not (works or policy.kind in CEL_KINDS or policy.key in self._policies):
             return
@@ -321,14 +321,14 @@ class PolicyLister:
                 listener(policy)
 
 
-# The status of a policy in CEL: its readiness, its permissions, and its variants.
+# The status of a CEL policy: its readiness, permissions, and variants.
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
 
 def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
-    """Return the status of a policy that acts; a condition keeps its time while it stays.
+    """Return the status of an active policy; unchanged conditions keep their time.
 
-    Whether the API server evaluates it is added by the generator of admission policies.
+    The generator of admission policies adds whether the API server evaluates it.
     """
     conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
@@ -351,7 +351,7 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
         return stated
     configs = {
         one.name: {
-            # In the order of group, version and resource.
+            # Ordered by group, version and resource.
             "targets": [
                 {
                     **({"group": group} if group else {}),
@@ -366,12 +366,12 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
         for one in variants_of(policy)
     }
     derived = {"autogen": {"configs": configs} if configs else {}, **stated}
-    # Nothing is made of a policy on images that the API server could evaluate.
+    # No admission policy is generated from an image policy.
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
 
 
 def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
-    """Return a condition as a status has it, with the time since when it is so."""
+    """Return a condition of a status, with its last transition time."""
     status = "True" if holds else "False"
     for one in before or ():
         if text_field(one, "type") == kind and text_field(one, "status") == status:
@@ -392,7 +392,7 @@ _STATUS_ACTOR = "admission-controller"
 
 
 class PolicyStatusController:
-    """Activates policies some time after they were written, and reports that in their status."""
+    """Activates policies some time after they were written, and sets their status."""
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
         self._sim = sim
@@ -433,7 +433,7 @@ class PolicyStatusController:
             sound = policy if compiled is not None else None
             status = _status(sound, old, now)
             plan = plan_of(sound, self._sim) if sound is not None else None
-        # That an admission policy is made of it is reported when that exists.
+        # A generated admission policy is reported when it exists.
         if plan is not None and plan.why_not:
             status = with_plan(status, plan)
         if old != status:
@@ -457,7 +457,7 @@ def _spec(obj: KubernetesObject) -> object:
 
 
 def _status(policy: Policy | None, before: Json, now: str) -> Json:
-    """Return the status of a policy that acts, or of one that cannot (None)."""
+    """Return the status of an active policy, or of an invalid one (None)."""
     ready, known = policy is not None, (before or {}).get("conditions")
     condition = _condition("Ready", ready, "Ready" if ready else "Not Ready", now, known)
     if policy is None:

@@ -1,4 +1,4 @@
-"""Reports: their entries, ephemeral ones of admission, and one for each object."""
+"""Reports: their entries, ephemeral reports of admission, and one report for each object."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -38,15 +38,15 @@ _EXCLUDED = "reports.kyverno.io/disabled"
 
 
 def is_reported(policy: Policy) -> bool:
-    """Return whether a policy is reported on; a label excludes it."""
+    """Return whether reports include a policy; a label excludes it."""
     meta = policy.document.data.get("metadata") or {}
     return _EXCLUDED not in (meta.get("labels") or {})
 
 
 def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list[Json]:
-    """Return the entries of the results that are reported, in the order of reports.
+    """Return the entries for the reported results, in the order of reports.
 
-    They have been evaluated now; the installation decides which statuses are reported.
+    Their timestamp is now; the installation decides which statuses are reported.
     """
     reported, seconds = sim.settings.installation.reported, int(sim.clock.now().timestamp())
     return in_order(
@@ -59,12 +59,12 @@ def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list
 
 
 def in_order(results: Iterable[Json]) -> list[Json]:
-    """Return entries by policy and rule; policies without rules have none."""
+    """Return entries sorted by policy and rule; entries of policies without rules have no rule."""
     return sorted(results, key=lambda one: (one["policy"], text_field(one, "rule")))
 
 
 def summary(results: Iterable[Json]) -> dict[str, int]:
-    """Return how many entries have each status."""
+    """Return the number of entries with each status."""
     counts = dict.fromkeys(sorted(status.value for status in RuleStatus), 0)
     for one in results:
         counts[one["result"]] += 1
@@ -99,7 +99,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
     """Return an entry; entries of many objects in the same second are shared.
 
-    As a server writes them out, entries have no fields that are empty, nor `scored: false`.
+    As the server serialises them, entries have no empty fields and no `scored: false`.
     upstream: api/policyreport/v1alpha2/common.go `PolicyReportResult`
     """
     entry = dict(fields)
@@ -109,7 +109,7 @@ def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
 
 
 def _named(obj: KubernetesObject) -> str:
-    """Return how properties name an object: `/v1, Kind=Secret Name=s Namespace=n`."""
+    """Return the name of an object in properties: `/v1, Kind=Secret Name=s Namespace=n`."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
     named = f"{group}/{version}, Kind={key.kind} Name={key.name}"
@@ -131,7 +131,7 @@ _LABELS: Mapping[str, str] = {
     "ValidatingPolicy": "vpol.kyverno.io",
 }
 _OTHERS = "validatingadmissionpolicy.apiserver.io"
-"""How labels begin that name policies; upstream knows no other namespaced kind in CEL."""
+"""The label prefix for other kinds; upstream has no prefixes for other namespaced CEL kinds."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
 
@@ -142,9 +142,9 @@ def write_report(
     responses: Iterable[PolicyResponse],
     base: str,
 ) -> None:
-    """Create a report on results at admission, if there are any to report.
+    """Create a report about results at admission, if there are any to report.
 
-    Its name begins with `base`, the uid of the request.
+    `base`, the uid of the request, is the prefix of its name.
     """
     results = entries(responses, sim)
     if not results:
@@ -161,7 +161,7 @@ def write_report(
         "audit.kyverno.io/source": "admission",
         UID_LABEL: text_field(metadata(subject), "uid"),
     }
-    # And a label for each reported policy, with its version.
+    # A label for each reported policy, with its resourceVersion.
     for policy in (one.policy for one in responses if is_reported(one.policy)):
         stored = sim.store.get(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
         label = f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"
@@ -178,19 +178,19 @@ def write_report(
     sim.client(ADMISSION).create({**report, "metadata": meta, "spec": spec})
 
 
-# One report for each object, merged from results at admission and in scans.
+# One report for each object, merged from results of admission and scans.
 # Source of the rules: upstream pkg/controllers/report/aggregate.
 
 EPHEMERAL = frozenset({(API_VERSION, "EphemeralReport"), (API_VERSION, "ClusterEphemeralReport")})
-"""What the collector watches, by apiVersion and kind."""
+"""The kinds that the collector watches, by apiVersion."""
 _REPORT = "wgpolicyk8s.io/v1alpha2"
 
 
 class ReportCollector:
-    """Merges results of objects.
+    """Merges results into the reports of objects.
 
-    Results at admission are stored in ephemeral reports meanwhile. Those of the background would be
-    too; here they are held in memory, for nothing but the collector reads them.
+    Until then, results of admission are stored in ephemeral reports. Those of the background would
+    be, too; here they are in memory, since only the collector reads them.
     """
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
@@ -198,13 +198,13 @@ class ReportCollector:
         self._cache = cache
         self._client = sim.client(REPORTS)
         self._pending: dict[tuple[str, str], list[tuple[Json, list[Json]]]] = {}
-        """By namespace and uid of an object, references to it and the new entries of its report."""
+        """By namespace and uid of an object: references to it and the new entries of its report."""
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
-        """The policies that act, and their rules."""
+        """The active policies, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
 
     def add_results(self, subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> None:
-        """Add results of the background to the report of an object soon.
+        """Add background results to the report of an object soon.
 
         Results name downstreams (`generated`) and changed objects (`targets`).
         """
@@ -225,7 +225,7 @@ class ReportCollector:
             self._later(key)
 
     def renew(self, policy: str) -> None:
-        """Gather again the reports on a policy that changed or was deleted."""
+        """Update the reports about a policy that changed or was deleted."""
         kinds = ("ClusterPolicyReport", "PolicyReport")
         for report in (one for kind in kinds for one in self._sim.store.list(_REPORT, kind, "")):
             if any(one["policy"] == policy for one in report.get("results") or ()):
@@ -239,7 +239,7 @@ class ReportCollector:
         self._sim.scheduler.follow_up(REPORT_DELAY, "reports", lambda: self._gather(place))
 
     def _find_owner(self, key: ObjectKey) -> None:
-        """Find out whose an ephemeral report is, then gather it."""
+        """Find the object of an ephemeral report, and merge the report."""
         report = self._sim.store.get(*key)
         if report is None:
             return
@@ -263,7 +263,7 @@ class ReportCollector:
             self._later(key)
 
     def _gather(self, place: tuple[str, str]) -> None:
-        """Merge the results of one object, by namespace and uid, into its report."""
+        """Merge the results of an object, by namespace and uid, into its report."""
         namespace, uid = place
         kind = "EphemeralReport" if namespace else "ClusterEphemeralReport"
         ephemeral = [
@@ -304,7 +304,7 @@ class ReportCollector:
             self._client.update(_with_results(old, results))
 
     def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, ...], Json]:
-        """Return the newest entry of each rule there is; of two of one time the first.
+        """Return the newest entry of each existing rule; at the same time the first one.
 
         Results of a policy without rules have one entry, whatever their rule name.
         """

@@ -1,4 +1,4 @@
-"""Background scans, and the reports and events on admission."""
+"""Background scans, and the reports and events about admission."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -61,9 +61,9 @@ from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
 
 def start_admission_reports(kyverno: Kyverno) -> None:
-    """Write reports on the results of policies for requests that they do not block.
+    """Write reports about results for requests that were not blocked.
 
-    They are gathered from then on, and follow the policies there are.
+    Reports are merged from then on, and updated when policies change.
     """
     sim, reports = kyverno.sim, kyverno.reports
     sim.store.watch(reports.observe, EPHEMERAL)
@@ -74,7 +74,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
         request, subject = admission.review.request, admission.request.object or {}
         if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
             return
-        # What has no uid is new where it is mutated, and no object where it is validated.
+        # A mutated object without a uid is new; a validated one is not a stored object.
         named = bool(text_field(metadata(subject), "uid")) or admission.mutating
         if request.operation is Operation.DELETE or request.key.kind == "Event" or not named:
             return
@@ -89,7 +89,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
 
 
 def start_admission_events(kyverno: Kyverno) -> None:
-    """Write events for the results of policies at admission."""
+    """Write events about the results of policies at admission."""
 
     def record(admission: Admission) -> None:
         if not admission.responses:
@@ -104,7 +104,7 @@ def start_admission_events(kyverno: Kyverno) -> None:
 
 
 def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyResponse]:
-    """Return the reported responses: of a denied request only those that could deny it."""
+    """Return the reported responses: for a denied request only those that could deny it."""
     if not admission.blocked:
         return admission.responses
     if admission.mutating:
@@ -119,14 +119,14 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
 
 # The results of Kubernetes' admission policies for existing objects.
 #
-# Of several bindings that match the last one counts; parameters that a selector takes are one
-# list. A policy that would change an object has not been applied to it.
+# If several bindings match, the last one counts; the parameters that a selector matches form a
+# list. A mutating policy fails for an object that it would change.
 # Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
 # `CollectParams`).
 
 
 class ScanError(Exception):
-    """A scan of an object that a policy keeps from being finished: no report is written on it."""
+    """A policy aborted the scan of an object: no report is written."""
 
     def __init__(self, policy: str, why: str) -> None:
         super().__init__(why)
@@ -142,7 +142,7 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
         if bindings:
             yield from _bound(policy, bindings, evaluated)
             continue
-        # A policy without bindings knows nothing of Namespaces.
+        # For a policy without bindings, Namespaces have no labels.
         facts = match_facts(request, request.subject, {})
         constraints = compile_constraints(policy.cel.match_constraints, "", sim.store.defined)
         if facts is None or not constraints.matches(facts):
@@ -172,7 +172,7 @@ def _bound(
         name = object_key(binding).name
         for response in _evaluated(policy, evaluated, world, params=params, binding=name):
             if not _unchecked(response):
-                # Each changes the object as it is stored, beside what the one before made of it.
+                # Each mutates the stored object, with the changes of the previous ones.
                 last = _unapplied(response, before)
                 before = response.object if response.results else before
     if last is not None:
@@ -184,7 +184,7 @@ def _changes(policy: Policy) -> bool:
 
 
 def _unchecked(response: PolicyResponse) -> str:
-    """Return why it is unknown whether a policy matches an object, "" if it is known."""
+    """Return why a policy could not be matched with an object, "" if it could."""
     silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
     return "; ".join(text for one in silent for text in one.unchecked)
 
@@ -205,16 +205,16 @@ def _evaluated(
 
 
 def _no_params(policy: Policy) -> tuple[KubernetesObject | None, ...]:
-    """Return the value of `params` without a reference: mutating policies have none."""
+    """Return the value of `params` without a reference: none for mutating policies."""
     return (None,) if policy.cel.param_kind and not _changes(policy) else ()
 
 
 def _parameters(
     policy: Policy, reference: ParamRef | None, evaluated: PolicyRequest
 ) -> tuple[KubernetesObject | None, ...]:
-    """Return the value of `params`, or nothing where there is no such variable.
+    """Return the value of `params`, or () if there is no such variable.
 
-    Raises ScanError where a binding refers to what is not there, or may not be read.
+    Raises ScanError if the parameters of a binding do not exist or must not be read.
     """
     if reference is None:
         return _no_params(policy)
@@ -254,28 +254,28 @@ class Scanner:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._known: set[tuple[str, str]] = set()
-        """Group and kind of what is watched: the kinds that some policy may report on."""
+        """Group and kind of the scanned kinds: those on which a policy may report."""
         self._waiting: set[str] = set()
-        """The uids of objects that are to be scanned."""
+        """The uids of objects waiting for a scan."""
         self._reported: set[tuple[str, Unevaluated]] = set()
-        """By uid, the errors of rules that are in the timeline already."""
+        """Uids and errors of rules that are in the timeline."""
         self._repeats = False
         kyverno.sim.store.watch(self._observe)
         kyverno.policies.changed.append(lambda *_: self._rescan())
         kyverno.policies.dropped.append(lambda _: self._rescan())
 
     def _observe(self, change: StoreChange) -> None:
-        """Scan an object some time after it changed; everything after exceptions did."""
+        """Scan an object some time after it changed, and all objects after exceptions changed."""
 
         def rescan_natively() -> None:
-            # The results of the admission policy are dropped if it or a binding changes.
+            # The results of an admission policy are dropped if it or a binding changes.
             bound = change.subject["spec"].get("policyName")
             self._kyverno.reports.renew(bound or change.key.name)
             self._rescan()
 
         key = change.key
         if key.kind == "PolicyException":
-            # The policies are compiled again at the same time, before this.
+            # At the same time, but earlier, the policies are compiled again.
             self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self._rescan)
         elif key.kind in NATIVE_KINDS:
             self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, rescan_natively)
@@ -286,7 +286,7 @@ class Scanner:
             self._after(SCAN_DELAY, change.new)
 
     def _rescan(self) -> None:
-        """Scan objects of kinds known so far at once, and those of new kinds soon."""
+        """Scan objects of known kinds immediately, and those of new kinds after a delay."""
         if not self._repeats:
             self._repeats = True
 
@@ -316,7 +316,7 @@ class Scanner:
         return has_rules or any(one.kinds is None or key.kind in one.kinds for one in compiled)
 
     def _stage_rules(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
-        """Yield what a stage runs on a kind in the background; "" is any namespace."""
+        """Yield the rules of a stage for a kind in the background; "" is any namespace."""
         for policy_rules in self._kyverno.cache.index.stage_rules(stage, kind):
             policy = policy_rules.policy.policy
             placed = not namespace or policy.namespace in {"", namespace}
@@ -361,7 +361,7 @@ class Scanner:
     def _record_errors(
         self, obj: KubernetesObject, action: str, errors: Iterable[Unevaluated]
     ) -> None:
-        """Record rules that could not be evaluated in the timeline, once for each object."""
+        """Record rules that ended in an error in the timeline, once for each object."""
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         new = tuple(dict.fromkeys(one for one in errors if (uid, one) not in self._reported))
         if new:
@@ -369,7 +369,7 @@ class Scanner:
             self._sim.timeline.record("reports", action, key, outcome="failed", unevaluated=new)
 
     def _responses(self, obj: KubernetesObject) -> Iterator[PolicyResponse]:
-        """Yield results of policies for the creation of an object, without user information.
+        """Yield the results of policies for the creation of an object, without user information.
 
         Raises ScanError.
         """
@@ -386,7 +386,7 @@ class Scanner:
                     continue
                 if not concerns(policy, request, world.external):
                     continue
-                # One opening serves all policies.
+                # All policies share one rule input.
                 given = given or open_request(request, world, "")
                 if given is None:
                     continue
@@ -401,7 +401,7 @@ class Scanner:
 
 
 def _unapplied(response: PolicyResponse, before: KubernetesObject | None = None) -> PolicyResponse:
-    """Return the response in a scan: a mutation that would change the object fails."""
+    """Return the response of a scan: a mutation that would change the object fails."""
     if not response.changed or same(response.object, before):
         return response
     results = tuple(
@@ -414,7 +414,7 @@ def _unapplied(response: PolicyResponse, before: KubernetesObject | None = None)
 
 
 def _scanned(obj: KubernetesObject) -> object:
-    """Return what of an object is scanned: a change of anything else makes no scan."""
+    """Return the part of an object that is scanned: other changes cause no scan."""
     rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
     return labels(obj), annotations(obj), rest
 

@@ -1,4 +1,4 @@
-"""A scenario: its steps and expectations, on a cluster of its own, from beginning to end."""
+"""Run a scenario: its steps and expectations, on its own simulated cluster."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -60,17 +60,17 @@ from kyvsim.simulator.scheduler import START, Choose, earliest
 from kyvsim.simulator.timeline import OF_EVERY_NAMESPACE
 from kyvsim.simulator.tracer import SimulationTracer
 
-# Whether an object matches what a scenario expects.
+# Compare objects with what a scenario expects.
 #
-# A mapping fits one that has its fields, a list one with an item for each of its items, text the
-# same text or one that its wildcards match; null matches a missing field.
+# An expected mapping matches a mapping that has its fields, a list one with an item for each of
+# its items, a string the same string (wildcards allowed), and null a missing field.
 
 _NUMBERS = frozenset({int, float})
 _LONGEST = 60
 
 
 class FieldMismatch(NamedTuple):
-    """Where an object differs from the expected one, and how."""
+    """The first difference between an object and the expected one."""
 
     path: str
     reason: str
@@ -81,16 +81,16 @@ class FieldMismatch(NamedTuple):
 
 
 def first_mismatch(expected: object, actual: object) -> FieldMismatch | None:
-    """Return the first place at which an object does not fit, or None where it fits."""
+    """Return the first difference between an object and the expected one, None if it matches."""
     return _compare(expected, actual, "", [0])
 
 
 def closest_mismatch(
     expected: KubernetesObject, objects: Iterable[KubernetesObject]
 ) -> tuple[KubernetesObject, FieldMismatch] | None:
-    """Return the object that fits best and why it does not; None where there is none at all.
+    """Return the object that matches best and its first difference, None if there is none.
 
-    One with the expected name is closer than any other.
+    An object with the expected name ranks higher than any other.
     """
     name = metadata(expected).get("name")
     best: tuple[tuple[bool, int], KubernetesObject, FieldMismatch] | None = None
@@ -106,7 +106,7 @@ def closest_mismatch(
 
 
 def pattern_key(pattern: KubernetesObject) -> ObjectKey:
-    """Return what a pattern names, its wildcards included."""
+    """Return the key of an expected object; its fields can contain wildcards."""
     fields = [text_field(pattern, name) for name in ("apiVersion", "kind")]
     fields += [text_field(metadata(pattern), name) for name in ("namespace", "name")]
     return ObjectKey(*fields)
@@ -169,7 +169,7 @@ def _shown(value: object) -> str:
 
 
 class Expectations:
-    """The expectations of one run: opened by steps, closed at its end."""
+    """The expectations of one run: steps open them, the end of the run closes them."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
@@ -178,7 +178,7 @@ class Expectations:
         sim.store.watch(self._observe)
 
     def open(self, entries: Iterable[Expected]) -> None:
-        """Watch for what is expected of objects from now on."""
+        """Start to check expectations of objects."""
         for entry in entries:
             watched = _Watched(entry, self._sim)
             self._every.append(watched)
@@ -186,7 +186,7 @@ class Expectations:
             watched.check_stored()
 
     def settle(self, text: str, location: Location, *, met: bool, why: str) -> None:
-        """Note an expectation that is settled now, by the answer to a request."""
+        """Record the result of an expectation of an answer."""
         self._every.append(Expectation(text, met, self._sim.clock.elapsed, why, location))
 
     def miss(self, entries: Iterable[Expected], why: str) -> None:
@@ -196,12 +196,12 @@ class Expectations:
 
     @property
     def latest(self) -> float:
-        """The last moment at which one of them can still be settled."""
+        """The latest deadline of the expectations, in seconds."""
         deadlines = [one.deadline for one in self._every if isinstance(one, _Watched)]
         return max((one for one in deadlines if one is not None), default=0.0)
 
     def close(self, *, cut: bool = False) -> tuple[Expectation, ...]:
-        """Return how all of them came out, in the order in which they were opened.
+        """Return the results of all expectations, in the order in which they were opened.
 
         If the run was cut, expectations that depend on its end are not met.
         """
@@ -215,20 +215,20 @@ class Expectations:
 
 
 class _Watched:
-    """One expectation of objects, until it is settled."""
+    """An expectation of objects."""
 
     def __init__(self, entry: Expected, sim: SimulationContext) -> None:
         self._entry = entry
         self._sim = sim
         self._key = pattern_key(entry.wanted)
         self.settled: Expectation | None = None
-        """How it came out, whatever happens still; None while that is open."""
+        """The final result; None while it is still open."""
         self._was_there = False
         now = sim.clock.elapsed
         self.deadline = None if entry.within is None else now + entry.within
 
     def check_stored(self) -> None:
-        """Settle what stored objects settle, and those that are deleted already."""
+        """Check the expectation against stored objects, and against those already deleted."""
         if self._entry.demand is Demand.GONE:
             every = (change.subject for change in self._sim.store.changes)
             self._was_there = bool(self._fitting(every))
@@ -237,13 +237,13 @@ class _Watched:
         self._see_absence()
 
     def observe(self, change: StoreChange) -> None:
-        """Settle what a write settles."""
+        """Check the expectation against a write."""
         if self.settled is None and self._concerns(change.subject):
             self._see(self._as_requested(change.new) if change.new is not None else None)
             self._see_absence()
 
     def close(self, *, cut: bool) -> Expectation:
-        """Return how it came out at the end of time, or where the run was cut."""
+        """Return the result at the end of the run, or where it was cut."""
         if self.settled is None and cut and not self._late():
             return self._result("the run was stopped before it ended")
         return self.settled or self._at_end()
@@ -251,12 +251,12 @@ class _Watched:
     def _result(
         self, why: str = "", *, met: bool = False, time: float | None = None
     ) -> Expectation:
-        """Return how it came out: now, or at another time."""
+        """Return a result at a time [default: now]."""
         time = self._sim.clock.elapsed if time is None else time
         return Expectation(described(self._entry), met, time, why, self._entry.location)
 
     def _see(self, obj: KubernetesObject | None) -> None:
-        """Settle what one object that fits settles."""
+        """Check the expectation against one object."""
         if self.settled is not None or obj is None or self._late():
             return
         if first_mismatch(self._entry.wanted, obj) is not None:
@@ -268,7 +268,7 @@ class _Watched:
             self.settled = self._result(f"{_name(object_key(obj))} matches")
 
     def _see_absence(self) -> None:
-        """Settle that an object is deleted; without a time limit only the end counts."""
+        """Settle that an object is deleted; without a time limit only the end of the run counts."""
         limited = self._entry.demand is Demand.GONE and self.deadline is not None
         if not limited or not self._was_there or self.settled is not None or self._late():
             return
@@ -304,7 +304,7 @@ class _Watched:
         return [obj for obj in versions if first_mismatch(self._entry.wanted, obj) is None]
 
     def _there(self) -> list[KubernetesObject]:
-        """Return the stored objects of the expected kind, in the expected version."""
+        """Return the stored objects of the expected kind, with the expected apiVersion."""
         every = self._sim.store.every()
         return [self._as_requested(obj) for obj in every if self._concerns(obj)]
 
@@ -319,7 +319,7 @@ class _Watched:
 
 
 def described(entry: Expected) -> str:
-    """Return what an entry expects, in a line."""
+    """Describe an expectation in one line."""
     if entry.demand in OF_REQUESTS:
         return f"{entry.demand}: {' '.join(entry.wanted.split())}"
     within = ""
@@ -339,14 +339,14 @@ def _name(key: ObjectKey) -> str:
 
 _ACTOR = "user"
 _ATTEMPTS = 5
-"""How often a request without a resourceVersion is tried where others were faster."""
+"""How often a request without a resourceVersion is sent if it conflicts with other writes."""
 
 _Build = Callable[[], ApiRequest | ApiError]
 _Answered = Callable[[ApiRequest | None, ApiResponse], None]
 
 
 class UserSteps:
-    """Plays steps; each begins some time after the one before has been answered."""
+    """Run the steps; each begins some time after the previous one was answered."""
 
     def __init__(
         self, kyverno: Kyverno, expectations: Expectations, settings: ScenarioSettings
@@ -381,7 +381,7 @@ class UserSteps:
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
             sim, user = self._sim, step.user or ADMIN
-            # What builds each request, at the moment at which it is sent.
+            # Requests are built when they are sent.
             builds: list[_Build] = [partial(_patching, step, user, sim)] if step.target else []
             objects = [placed(document.data, sim) for document in step.objects]
             verb = step.verb or Verb.CREATE
@@ -391,7 +391,7 @@ class UserSteps:
             self._send_each(step, iter(builds), waiting)
 
     def _open(self, step: ScenarioStep) -> None:
-        """Watch for what a step expects of objects, now that its requests are answered."""
+        """Open the expectations of a step of objects, after its requests were answered."""
         self._expectations.open(one for one in step.expected if one.demand not in OF_REQUESTS)
         self.unplayed = self.unplayed[1:]
 
@@ -432,19 +432,19 @@ class UserSteps:
             else:
                 answered(request, response)
 
-        # A request that is sent again follows from what became of it before.
+        # A retry depends on the outcome of the previous attempt.
         self._sim.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
 
     def _check_answer(
         self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse
     ) -> None:
-        """Note whether a request was answered as its step expects."""
+        """Record whether a request was answered as its step expects."""
         error = response.error
         expected = _of_answers(step)
         for entry in expected:
             denied = entry.demand is Demand.DENIED
             texts = [error.message] if denied and error else () if denied else response.warnings
-            # However both are broken into lines.
+            # Line breaks do not count.
             text = " ".join(entry.wanted.split())
             met = any(text in " ".join(given.split()) for given in texts)
             other = "the request was admitted" if denied else "there were no warnings"
@@ -464,9 +464,9 @@ def _of_answers(step: ScenarioStep) -> list[Expected]:
 
 
 def placed(obj: KubernetesObject, sim: SimulationContext) -> KubernetesObject:
-    """Return an object with the namespace that it is put into: the default one where it names none.
+    """Return an object in its namespace [default: default].
 
-    Objects of cluster-scoped kinds are put into none, whatever they name.
+    Objects of cluster-scoped kinds have none, even if they name one.
     """
     key = object_key(obj)
     if not sim.store.is_namespaced(key.api_version, key.kind):
@@ -477,7 +477,7 @@ def placed(obj: KubernetesObject, sim: SimulationContext) -> KubernetesObject:
 def _request(
     verb: Verb, obj: KubernetesObject, user: UserInfo, sim: SimulationContext
 ) -> ApiRequest:
-    """Return the request of a step about an object; `apply` creates it or changes what is there."""
+    """Return the request of a step for an object; `apply` creates or patches it."""
     key = object_key(obj)
     if verb is Verb.DELETE:
         return ApiRequest(Operation.DELETE, key, user)
@@ -490,8 +490,8 @@ def _request(
 
 def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> ApiRequest | ApiError:
     target, patch = step.target, step.patch
-    assert target is not None  # noqa: S101 — a step that patches names what
-    assert patch is not None  # noqa: S101 — and how
+    assert target is not None  # noqa: S101 — a step that patches has a target
+    assert patch is not None  # noqa: S101 — and a patch
     meta = {"name": target.name, **({"namespace": target.namespace} if target.namespace else {})}
     named = {"apiVersion": target.api_version, "kind": target.kind, "metadata": meta}
     key = object_key(placed(named, sim))
@@ -527,11 +527,11 @@ def play(
     *,
     tracer: SimulationTracer | None = None,
 ) -> Simulation:
-    """Return what becomes of a scenario.
+    """Run a scenario and return what happened.
 
     `choose` picks the next step where several may run; `begun` is called with the store before the
     first step; `tracer` records evaluations for `--explain`. Policies and setup objects that the
-    cluster refuses are reported in `diagnostics`; the others are used.
+    cluster rejects are reported in `diagnostics`; the others are used.
     """
     settings = scenario.settings
     own = SimulationSettings(
@@ -592,7 +592,7 @@ def play(
 def _run(
     steps: UserSteps, sim: SimulationContext, scenario: Scenario, expectations: Expectations
 ) -> Cut | None:
-    """Play the steps and run what follows; return why that was stopped before its end."""
+    """Run the steps and what follows; return why the run was cut, None if it was not."""
     settings = scenario.settings
     replica_limit = ReplicaLimit(sim.timeline)
     stall_detector = StallDetector(sim.timeline, sim.scheduler)
@@ -601,7 +601,7 @@ def _run(
         many = len(sim.timeline.events) >= settings.max_events
         return many or replica_limit.is_exceeded() or stall_detector.is_stalled()
 
-    # A scenario of more than 30 days besides the waits of its steps is stopped.
+    # A scenario is cut after 30 days plus the waits of its steps.
     longest = 30 * 24 * 3600.0 + sum(step.seconds for step in scenario.steps)
     sim.scheduler.run_until(lambda: steps.finished or exhausted(), longest)
     if steps.finished:
@@ -624,12 +624,12 @@ def _run(
 
 
 def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnostic]:
-    """Put in what is there before the first step; yield what was refused."""
+    """Create the objects that exist before the first step; yield those that were rejected."""
     sim, brought = cluster.sim, [one.data for step in scenario.steps for one in step.objects]
     for name in _missing_namespaces(scenario, brought, sim):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         sim.client(UserInfo("cluster", groups=ADMIN.groups)).create(namespace)
-    # Definitions first: objects of their kinds may be given in any order.
+    # Definitions first: objects of their kinds may come in any order.
     first = {"CustomResourceDefinition", "Namespace"}
     client = sim.client(UserInfo("setup", groups=ADMIN.groups))
     for document in sorted(
@@ -658,7 +658,7 @@ def _refusal(document: Document, message: str) -> Diagnostic:
 
 
 def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
-    """Return whether a policy is ready, or of a kind that has no such state."""
+    """Return whether a policy is ready, or of a kind without such a state."""
     obj = sim.store.get(*key)
     if obj is None or not (key[:2] in POLICY_KINDS or is_webhook_policy(key)):
         return True
@@ -667,7 +667,7 @@ def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
 
 
 def _policy_documents(scenario: Scenario) -> dict[str, Document]:
-    """Return the documents of policies by key, those that steps bring included."""
+    """Return the documents of policies by key, including those that steps create."""
     brought = (one for step in scenario.steps for one in step.objects)
     documents: dict[str, Document] = {}
     for document in (*scenario.policies, *brought):
@@ -681,7 +681,7 @@ def _policy_documents(scenario: Scenario) -> dict[str, Document]:
 def _missing_namespaces(
     scenario: Scenario, brought: list[KubernetesObject], sim: SimulationContext
 ) -> list[str]:
-    """Return the namespaces that are named and neither there nor brought, in order."""
+    """Return the namespaces that objects use but nothing creates, in order."""
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
     keys = [object_key(one) for one in (*(one.data for one in given), *brought)]
     made = {key.name for key in keys if key.kind == "Namespace"}
@@ -692,7 +692,7 @@ def _missing_namespaces(
 
 
 def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[KubernetesObject, ...]:
-    """Return what is there at the end and was not from the start, or was changed for a reason."""
+    """Return the objects that the run created, or that it changed because of a user or policy."""
     changed = {
         event.object
         for event in sim.timeline.events

@@ -1,4 +1,4 @@
-"""Virtual time: the clock, and the steps of actors in its order. Nothing sleeps."""
+"""Virtual time: the clock, and the scheduled steps of actors. Nothing sleeps."""
 
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ class VirtualClock:
     def __init__(self, start: datetime = START) -> None:
         self.start = start
         self.elapsed = 0.0
-        """Seconds since the simulation began."""
+        """Seconds since the start of the simulation."""
         self._stamped = -1.0, ""
 
     def now(self) -> datetime:
@@ -23,11 +23,11 @@ class VirtualClock:
         return self.start + timedelta(seconds=self.elapsed)
 
     def move_to(self, elapsed: float) -> None:
-        """Move on to a number of seconds after the start; time never runs backwards."""
+        """Move the clock to a number of seconds after the start; it never moves backwards."""
         self.elapsed = max(self.elapsed, elapsed)
 
     def stamp(self) -> str:
-        """Return the time as objects carry it, in whole seconds."""
+        """Return the time in whole seconds, in the format of objects."""
         known, text = self._stamped
         if known != self.elapsed:
             text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -44,22 +44,21 @@ class Task(NamedTuple):
     actor: str
     run: Callable[[], None]
     timer: bool
-    """Whether it only waits for its time, as a rescan does; no work is pending for its sake."""
+    """Whether it only waits for its time, as a periodic rescan does; no work is pending."""
     follows: bool = False
-    """Whether it is a delayed consequence of a step, as a scan some time after a change is, and not
-    one of a schedule."""
+    """Whether it is the delayed consequence of a step, such as a scan after a change."""
     parent: int = 0
     """The number of the step that scheduled it, 0 if none did."""
     fresh: bool = False
-    """Whether it only follows that step in time, and does not depend on what that one did."""
+    """Whether it only comes after that step, and does not depend on what that one did."""
 
 
 Choose = Callable[[Sequence[Task]], int]
-"""Picks one of the tasks that may run next, the first of each actor, in order of time."""
+"""Picks one of the tasks that can run next: the first of each actor, by time."""
 
 
 def earliest(enabled: Sequence[Task]) -> int:
-    """Pick what is due first."""
+    """Pick the task that is due first."""
     del enabled
     return 0
 
@@ -78,11 +77,11 @@ class Scheduler:
         self._choose = choose
         self._delays = delays
         self._pending: list[Task] = []
-        """In the order of their times, and of their numbers where those are equal."""
+        """Ordered by time, then by number."""
         self._stopped: frozenset[str] = frozenset()
         self._count = 0
         self.running = 0
-        """The number of the step that runs now, 0 where none does."""
+        """The number of the running step, or 0."""
         self.actor = ""
         self.done = 0
 
@@ -96,7 +95,7 @@ class Scheduler:
         follows: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Let `actor` run a step some seconds from now."""
+        """Schedule a step of `actor` some seconds from now."""
         if actor in self._stopped:
             return
         self._count += 1
@@ -105,11 +104,11 @@ class Scheduler:
         insort(self._pending, task, key=lambda one: (one.due, one.number))
 
     def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
-        """Let `actor` do what follows from something done, on purpose some seconds later."""
+        """Schedule a delayed consequence of a step, some seconds from now."""
         self.after(seconds, actor, run, timer=True, follows=True)
 
     def stop(self, actors: frozenset[str]) -> None:
-        """Let actors forget what they were about to do, but for timers, and take on nothing new."""
+        """Drop the pending steps of actors, except for timers, and ignore new ones."""
         self._stopped |= actors
         self._pending = [
             task
@@ -118,18 +117,18 @@ class Scheduler:
         ]
 
     def resume(self, actors: frozenset[str]) -> None:
-        """Let actors take on work again."""
+        """Accept new steps of actors again."""
         self._stopped -= actors
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and everything happen that is due meanwhile."""
+        """Advance the clock, and run all steps that are due until then."""
         end = self.clock.elapsed + seconds
         while self.step(end):
             pass
         self.clock.move_to(end)
 
     def run_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Run until `done` returns True, at most for some virtual seconds; return whether it did.
+        """Run until `done` returns True, for at most `seconds` of virtual time; return its result.
 
         `done` is called after every step.
         """
@@ -147,10 +146,10 @@ class Scheduler:
         follow_ups: bool = False,
         after_step: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Run until only timers wait, at most for some virtual seconds; return whether they do.
+        """Run until only timers are pending, for at most `seconds` of virtual time.
 
-        With `follow_ups`, timers are run, too, that follow from what was done. `after_step` is
-        called after each step.
+        Return whether that is so. With `follow_ups`, timers that follow from steps are run, too.
+        `after_step` is called after each step.
         """
 
         def done() -> bool:
@@ -174,9 +173,9 @@ class Scheduler:
         return True
 
     def _enabled(self, end: float) -> list[Task]:
-        """Return the first task of each actor that may run by `end`; timers wait for their time.
+        """Return the first task of each actor that can run by `end`; timers wait for their time.
 
-        A timer counts only where nothing else is due before it.
+        A timer only runs if nothing else is due before it.
         """
         work: dict[str, Task] = {}
         for task in self._pending:

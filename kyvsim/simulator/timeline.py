@@ -1,4 +1,4 @@
-"""The record of what happened."""
+"""The timeline of a run."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -10,24 +10,24 @@ from kyvsim.model.simulation import TimelineEvent
 from kyvsim.simulator.scheduler import VirtualClock
 
 OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
-"""What Kubernetes itself puts into every namespace, by kind and name."""
+"""The objects that Kubernetes creates in every namespace, by kind and name."""
 
 
 class Timeline:
-    """Events in the order in which they happened."""
+    """Events in chronological order."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self.events: list[TimelineEvent] = []
         self._numbers: dict[ObjectKey, list[int]] = {}
         self.cause: int | None = None
-        """What the step that runs now follows from, if that is known."""
+        """The event that caused the running step, if known."""
         self.results = 0
-        """How many results of rules there were without the skipped ones."""
+        """The number of results of rules without the skipped ones."""
         self.skipped = 0
 
     def count_results(self, key: ObjectKey, results: int, skipped: int) -> None:
-        """Count the results of rules for an object, except for synthesised ones."""
+        """Count the results of rules for an object, except for synthesised objects."""
         if (key.kind, key.name) not in OF_EVERY_NAMESPACE:
             self.results += results
             self.skipped += skipped
@@ -42,7 +42,7 @@ class Timeline:
         message: str = "",
         **details: Any,
     ) -> TimelineEvent:
-        """Add an event that happens now, with further fields of it, and return it."""
+        """Add an event at the current time, with further fields, and return it."""
         event = TimelineEvent(
             number=len(self.events),
             time=self._clock.elapsed,
@@ -59,7 +59,7 @@ class Timeline:
         return event
 
     def amend(self, event: TimelineEvent, **changes: Any) -> None:
-        """Change fields of an event that others may have followed from meanwhile."""
+        """Change fields of an event, which may have been the cause of others already."""
         self.events[event.number] = event._replace(**changes)
 
     def about(self, key: ObjectKey) -> Sequence[int]:
@@ -67,14 +67,14 @@ class Timeline:
         return self._numbers.get(key, ())
 
     def first_about(self, key: ObjectKey, start: int = 0) -> int | None:
-        """Return the number of the first event about an object, from a number on."""
+        """Return the number of the first event about an object, not before `start`."""
         numbers = self.about(key)
         at = bisect_left(numbers, start)
         return numbers[at] if at < len(numbers) else None
 
     @contextmanager
     def following(self, cause: int | None) -> Iterator[None]:
-        """Let what is recorded inside follow from an event."""
+        """Record events in this context with a cause."""
         before, self.cause = self.cause, cause
         try:
             yield

@@ -1,4 +1,4 @@
-"""Which policies were evaluated on an object, when, with which results: `simulate --explain`."""
+"""Traces of evaluations for `simulate --explain`."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, Obje
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
 
-# The tracer follows evaluations, as `explain` does. What controllers decide before they evaluate a
-# rule they report themselves: that a request is filtered out, that no webhook is called for it.
+# The tracer records evaluations, as for `explain`. Controllers report decisions before the
+# evaluation of a rule themselves: requests that are filtered, webhooks that are not called.
 
 
 class TracedEvaluation(NamedTuple):
-    """An occasion on which policies could act on an object; see `Inquiry`."""
+    """An occasion on which policies could be evaluated on an object; see `Inquiry`."""
 
     time: float
     actor: str
@@ -58,7 +58,7 @@ class _OpenRequest:
 
 
 class SimulationTracer:
-    """Follows the evaluations of one cluster, and records those about the traced objects."""
+    """Records the evaluations of one cluster that are about the traced objects."""
 
     takes_steps = True
 
@@ -68,31 +68,31 @@ class SimulationTracer:
         self._recorder = Recorder()
         self._cluster: TracedCluster | None = None
         self._moment: tuple[int, float, str, int | None, ObjectKey | None] | None = None
-        """Of the current step number, time, actor and cause, and the object that it is about."""
+        """The current step number, time, actor, cause and object."""
         self._open: dict[ApiRequest, _OpenRequest] = {}
         self._current: _OpenRequest | None = None
 
     def attach(self, cluster: TracedCluster, server: ApiServer) -> None:
-        """Listen to what happens in a cluster from now on."""
+        """Start to record the requests and evaluations of a cluster."""
         self._cluster = cluster
         server.authorizers.insert(0, self._begin)
         server.observers.append(self._answer)
 
     def finish(self) -> None:
-        """Record what is still open, and stop listening."""
+        """Record the open evaluation, and stop recording."""
         self._store_rules()
         self._cluster = None
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> None:
-        """Count nothing."""
+        """Ignore coverage points."""
 
     def evaluate(self, run: RuleRun) -> None:
-        """Start following a rule."""
+        """Start to trace a rule."""
         if self._switch_to(run.subject):
             self._recorder.evaluate(run)
 
     def resume(self, run: RuleRun) -> None:
-        """Continue following a rule."""
+        """Continue to trace a rule."""
         if self._switch_to(run.subject):
             self._recorder.resume(run)
 
@@ -139,7 +139,7 @@ class SimulationTracer:
         subject: ObjectKey,
         record: Callable[[], None],
     ) -> None:
-        """Record that rules match an object, though they are evaluated later."""
+        """Record that rules match an object, although they are evaluated later."""
         self._record(policy, rules, subject, Step(StepKind.MATCH, answer=True), record)
 
     def _record(
@@ -160,7 +160,7 @@ class SimulationTracer:
             self._recorder.leave(mark, step._replace(place=place))
 
     def _switch_to(self, subject: ObjectKey | None) -> bool:
-        """Store the collected rules if another step begins; return whether rules are followed."""
+        """Store the collected rules when another step begins; return whether rules are traced."""
         if self._cluster is None:
             return False
         scheduler, timeline = self._cluster.scheduler, self._cluster.timeline
@@ -194,7 +194,7 @@ class SimulationTracer:
                 )
 
     def _begin(self, request: ApiRequest) -> None:
-        """Start a request; as an authorizer it refuses none."""
+        """Start a request; as an authorizer it permits every request."""
         self._store_rules()
         cluster = self._cluster
         if cluster is not None:

@@ -32,14 +32,14 @@ _LONGEST = 30
 
 
 class Selectors(NamedTuple):
-    """Which requests a webhook gets; None for no selector."""
+    """The selectors of a webhook; None if there is none."""
 
     namespace: Json = None
     object: Json = None
 
 
 def installed_selectors(store: ObjectStore) -> Selectors:
-    """Return what the ConfigMap selects for every webhook."""
+    """Return the selectors in the ConfigMap, which apply to every webhook."""
     setting = webhook_setting(settings_of(store).get("webhooks") or "{}")
     with suppress(AttributeError):
         names = ("namespaceSelector", "objectSelector")
@@ -48,7 +48,7 @@ def installed_selectors(store: ObjectStore) -> Selectors:
 
 
 def merged_selector(first: Json, second: Json) -> Json:
-    """Return a selector that requires what both require; None selects everything.
+    """Return a selector with the requirements of both; None selects everything.
 
     upstream: pkg/controllers/webhook/validating.go mergeLabelSelectors
     """
@@ -60,7 +60,7 @@ def merged_selector(first: Json, second: Json) -> Json:
 
 
 def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
-    """Return a webhook of Kyverno's service; fields that are None are left out."""
+    """Return a webhook of Kyverno's service; fields that are None are omitted."""
     service = {"name": "kyverno-svc", "namespace": NAMESPACE, "path": path, "port": 443}
     described = {
         "name": name,
@@ -79,7 +79,7 @@ def _plain(selector: Json) -> Json:
     return {name: value for name, value in selector.items() if value}
 
 
-# The rules of a webhook: for which requests the API server calls it.
+# The rules of a webhook: the requests for which the API server calls it.
 # Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
@@ -101,9 +101,9 @@ class WebhookTarget(NamedTuple):
 
 
 def rules_of(entries: Iterable[WebhookTarget]) -> list[Json]:
-    """Return the rules for some entries, without those that a wider one has already.
+    """Return the rules for some targets, without those that a wider one covers.
 
-    Most new policies add no new entry. Callers must not change the returned rules.
+    Most new policies add no new target. Callers must not change the returned rules.
     """
     return _rules_of(frozenset(entries))
 
@@ -135,7 +135,7 @@ def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
 
 
 def in_order(rules: Iterable[Json]) -> list[Json]:
-    """Return rules as they are written: each once, its lists sorted, shorter ones before longer."""
+    """Return rules in the written order: unique, with sorted lists, shorter lists first."""
 
     def order(rule: Json) -> tuple[object, ...]:
         lists = ("apiGroups", "apiVersions", "resources", "operations")
@@ -153,7 +153,7 @@ def in_order(rules: Iterable[Json]) -> list[Json]:
 
 def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
     resource, part = one.resource, one.subresource
-    # The names that take a resource, its own among them; `pods` is none of `pods/*`.
+    # The names that cover a resource, including its own; `pods/*` does not cover `pods`.
     names = {(resource, ""), (_ANY, ""), (_ANY, _ANY)}
     if part:
         names = {(resource, part), (resource, _ANY), (_ANY, part), (_ANY, _ANY)}
@@ -166,9 +166,9 @@ def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
     return any(each != one and each in known for each in wider)
 
 
-# The webhooks for policies with rules.
+# The webhooks for classic policies.
 #
-# There is one for each failure policy, and one for each policy with conditions of its own.
+# There is one for each failure policy, and one for each policy with its own matchConditions.
 # Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 
 _Kinds = dict[str, set[str]]
@@ -176,7 +176,7 @@ _Kinds = dict[str, set[str]]
 
 
 class WebhookTargets:
-    """The targets of policies, computed once for each: every change needs those of all."""
+    """The targets of policies, cached: every change needs those of all policies."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -184,7 +184,7 @@ class WebhookTargets:
         self._known: dict[tuple[str, bool], tuple[Policy, frozenset[WebhookTarget]]] = {}
 
     def of(self, policy: Policy, *, mutating: bool) -> frozenset[WebhookTarget]:
-        """Return the entries of a policy for one of the two configurations."""
+        """Return the targets of a policy for one of the two configurations."""
         if self._defined is not self._store.defined:
             self._defined = self._store.defined
             self._known.clear()
@@ -198,7 +198,7 @@ class WebhookTargets:
 def classic_webhooks(
     policies: Iterable[Policy], entries: WebhookTargets, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
-    """Yield the webhooks of one configuration, those of nothing left out."""
+    """Yield the webhooks of one configuration, except those without targets."""
     taking_part = [
         one
         for one in policies
@@ -222,7 +222,7 @@ def classic_webhooks(
 def _webhook(
     policies: list[Policy], entries: set[WebhookTarget], selectors: Selectors, *, mutating: bool
 ) -> dict[str, Json]:
-    """Return a webhook for some policies, or for the only one with conditions of its own."""
+    """Return a webhook for some policies, or for a single one with matchConditions."""
     first, base = policies[0], "mutate" if mutating else "validate"
     closed, written = first.facts.fails_closed, first.facts.webhook_conditions
     path = f"/{base}/{'fail' if closed else 'ignore'}"
@@ -280,23 +280,23 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
-    """Return the kinds of a match block, less what a plain `exclude.any` takes away."""
+    """Return the kinds of a match block, without those that a simple `exclude.any` removes."""
     operations: _Kinds = {}
     for one in rule.tree.match.filters:
         for kind in one.kinds:
             operations.setdefault(kind, set()).update(one.operations or usual)
     exclude = rule.tree.exclude
     for one in (exclude.any if exclude else None) or ():
-        # One that names kinds and operations only.
+        # A filter that only has kinds and operations.
         if not any(one._replace(path=(), resource_fields=frozenset(), kinds=(), operations=())):
             for kind in one.kinds or list(operations):
                 operations.get(kind, set()).difference_update(one.operations or _OPERATIONS)
     return operations
 
 
-# The webhooks for policies in CEL.
+# The webhooks for CEL policies.
 #
-# Policies with conditions, an exact match or a timeout have one of their own; the others share one
+# Policies with conditions, an exact match or a timeout have their own; the others share one
 # for each failure policy and pair of selectors.
 # Source of the rules: upstream pkg/controllers/webhook/validating.go.
 
@@ -310,7 +310,7 @@ class _CalledPolicy(NamedTuple):
 def cel_webhooks(
     policies: Iterable[Policy], base: str, path: str, installed: Selectors
 ) -> Iterator[Json]:
-    """Yield the webhooks for policies of one kind; `base` and `path` begin names and paths."""
+    """Yield the webhooks for policies of one kind; `base` and `path` are prefixes."""
     called = [
         _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
@@ -333,7 +333,7 @@ def cel_webhooks(
         )
     groups: dict[str, list[_CalledPolicy]] = {}
     for one in (one for one in called if not one.facts.alone):
-        # The names of groups come from a digest; upstream's is over its own texts.
+        # The names of groups contain a digest; upstream hashes its own serialisation.
         text = json.dumps(one.selectors, sort_keys=True)
         groups.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(one)
     for key in sorted(groups):
@@ -365,7 +365,7 @@ def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Sel
     )
 
 
-# The objects in which the API server finds Kyverno's webhooks for resources.
+# The webhook configurations through which the API server finds Kyverno's webhooks.
 # Source of the rules: upstream pkg/controllers/webhook/controller.go.
 
 _NAMES = MappingProxyType(
@@ -377,10 +377,10 @@ _NAMES = MappingProxyType(
 
 
 def write_webhooks(kyverno: Kyverno) -> None:
-    """Write the configurations for the policies, from now on.
+    """Write the configurations for the policies from now on.
 
-    They are written in the step that makes a policy act, without a request of their own: what the
-    API server calls Kyverno for is computed for each request.
+    They are written in the step that activates a policy, without requests: whether the API server
+    calls Kyverno is computed for each request.
     """
     sim = kyverno.sim
     entries = WebhookTargets(sim.store)

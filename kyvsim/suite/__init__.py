@@ -1,1 +1,1 @@
-"""Tests of policies: expected rows compared with results of the engine; data in, data out."""
+"""Tests of policies: compare expected rows with results of the engine, without I/O."""

@@ -1,4 +1,4 @@
-"""The rows of a manifest, checked: strictly here, or as the reference program does."""
+"""Check the rows of a manifest: strictly, or like Kyverno's CLI."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
@@ -47,15 +47,15 @@ _SKIPS = (
     ("0 elements processed", NOTHING_TO_CHECK),
     ("anchor mismatch", ANCHOR),
 )
-"""Parts of upstream's messages of skips, and the kind of skip."""
+"""Parts of upstream's messages for skips, and the kind of skip."""
 _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
-"""The same of match conditions, as the whole message."""
+"""The whole messages for unmet match conditions."""
 
 
 def silence_reason(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
     """Return why rules of a policy have no result for a resource.
 
-    A rule that matches had nothing to check (a loop over no elements, a deletion).
+    A matching rule has none if there is nothing to check (an empty list, a deletion).
     """
     opened = open_for(policy, answers.request, answers.world)
     if opened is None:
@@ -70,17 +70,17 @@ def silence_reason(policy: Policy, rules: Iterable[CompiledRule], answers: Resou
 
 
 def kind_of_skip(result: RuleResult) -> str:
-    """Return the kind of a skip that a rule gave itself."""
+    """Return the kind of a skipped result."""
     if result.message in _CONDITIONS:
         return PRECONDITION
     reason = result.message or result.own
     return next((kind for text, kind in _SKIPS if text in reason), OTHER)
 
 
-# The strict reading of rows: what does not exist, or never ran, fails.
+# The strict interpretation of rows: targets that do not exist, or were not evaluated, fail.
 #
-# INVARIANT: every row gives at least one outcome, and a pass was compared with a result. A row
-# that expects a skip also passes where the rule leaves the resource alone; its outcome shows it.
+# INVARIANT: every row yields at least one outcome, and a pass was compared with a result. A row
+# that expects a skip also passes if the rule does not apply to the resource; its outcome shows it.
 
 _SKIP = RuleStatus.SKIP.value
 _UNRUN = "Never ran"
@@ -94,7 +94,7 @@ _SILENCE = MappingProxyType(
 
 
 def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterator[RowOutcome]:
-    """Yield what came of a row, once for each rule and resource that it means."""
+    """Yield the outcomes of a row, one for each of its rules and resources."""
     targets = target_policies(row, index)
     if not targets:
         verdict = missing_target(row, index, {**context.unread, **context.refused})
@@ -133,7 +133,7 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
 def _on_resource(
     row: ExpectedRow, key: ObjectKey, targets: Sequence[TargetPolicy], context: RowContext
 ) -> list[RowOutcome]:
-    """Return the outcomes for one resource; none if the row names no resources and means others.
+    """Return the outcomes for one resource; none if the row names no resources and selects others.
 
     A resource that is also a target has outcomes for both.
     """
@@ -185,7 +185,7 @@ def _without_result(
 def _answers(
     row: ExpectedRow, answers: ResourceAnswers | None, targets: Sequence[TargetPolicy]
 ) -> Iterator[tuple[PolicyResponse, RuleResult]]:
-    """Yield the results that a row means, with the responses that hold them."""
+    """Yield the results that a row selects, with their responses."""
     if answers is None:
         return
     for policy in (target.compiled.policy for target in targets):
@@ -207,7 +207,7 @@ def _outcome(
 def _verdicts(
     row: ExpectedRow, answer: tuple[PolicyResponse, RuleResult], context: RowContext
 ) -> Iterator[tuple[str, RowVerdict]]:
-    """Yield the verdict on each object that a result left; by name where that is generated."""
+    """Yield the verdict on each object of a result; with the name of a generated object."""
     (response, result), policy = answer, answer[0].policy
     for obj in result.generated:
         made = ResultObject(policy, result, obj)
@@ -224,7 +224,7 @@ def _verdicts(
     if not row.patched and not any(row.generated):
         yield "", compare_status(row, policy, result)  # as for most rows: there is no file
         return
-    # A rule on existing objects leaves its trigger as it is: what it made of its targets counts.
+    # A rule on existing objects does not change its trigger: its changed targets count.
     objects = [target.object for target in result.targets] if row.patched else []
     left = [ResultObject(policy, result, obj) for obj in objects or [response.object]]
     verdicts = [compare_result(row, obj, context.files) for obj in left]
@@ -236,7 +236,7 @@ def _verdicts(
     elif result.status is RuleStatus.PASS:
         verdict = verdicts[0]._replace(goldens=goldens)
     else:
-        # Without a mutation there is nothing that a file of patched objects needs to have.
+        # Without a mutation, a file of patched objects does not need the object.
         verdict = compare_status(row, policy, result)
     yield "", verdict
 
@@ -252,17 +252,17 @@ def check_rows(
             yield row, result
 
 
-# The reading of rows that the reference program has (`--lenient`), row for row.
+# The interpretation of rows in Kyverno's CLI (`--lenient`), row for row.
 #
-# Rows that never ran are treated as there: a resource without a result of any rule
-# passes as excluded, unknown names mean all resources. Source of the rules: upstream
+# Rows without a result are treated as in upstream: a resource without a result of any rule
+# passes as excluded, unknown names select all resources. Source of the rules: upstream
 # cmd/cli/kubectl-kyverno/commands/test/output.go
 
 _GENERATE = Phase.GENERATE
 
 
 def check_row_leniently(row: ExpectedRow, context: RowContext) -> Iterator[RowOutcome]:
-    """Yield what came of a row, once for each rule and resource that it means."""
+    """Yield the outcomes of a row, one for each of its rules and resources."""
     triggers = context.observed.triggers[row.operation]
     for key in candidates(row, (*context.observed.targets, *triggers)):
         rows, dropped = _of_trigger(row, key, triggers.get(key), context.files)
@@ -280,7 +280,7 @@ def check_row_leniently(row: ExpectedRow, context: RowContext) -> Iterator[RowOu
 
 
 def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
-    """Return those of the resources that a row means: all, where it names none that is there."""
+    """Return the resources that a row selects: all, if it names none that exists."""
     if row.resources is None:
         return every
     named = [
@@ -300,7 +300,7 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
 def _of_trigger(
     row: ExpectedRow, key: ObjectKey, answers: ResourceAnswers | None, files: Files
 ) -> tuple[list[RowOutcome], bool]:
-    """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
+    """Return the rows for a resource, and whether one was dropped because its object is missing."""
     rows: list[RowOutcome] = []
     dropped = False
     policy = row.policy.rpartition("/")[2]
@@ -322,9 +322,9 @@ def _of_trigger(
 def _lenient_verdicts(
     row: ExpectedRow, response: PolicyResponse, result: RuleResult, files: Files
 ) -> Iterator[tuple[str, RowVerdict]]:
-    """Yield the verdict on each object that a result left; by name where that is generated."""
+    """Yield the verdict on each object of a result; with the name of a generated object."""
     policy = response.policy
-    # Where one rule of the policy can't make its objects, those of the others are lost as well.
+    # If one rule of the policy cannot generate its objects, those of the others are lost as well.
     hindered = response.phase is _GENERATE and any(result.hindered for result in response.results)
     generated = () if hindered else result.generated
     if result.phase is not _GENERATE:

@@ -1,4 +1,4 @@
-"""Results and objects beside what a row expects, and what files of expected objects should hold."""
+"""Compare results and objects with expected rows, and compute the content of expected files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -24,11 +24,11 @@ from kyvsim.suite.run import Observed, ResourceAnswers
 _GENERATE_LABEL = "generate.kyverno.io/"
 
 Files: TypeAlias = Mapping[str, tuple[KubernetesObject, ...] | str]
-"""The objects in each file that rows name, or why it cannot be read."""
+"""The objects in each file of rows, or why it cannot be read."""
 
 
 class FileComparison(NamedTuple):
-    """How an object compares with a file."""
+    """The comparison of an object with a file."""
 
     equal: bool
     problem: str = ""
@@ -37,7 +37,7 @@ class FileComparison(NamedTuple):
     """Whether that is because the file has no such object."""
     difference: GoldenDifference | None = None
     file: str = ""
-    """The file that has the object, or is the only one that could; "" where that is open."""
+    """The file with the object, or the only file; "" if it is ambiguous."""
 
 
 def compare(actual: KubernetesObject, file: str, files: Files) -> FileComparison:
@@ -61,7 +61,7 @@ def compare(actual: KubernetesObject, file: str, files: Files) -> FileComparison
 
 
 def compare_any(actual: KubernetesObject, names: Sequence[str], files: Files) -> FileComparison:
-    """Return the first comparison that is equal, else the last that found the object, or any."""
+    """Return the first equal comparison, or the last one with the object, or any."""
     closest = FileComparison(False)
     for file in names:
         comparison = compare(actual, file, files)
@@ -73,7 +73,7 @@ def compare_any(actual: KubernetesObject, names: Sequence[str], files: Files) ->
 
 
 def comparable(obj: KubernetesObject) -> object:
-    """Return an object without what makes no difference."""
+    """Return an object without parts that are ignored in comparisons."""
     all_labels = labels(obj).items()
     own = {name: text for name, text in all_labels if not name.startswith(_GENERATE_LABEL)}
     marked = {"app.kubernetes.io/managed-by": "kyverno", **own}
@@ -81,7 +81,7 @@ def comparable(obj: KubernetesObject) -> object:
 
 
 def _tidy(value: object) -> object:
-    """Return a value without nulls and empty members; None where nothing is left of it."""
+    """Return a value without nulls and empty members; None if nothing is left."""
     if isinstance(value, dict):
         return {
             key: tidy for key, member in value.items() if (tidy := _tidy(member)) is not None
@@ -91,7 +91,7 @@ def _tidy(value: object) -> object:
     return value
 
 
-# The result of a rule compared with a row.
+# Compare the result of a rule with a row.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/commands/test/command.go
 
@@ -123,12 +123,12 @@ class RowVerdict(NamedTuple):
 
 
 def means_rule(row: ExpectedRow, policy: Policy, name: str) -> bool:
-    """Return whether a row means a policy's rule of this name."""
+    """Return whether a row selects a policy's rule with this name."""
     return not policy.facts.has_rules or names_rule(row, name)
 
 
 def names_rule(row: ExpectedRow, name: str) -> bool:
-    """Return whether a row names the rule of this name: its own, or one derived from it."""
+    """Return whether a row names a rule: itself, or the one from which it is derived."""
     own = row.rule
     if not own or name == own:
         return True
@@ -141,7 +141,7 @@ def is_derived(name: str) -> bool:
 
 
 def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
-    """Compare a result, and the object it left, with what the row expects."""
+    """Compare a result and its object with the expected row."""
     status = compare_status(row, left.policy, left.result)
     compared = [
         (compare_any(left.object, names, files), text)
@@ -163,7 +163,7 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
 
 
 def compare_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
-    """Compare the status of a result with the one that the row expects."""
+    """Compare the status of a result with the expected one."""
     status = status_of(policy, result)
     if status != row.result:
         shown = "\n".join(filter(None, (result.message, result.note)))
@@ -172,7 +172,7 @@ def compare_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowV
 
 
 def status_of(policy: Policy, result: RuleResult) -> str:
-    """Return the status as reports show it: failures of an unscored policy are warnings."""
+    """Return the status in reports: failures of an unscored policy are warnings."""
     if result.status is RuleStatus.FAIL and not policy.scored:
         return RuleStatus.WARN.value
     return result.status.value
@@ -185,13 +185,13 @@ class ExpectedFile(NamedTuple):
     """The expected content of one file."""
 
     objects: Mapping[ObjectKey, KubernetesObject]
-    """As a policy left them, without the labels that mark generated objects."""
+    """The objects after the evaluation, without the labels that mark generated objects."""
     disputed: tuple[ObjectKey, ...]
-    """Objects that rows would have in different states; they are not among the others."""
+    """Objects that rows expect in different states; they are not in `objects`."""
 
 
 def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
-    """Return what each file should hold, in the order in which rows name the files."""
+    """Return the expected content of each file, in the order of the rows."""
     objects: dict[str, dict[ObjectKey, KubernetesObject]] = {}
     disputed: dict[str, list[ObjectKey]] = {}
     for file, obj in goldens:
@@ -209,7 +209,7 @@ def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
 
 
 def same(left: KubernetesObject, right: KubernetesObject) -> bool:
-    """Return whether two objects make no difference to a row."""
+    """Return whether two objects are equal for a row."""
     return deep_equal(with_floats(comparable(left)), with_floats(comparable(right)))
 
 
@@ -238,11 +238,11 @@ class RowContext(NamedTuple):
     observed: Observed
     files: Files
     refused: Mapping[str, str]
-    """Names of invalid policies, and what is wrong with each."""
+    """Names of invalid policies, each with the error."""
     unread: Mapping[str, str]
-    """Names of policies that could not be read, and why; only the strict reading reports them."""
+    """Names of policies that could not be read, and why; only the strict check reports them."""
     reasons: FindReasons = lambda _answers, _response, _result: ()
-    """Explains a result; only the strict reading needs it."""
+    """Explains a result; only the strict check needs it."""
 
 
 def shown_key(key: ObjectKey) -> str:
@@ -258,7 +258,7 @@ def generated_name(obj: KubernetesObject) -> str:
 
 
 def outcome(row: ExpectedRow, rule: str, resource: str, verdict: RowVerdict) -> RowOutcome:
-    """Return the outcome that a verdict makes of a row."""
+    """Return the outcome of a row for a verdict."""
     return RowOutcome(
         policy=row.policy,
         rule=rule,

@@ -1,4 +1,4 @@
-"""Coverage of policies by one manifest, and by several."""
+"""Coverage of policies by one or several manifests."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -20,21 +20,21 @@ _RuleName: TypeAlias = tuple[str, str]
 
 
 class PointCounter:
-    """Counts how often each outcome of each point came up."""
+    """Counts the outcomes of points."""
 
     def __init__(self) -> None:
         self._records: dict[_Key, tuple[PolicyPlace, tuple[str, ...], list[int]]] = {}
-        """The places of points, their outcomes, and how often each of these came up."""
+        """The places of points, their outcomes, and the number of each."""
 
     def times(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> list[int]:
-        """Take notice of a point; return how often each outcome came up, to count on."""
+        """Register a point; return the list with the number of each outcome, for counting."""
         document = place.document
         key = (document.file, document.number, (*place.root, *place.inside), kind)
         fresh = (place, outcomes, [0] * len(outcomes))
         return self._records.setdefault(key, fresh)[2]
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
-        """Take notice of a point; return what counts its outcomes whenever they come up."""
+        """Register a point; return the function that counts its outcomes."""
         times = self.times(place, kind, outcomes)
 
         def count(outcome: int) -> None:
@@ -48,7 +48,7 @@ class PointCounter:
 
 
 class CoverageRecorder:
-    """A tracer that counts what the rows of one manifest reach: their rules, on their resources."""
+    """A tracer that counts what the rows of one manifest cover: their rules, on their resources."""
 
     takes_steps = False
 
@@ -60,13 +60,13 @@ class CoverageRecorder:
             self._rows_of.setdefault(row.policy, []).append(number)
         self._has_rows: dict[_RuleName, bool] = {}
         self._rules_of: dict[int, list[_RuleName]] = {}
-        """By the number of a row, the rules that it is about."""
+        """By the number of a row, its rules."""
         self._counted: set[_RuleName] = set()
 
     def declare(
         self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]
     ) -> Count | None:
-        """Take notice of a point; return what counts its outcomes, None if no row is about it."""
+        """Register a point; return the function that counts its outcomes, None if it has no row."""
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
         if rule not in self._has_rows:
@@ -114,7 +114,7 @@ class CoverageRecorder:
         """Do nothing."""
 
     def enter(self) -> int:
-        """Leave the step out."""
+        """Ignore the step."""
         return 0
 
     def leave(self, mark: int, step: Step | None) -> None:
@@ -160,7 +160,7 @@ def merged_coverage(points: Iterable[Point], identity: Callable[[str], str]) -> 
 
 
 def _file(name: str, points: Iterable[Point]) -> FileCoverage:
-    """Return the points of a file in the order of their places."""
+    """Return the points of a file, ordered by location."""
     renamed = (point._replace(location=point.location._replace(file=name)) for point in points)
     kinds = tuple(PointKind)
 

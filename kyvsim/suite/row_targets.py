@@ -1,4 +1,4 @@
-"""Which policies, rules and resources a row names, and which rows are selected."""
+"""The policies, rules and resources that a row names, and the selection of rows."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -17,7 +17,7 @@ _NO_RESOURCE = "Resource not found"
 
 
 class TargetPolicy(NamedTuple):
-    """A policy that a row means, and those of its rules that the row means."""
+    """A policy that a row selects, with the selected rules."""
 
     compiled: CompiledPolicy
     rules: tuple[CompiledRule, ...]
@@ -28,14 +28,14 @@ class RowIndex(NamedTuple):
 
     policies: PolicySet
     policies_by_name: Mapping[str, Sequence[CompiledPolicy]]
-    """The policies by their names, and by their keys where these are others."""
+    """The policies by name, and by key if that is different."""
     resources: tuple[ObjectKey, ...]
     resources_by_name: Mapping[str, Sequence[int]]
-    """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
+    """The indexes of resources in `resources`, by NAME and by NAMESPACE/NAME."""
     rules: Mapping[Policy, Sequence[CompiledRule]]
-    """By the id of a policy its rules, each once, but for derived ones that no resource meets."""
+    """The distinct rules of a policy, without derived ones that no resource matches."""
     payloads: tuple[int, ...]
-    """The indexes of payloads, which paths lead to as well."""
+    """The indexes of payloads, which can be named by path, too."""
 
 
 def row_index(inputs: SuiteInputs) -> RowIndex:
@@ -53,7 +53,7 @@ def row_index(inputs: SuiteInputs) -> RowIndex:
     kinds = frozenset(key.kind for key in keys)
     rules: dict[Policy, Sequence[CompiledRule]] = {}
     for compiled in inputs.policies.policies:
-        # Rules that derivation adds count only if resources of these kinds can meet them.
+        # Derived rules count only if resources have one of their kinds.
         derives = compiled.derivation is not None and any(map(compiled.derivation.concerns, kinds))
         rules[compiled.policy] = _every(compiled) if derives else compiled.plain
     return RowIndex(inputs.policies, policies_by_name, keys, named, rules, payloads)
@@ -97,7 +97,7 @@ def target_resources(
 ) -> tuple[tuple[ObjectKey, ...], list[tuple[str, RowVerdict]]]:
     """Return the resources that a row names, all if it names none, and names that do not exist.
 
-    Of several resources with one name those of the row's kind are meant, if there are any.
+    If several resources have the same name, those of the row's kind are preferred.
     """
     every = index.resources
     if row.resources is None and not row.specs:
@@ -105,7 +105,7 @@ def target_resources(
     named_keys: list[ObjectKey] = []
     unknown: list[tuple[str, RowVerdict]] = []
     for name in row.resources or ():
-        # The resources that a name is for, in their order.
+        # The resources with a name, in order.
         led = (place for place in index.payloads if leads_to_payload(name, index.resources[place]))
         places = sorted({*chain(index.resources_by_name.get(name, ()), led)})
         keys = [index.resources[place] for place in places]
@@ -133,11 +133,11 @@ def target_resources(
 
 
 class RowSelectorError(ValueError):
-    """Text that is no selector."""
+    """Text that is not a selector."""
 
 
 class RowSelector(NamedTuple):
-    """Patterns that all must fit; a row that leaves a field empty fits every pattern."""
+    """Patterns that must all match; an empty field of a row matches every pattern."""
 
     policies: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class RowSelector(NamedTuple):
     def narrow(self, row: ExpectedRow, *, lenient: bool) -> ExpectedRow | None:
         """Return the row with the selected resources, None if it is not selected.
 
-        The reference program uses the patterns in place of the row's resources, literally.
+        Kyverno's CLI replaces the row's resources by the patterns, literally.
         """
         if row.policy and not all(matches(pattern, row.policy) for pattern in self.policies):
             return None
@@ -167,7 +167,7 @@ class RowSelector(NamedTuple):
 
 
 def parse_selector(text: str) -> RowSelector:
-    """Return the selector that a text means; raise SelectorError where it is none."""
+    """Parse a selector; raise RowSelectorError if it is invalid."""
     patterns_by_field: dict[str, list[str]] = {"policy": [], "rule": [], "resource": []}
     for part in text.split(",") if text else ():
         name, _, value = (piece.strip() for piece in part.partition("="))

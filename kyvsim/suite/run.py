@@ -1,4 +1,4 @@
-"""Policies over the resources of a test: every response, by operation and resource.
+"""Evaluate policies on the resources of a test: all responses, by operation and resource.
 
 upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 """
@@ -21,38 +21,38 @@ from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
 _BY_DEFAULT = ""
-"""The operation of rows that name none."""
+"""The operation of rows without one."""
 
 OnRun: TypeAlias = Callable[[ObjectKey, str], None]
-"""Called before each run: with the resource, and the operation that rows name."""
+"""Called before each run with the resource and the operation of rows."""
 
 
 class SuiteInputs(NamedTuple):
-    """The files that a manifest names, read and compiled."""
+    """The files of a manifest, read and compiled."""
 
     policies: PolicySet
     resources: tuple[Document, ...]
     targets: tuple[KubernetesObject, ...]
     others: tuple[KubernetesObject, ...]
-    """What else the cluster holds: parameters, cluster resources."""
+    """Other objects in the cluster: parameters, cluster resources."""
     in_cluster: bool
-    """Whether API calls and lookups are answered from all objects."""
+    """Whether API calls and lookups use all objects."""
     clone_sources: Mapping[str, tuple[KubernetesObject, ...]]
-    """What generate rules may copy besides their trigger, by the policy's key."""
+    """Objects that generate rules can clone besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
     context: ContextData = ContextData()
     payloads: tuple[Payload, ...] = ()
-    """Data that is not a Kubernetes object, evaluated by itself."""
+    """Data that is not a Kubernetes object, evaluated separately."""
 
 
 class _ExpectedAnswer(NamedTuple):
     policy: Policy
     stage: Stage
     variant: str | None
-    """The variant of the policy whose answer it is; None for all its rules."""
+    """The variant of the policy with this answer; None for all its rules."""
     always: bool
-    """Whether it is there without a result."""
+    """Whether it exists without a result."""
 
 
 class ResourceAnswers(NamedTuple):
@@ -61,13 +61,13 @@ class ResourceAnswers(NamedTuple):
     request: AdmissionRequest
     world: World
     responses: Mapping[str, tuple[PolicyResponse, ...]]
-    """By the policy's name; also those without results."""
+    """By the policy's name, including those without results."""
     unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """What policies, by name, could not evaluate, if they have no result."""
+    """Errors of policies that have no result, by name."""
 
 
 class TargetAnswer(NamedTuple):
-    """A target that a rule patched on behalf of some trigger."""
+    """A target that a rule patched because of a trigger."""
 
     response: PolicyResponse
     result: RuleResult
@@ -97,7 +97,7 @@ def without_duplicates(
 
 
 def missing_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
-    """Return the resources whose namespace the cluster of a test should know and does not."""
+    """Return the resources whose namespace is not known in the cluster of a test."""
     if not inputs.in_cluster:
         return ()
     known = {object_key(obj).name for obj in _objects(inputs) if _is_namespace(obj)}
@@ -111,7 +111,7 @@ def missing_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
 
 
 def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
-    """Return what rows can name: the resources, and the targets that are none of them."""
+    """Return the keys that rows can name: of resources, and of other targets."""
     keys = [object_key(document.data) for document in inputs.resources]
     keys += map(_payload_key, inputs.payloads)
     return tuple(dict.fromkeys((*keys, *map(object_key, inputs.targets))))
@@ -154,7 +154,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
             response = evaluate(inputs.policies, request, world)
             responses.append(response)
             evaluated = expected_answers if operation == _BY_DEFAULT else admitting
-            every = response.responses  # computed by the property, so once
+            every = response.responses  # the property computes it each time
             by_policy = _by_policy(every, evaluated)
             answers = ResourceAnswers(request, world, by_policy, _unchecked(every))
             triggers[operation][object_key(obj)] = answers
@@ -192,7 +192,7 @@ def _payload_answers(payload: Payload, inputs: SuiteInputs, world: World) -> Res
 
 
 def _expected_answers(policies: PolicySet) -> Iterator[_ExpectedAnswer]:
-    """Yield the answers that policies give to a request, in their order."""
+    """Yield the expected answers of policies to a request, in order."""
     for stage, compiled in product(STAGES, policies.policies):
         rules = [rule for rule in compiled.written if rule.stage is stage]
         if any(rule.stands_alone for rule in rules):
@@ -262,8 +262,8 @@ def _patched(
                 for obj in (patched.object for patched in result.targets):
                     target = TargetAnswer(response, result, obj)
                     if not response.policy.facts.has_rules:
-                        # A MutatingPolicy is evaluated on each object by itself: what is wrong
-                        # with the trigger, or exempts it, does not count for the others.
+                        # A MutatingPolicy is evaluated on each object separately: an error or
+                        # exception for the trigger does not affect the others.
                         passed = result._replace(status=RuleStatus.PASS, message="success")
                         target = TargetAnswer(response, passed, left[object_key(obj)])
                     first.setdefault(object_key(obj), target)

@@ -1,6 +1,6 @@
-"""Rows and files of expected objects for what policies do now.
+"""Create rows and files of expected objects from the current results of policies.
 
-INVARIANT: a row is only written if the strict reading passes it, one resource at a time.
+INVARIANT: a row is only written if it passes the strict check, one resource at a time.
 """
 
 from collections import Counter
@@ -26,13 +26,13 @@ class Scaffold(NamedTuple):
     files: Mapping[str, tuple[KubernetesObject, ...]]
     """The expected objects by the name of their file."""
     notes: tuple[str, ...]
-    """Notes for people: on rows, and on results for which there can be no row."""
+    """Notes for users: about rows, and about results that cannot have a row."""
     row_count: int
     """How many rows `kyvsim test` counts: an entry has one for each of its resources."""
 
 
 class _CurrentRow(NamedTuple):
-    """A result of now as a row for one resource, and the objects that its file needs."""
+    """A current result as a row for one resource, and the objects for its file."""
 
     row: ExpectedRow
     key: ObjectKey
@@ -95,7 +95,7 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
     objects: tuple[KubernetesObject, ...] = tuple(map(unmarked, result.generated))
     if patched:
         objects = tuple(target.object for target in result.targets) or (response.object,)
-    # A derived rule is named by the one that it comes from.
+    # For a derived rule, the row names the original rule.
     name_of_rule, written = result.rule.name, {rule.name for rule in policy.rules}
     bases = [
         name_of_rule,
@@ -120,7 +120,7 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
 
 
 def _files(rows: Iterable[_CurrentRow]) -> dict[str, tuple[KubernetesObject, ...]]:
-    """Return the objects of each file, each once; of two states of one the first counts."""
+    """Return the distinct objects of each file; the first state of an object counts."""
     files: dict[str, dict[ObjectKey, KubernetesObject]] = {}
     for current in rows:
         for file in filter(None, (current.row.patched, *current.row.generated)):
@@ -131,7 +131,7 @@ def _files(rows: Iterable[_CurrentRow]) -> dict[str, tuple[KubernetesObject, ...
 
 
 def _grouped(current_rows: Iterable[_CurrentRow]) -> tuple[ExpectedRow, ...]:
-    """Return one row for all resources of which the same is expected, policy by policy."""
+    """Return one row for all resources with the same expectation, policy by policy."""
     groups: dict[ExpectedRow, dict[str, None]] = {}
     for current in current_rows:
         names = groups.setdefault(current.row._replace(resources=None), {})

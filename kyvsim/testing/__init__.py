@@ -1,6 +1,6 @@
-"""For tests of your own: what policies do to manifests, as values and as golden files.
+"""Helpers for tests: the effects of policies on manifests, as values and as golden files.
 
-Names are loaded when first requested: pytest imports this package with its plugin at every start.
+Names are imported on first use: pytest imports this package with its plugin at every start.
 """
 
 import importlib
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the module that has them."""
+    """Return a public name from the module that defines it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.effects"), name)

@@ -1,4 +1,4 @@
-"""What policies do to manifests, for tests: inputs of any form, effects and verdicts."""
+"""The effects of policies on manifests, for tests: inputs of any form, effects and verdicts."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 
 Given: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | Iterable["Given"]
-"""A path, a text of several lines (YAML), an object, or any number of these."""
+"""A path, a YAML text with several lines, an object, or an iterable of these."""
 
 
 def sources(given: Given, noun: str) -> tuple[str | Source, ...]:
-    """Return what the loader takes for `given`; texts and objects are called `<NOUN 1>` and so on.
+    """Return `given` in the form of the loader; texts and objects are named `<NOUN 1>` and so on.
 
-    Raises TypeError for a value that is none of these.
+    Raises TypeError for a value of another type.
     """
     return tuple(
         one if isinstance(one, str) else Source(f"<{noun} {number}>", one.text)
@@ -34,7 +34,7 @@ def _flat(given: Given) -> Iterator[str | Source]:
     elif isinstance(given, os.PathLike):
         yield os.fspath(given)
     elif isinstance(given, Mapping):
-        # JSON is YAML; this way numbers and texts are read as they would be from a file.
+        # JSON is YAML: numbers and strings are read as they would be from a file.
         yield Source("", json.dumps(given, ensure_ascii=False))
     else:
         for one in given:
@@ -47,35 +47,35 @@ class Verdict(NamedTuple):
     policy: str
     rule: str
     resource: str
-    """`namespace/Kind/name`, or `Kind/name` where there is no namespace."""
+    """`namespace/Kind/name`, or `Kind/name` without a namespace."""
     result: str
     """pass, fail, warn, error or skip."""
     message: str
 
 
 class Effect(NamedTuple):
-    """What the policies did with one resource."""
+    """The effect of the policies on one resource."""
 
     resource: object
     mutated: object
-    """The resource as mutate rules left it; None where they changed nothing."""
+    """The resource after mutate rules; None if it is unchanged."""
     generated: tuple[KubernetesObject, ...]
     patched: tuple[KubernetesObject, ...]
-    """Other objects, as rules left them that mutate existing objects."""
+    """Other objects that mutate existing rules changed."""
     verdicts: tuple[Verdict, ...]
 
 
 class UnusableInputError(ValueError):
-    """A policy or manifest could not be used, or there is none: a test would show too little."""
+    """A policy or manifest could not be used, or there is none: a test would be incomplete."""
 
 
 def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[Effect, ...]:
-    """Return what policies do to every resource of the manifests, in the order of the manifests.
+    """Return the effects of policies on all resources of the manifests, in order.
 
-    Both are paths, YAML texts (of several lines), objects, or lists of these. `options` are the
-    further fields of `kyvsim.api.ApplyInputs`, such as `exceptions`, `targets`, `values_file`,
-    `userinfo`, `now`. Raises UnusableInputError where `kyvsim apply` would exit with 2, and where
-    there is no policy or no resource.
+    Both are paths, YAML texts (of several lines), objects, or lists of these. `options` are
+    other fields of `kyvsim.api.ApplyInputs`, such as `exceptions`, `targets`, `values_file`,
+    `userinfo`, `now`. Raises UnusableInputError if `kyvsim apply` would exit with 2, or if there
+    is no policy or no resource.
     """
     inputs = ApplyInputs(
         policies=sources(policies, "policy"),
@@ -132,7 +132,7 @@ _BREAK = "---"
 def golden_text(effects: Iterable[Effect]) -> str:
     """Return the text of a golden file of effects: YAML, one document for each resource.
 
-    A message is left out where a rule passed. The same effects give the same bytes.
+    The messages of passed rules are omitted. The same effects always give the same bytes.
     """
     lines = [_HEAD]
     for effect in effects:
@@ -160,9 +160,9 @@ def _document(effect: Effect) -> Iterator[str]:
 
 
 def text_difference(golden: str, now: str) -> str:
-    """Return where two texts differ, resource by resource; "" where they do not.
+    """Return the differences of two texts by resource, "" if there are none.
 
-    Lines that only the golden file has are marked `-`, those that are new `+`.
+    Lines that only the golden file has are marked with `-`, new lines with `+`.
     """
     if golden.splitlines() == now.splitlines():
         return ""
@@ -200,9 +200,9 @@ def _documents(text: str) -> dict[str, list[str]]:
 
 
 def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:
-    """Return how effects differ from a golden file; "" where they do not.
+    """Return the differences of effects and a golden file, "" if there are none.
 
-    A missing file is an empty one: all effects are new.
+    A missing file counts as empty: all effects are new.
     """
     file = Path(path)
     golden = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -210,7 +210,7 @@ def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:
 
 
 def write_golden(effects: Iterable[Effect], path: str | Path) -> None:
-    """Write effects to a golden file; folders that are missing are made."""
+    """Write effects to a golden file; missing folders are created."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(golden_text(effects), encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""Rows of test manifests as items of pytest, each checked as `kyvsim test` does."""
+"""Rows of test manifests as pytest items, each checked as by `kyvsim test`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -17,10 +17,10 @@ from kyvsim.report.suite_text import diff_text
 
 
 class ManifestFile(pytest.File):
-    """A file of test manifests; collecting it reads the file, and nothing that it names."""
+    """A file of test manifests; collecting it only reads this file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield an item for each case; a manifest that can't be used is an error."""
+        """Yield an item for each case; an invalid manifest is an error."""
         found = read_cases(str(self.path))
         self.warn_of(found.diagnostics)
         wrong = self.errors_of(found.diagnostics)
@@ -28,7 +28,7 @@ class ManifestFile(pytest.File):
             raise self.CollectError(wrong)
         taken: set[str] = set()
         for manifest, cases in found.manifests:
-            # It is read and run when the first of its rows is.
+            # The manifest is opened and evaluated for its first row.
             opened = cache(partial(self._open, manifest))
             for case in cases:
                 name = _unused(log_safe(safe_line(case.name)), taken)
@@ -36,9 +36,9 @@ class ManifestFile(pytest.File):
                 yield ManifestRow.from_parent(self, name=name, case=case, opened=opened)
 
     def near(self, place: Location) -> Location:
-        """Return a place by its path from the folder in which pytest was started, if it is there.
+        """Return a location relative to the folder in which pytest was started, if it is inside.
 
-        Files are read by their whole path: a test may have changed the folder.
+        Files are read by absolute path: a test may have changed the folder.
         """
         folder, path = self.config.invocation_params.dir, Path(place.file)
         if not path.is_relative_to(folder):
@@ -46,12 +46,12 @@ class ManifestFile(pytest.File):
         return place._replace(file=str(path.relative_to(folder)))
 
     def errors_of(self, diagnostics: Iterable[Diagnostic]) -> str:
-        """Return what makes input unusable, a line for each error."""
+        """Return the errors of inputs, one on each line."""
         errors = (one for one in diagnostics if one.severity is Severity.ERROR)
         return "\n".join(map(self._reported, errors))
 
     def warn_of(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Give a warning of pytest for each diagnostic that is not an error."""
+        """Emit a pytest warning for each diagnostic that is not an error."""
         for one in diagnostics:
             if one.severity is not Severity.ERROR:
                 self.warn(pytest.PytestWarning(self._reported(one)))
@@ -67,7 +67,7 @@ class ManifestFile(pytest.File):
 
 
 class ManifestRow(pytest.Item):
-    """What one row of a manifest expects of one resource."""
+    """The expectation of one row of a manifest for one resource."""
 
     parent: ManifestFile
 
@@ -77,13 +77,13 @@ class ManifestRow(pytest.Item):
         self._opened = opened
 
     def setup(self) -> None:
-        """End in an error where some input of the manifest could not be used."""
+        """Fail if an input of the manifest cannot be used."""
         wrong = self.parent.errors_of(self._opened().diagnostics)
         if wrong:
             pytest.fail(wrong, pytrace=False)
 
     def runtest(self) -> None:
-        """Fail where the row does, with all of its outcomes that are not as expected."""
+        """Fail if the row does, with all of its unexpected outcomes."""
         check = self._opened().check
         outcomes = check(self._case.row) if check else ()
         failed = [self._shown(one) for one in outcomes if one.failed]
@@ -91,7 +91,7 @@ class ManifestRow(pytest.Item):
             pytest.fail("\n\n".join(failed) or "the manifest could not be used", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return what pytest heads a report with; finding the line would read the file again."""
+        """Return the heading of a report for pytest; finding the line would read the file again."""
         return self.path, None, self.name
 
     def _shown(self, row: RowOutcome) -> str:

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `assert_golden`, `--update-golden`, rows of test manifests.
 
-Only hooks and fixtures are here, and nothing of kyvsim is loaded before a test requests it, or a
-run that requests test manifests meets one.
+It only has hooks and fixtures: kyvsim is not imported before a test or a collected test manifest
+needs it.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -24,7 +24,7 @@ AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that request test manifests, on the command line or in the configuration."""
+    """Add the options that enable test manifests, on the command line or in the configuration."""
     shown = f"collect the rows of test manifests ({_MANIFEST_NAME})"
     parser.addini(_MANIFESTS, shown, type="bool", default=False)
     option = f"--{_MANIFESTS.replace('_', '-')}"
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestFile | None":
     """Return the collector of a manifest, if the run collects them.
 
-    Files of another name are manifests where they are named on the command line.
+    Files with another name are manifests if they are named on the command line.
     """
     config = parent.config
     if not (config.getoption(_MANIFESTS) or config.getini(_MANIFESTS)):
@@ -42,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestF
     is_named = file_path.suffix in {".yaml", ".yml"} and parent.session.isinitpath(file_path)
     if file_path.name != _MANIFEST_NAME and not is_named:
         return None
-    # Slow to import, and not needed where pytest only has the plugin by chance.
+    # Slow to import, and unused if the plugin was only loaded because it is installed.
     from kyvsim.testing.manifests import ManifestFile  # noqa: PLC0415 — see above
 
     return ManifestFile.from_parent(parent, path=file_path)
@@ -50,9 +50,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestF
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
-    """Add the option once all conftests had their turn, unless one of them has it already."""
+    """Add the option after all conftests were loaded, unless one of them has defined it."""
     result = yield
-    # A value behind it, so that an option of this name that takes one is recognised as well.
+    # With a value after it, so that an option with this name that has a value is recognised, too.
     _, unknown = parser.parse_known_and_unknown_args([_OPTION, "x"])
     if _OPTION in unknown:
         parser.getgroup(*_GROUP).addoption(
@@ -74,15 +74,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
-    """Return a function that fails where effects differ from a golden file.
+    """Return a function that fails if effects differ from a golden file.
 
-    Its path counts from the folder of the test's file. With `--update-golden` the file is
-    rewritten instead, and the test fails at its end, if there was something to change.
+    Its path is relative to the folder of the test's file. With `--update-golden` the file is
+    rewritten instead, and the test fails at its end if the file has changed.
     """
 
     def check(effects: "Iterable[Effect]", path: str | Path) -> None:
         __tracebackhide__ = True
-        # Slow to import, and not needed where pytest only has the plugin by chance.
+        # Slow to import, and unused if the plugin was only loaded because it is installed.
         from kyvsim.report.formats import log_safe  # noqa: PLC0415 — see above
         from kyvsim.testing import golden_difference, write_golden  # noqa: PLC0415 — see above
 

@@ -8,11 +8,11 @@ from kyvsim.chainsaw.kubectl import pods, read, write
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, read_arguments
 
 _START = 0.25
-"""Seconds that the program takes to start and to learn what the cluster serves."""
+"""Seconds that kubectl takes to start and for discovery."""
 
 
 _ALWAYS = frozenset({"as", "as-group", "as-uid", "namespace", "request-timeout"})
-"""Flags that every command knows."""
+"""Flags of every command."""
 _PLACES = ("all-namespaces", "selector")
 _DELETING = (
     *("all", "cascade", "filename", "force", "grace-period"),
@@ -38,11 +38,11 @@ COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] 
     "evict": (pods.evict, ()),
     "wait": (read.wait, ("all", "for", "timeout", *_PLACES)),
 }
-"""Every command that is understood, with the flags that it heeds beside `_ALWAYS`."""
+"""The supported commands, with their flags besides `_ALWAYS`."""
 
 
 def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironment) -> Result:
-    """Run kubectl; raise UnsupportedError for what is not simulated of it."""
+    """Run kubectl; raise UnsupportedError for features that are not simulated."""
     invocation = read_arguments(arguments)
     name = invocation.words[0] if invocation.words else ""
     if "kubeconfig" in invocation.flags or "context" in invocation.flags:

@@ -1,4 +1,4 @@
-"""A call of kubectl: its arguments, the kinds and objects that they name."""
+"""A call of kubectl: its arguments, and the kinds and objects that they select."""
 
 import json
 import re
@@ -25,13 +25,13 @@ class NamedKind(NamedTuple):
 
 
 def shown_kind(api_version: str, kind: str) -> str:
-    """Return how kubectl names a kind in what it prints: `pod`, `deployment.apps`."""
+    """Return the name of a kind in kubectl's output: `pod`, `deployment.apps`."""
     group = split_api_version(api_version)[0]
     return f"{kind.lower()}.{group}" if group else kind.lower()
 
 
 def shown_name(key: ObjectKey) -> str:
-    """Return how kubectl names an object: `pod/name`, `deployment.apps/name`."""
+    """Return the name of an object in kubectl's output: `pod/name`, `deployment.apps/name`."""
     return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
 
 
@@ -44,7 +44,7 @@ _BARE = frozenset(
     | {"no-headers", "now", "overwrite", "quiet", "recursive", "server-side", "stdin", "tty"}
     | {"wait"}
 )
-"""Flags that take no value, or one after `=`."""
+"""Flags without a value, or with one after `=`."""
 _VALUED = frozenset(
     {"annotations", "as", "as-group", "as-uid", "clusterrole", "container", "context", "env"}
     | {"field-manager", "filename", "for", "from-literal", "grace-period", "group", "image"}
@@ -59,7 +59,7 @@ _SHORT = MappingProxyType(
 
 
 class KubectlArguments(NamedTuple):
-    """What kubectl was called with."""
+    """The arguments of kubectl."""
 
     words: tuple[str, ...]
     flags: Mapping[str, tuple[str, ...]]
@@ -80,7 +80,7 @@ class KubectlArguments(NamedTuple):
 
 
 def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
-    """Return the words and flags; raise UnsupportedError for a flag that is not known here."""
+    """Return the words and flags; raise UnsupportedError for an unknown flag."""
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words: list[str] = []
     flags: dict[str, tuple[str, ...]] = {}
@@ -120,11 +120,11 @@ _NO_MATCH = "NoKindMatch"
 
 
 class KubectlError(Exception):
-    """A call that failed before anything was sent; the text goes to standard error."""
+    """A call that failed before a request was sent; the text goes to standard error."""
 
 
 class KubectlCall(NamedTuple):
-    """What a command of kubectl works with."""
+    """The input of a kubectl command."""
 
     invocation: KubectlArguments
     stdin: str
@@ -132,7 +132,7 @@ class KubectlCall(NamedTuple):
 
     @property
     def store(self) -> ObjectStore:
-        """The objects of the cluster."""
+        """The object store of the cluster."""
         return self.environment.session.sim.store
 
     @property
@@ -149,12 +149,12 @@ class KubectlCall(NamedTuple):
 
     @property
     def client(self) -> Client:
-        """The API as that user sees it."""
+        """The API client of that user."""
         return self.environment.session.sim.client(self.user)
 
     @property
     def namespace(self) -> str:
-        """The namespace of objects that name none."""
+        """The namespace for objects without one."""
         return self.invocation.value("namespace") or "default"
 
     def seconds(self, flag: str, default: str) -> float:
@@ -167,7 +167,7 @@ class KubectlCall(NamedTuple):
         return nanoseconds / SECOND
 
     def whole_number(self, flag: str, default: str) -> int:
-        """Return the whole number of a flag; raise KubectlError for what is none."""
+        """Return the integer of a flag; raise KubectlError if it is invalid."""
         text = self.invocation.value(flag, default)
         if not _COUNT.fullmatch(text):
             about = f'error: invalid argument "{text}" for "--{flag}" flag'
@@ -189,7 +189,7 @@ class KubectlCall(NamedTuple):
         raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
 
     def get(self, key: ObjectKey) -> KubernetesObject | None:
-        """Return the object of a key, None where there is none.
+        """Return the object with a key, or None.
 
         Raises UnsupportedError if it is missing because the simulation does not write it.
         """
@@ -203,17 +203,17 @@ class KubectlCall(NamedTuple):
         return Result(1, (failure(errors.not_found(key, self.store.defined)),))
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:
-        """Return the identity of an object of a kind, in the namespace that is meant."""
+        """Return the key of an object of a kind, in the namespace of the call."""
         namespaced = self.store.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
     def placed(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return an object from a file in the namespace that is meant."""
+        """Return an object from a file in the namespace of the call, unless it has another."""
         return self.environment.session.placed(obj, self.namespace)
 
 
 def named_objects(call: KubectlCall, words: tuple[str, ...]) -> list[tuple[NamedKind, str]]:
-    """Return the kinds and names that `TYPE NAME…` or `TYPE/NAME…` mean; "" for all of a kind."""
+    """Return the kinds and names in `TYPE NAME…` or `TYPE/NAME…`; "" for all objects of a kind."""
     if not words:
         raise KubectlError("error: You must provide one or more resources by argument or filename.")
     if "/" in words[0]:
@@ -224,7 +224,7 @@ def named_objects(call: KubectlCall, words: tuple[str, ...]) -> list[tuple[Named
 
 
 def named_keys(call: KubectlCall, words: tuple[str, ...]) -> list[ObjectKey]:
-    """Return the identities of the objects that words name, or that flags choose of a kind."""
+    """Return the keys of the objects that words name, or that flags select."""
     keys: list[ObjectKey] = []
     for kind, name in named_objects(call, words):
         keys += [call.key(kind, name)] if name else map(object_key, chosen(call, kind))
@@ -232,13 +232,13 @@ def named_keys(call: KubectlCall, words: tuple[str, ...]) -> list[ObjectKey]:
 
 
 def timed_out(key: ObjectKey) -> Printed:
-    """Return what kubectl prints where it has waited too long for an object."""
+    """Return kubectl's error for a timeout."""
     text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
     return Printed(STDERR, text)
 
 
 def failure(error: ApiError, about: str = "") -> Printed:
-    """Return what kubectl prints of a refusal; `about` names the attempted action.
+    """Return kubectl's message for an API error; `about` describes the attempted action.
 
     Source of the texts: kubectl pkg/cmd/util/helpers.go.
     """
@@ -257,7 +257,7 @@ def failure(error: ApiError, about: str = "") -> Printed:
 
 
 def answer(response: ApiResponse, done: str, about: str = "") -> Result:
-    """Return what kubectl prints of an answer: warnings, then what was done or why not."""
+    """Return kubectl's output for a response: warnings, then `done` or the error."""
     printed = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
     if response.error is not None:
         return Result(1, (*printed, failure(response.error, about)))
@@ -265,13 +265,13 @@ def answer(response: ApiResponse, done: str, about: str = "") -> Result:
 
 
 def together(results: list[Result]) -> Result:
-    """Return several results as one: it fails where one of them does."""
+    """Join several results; it fails if one of them failed."""
     printed = tuple(one for result in results for one in result.printed)
     return Result(max((result.status for result in results), default=0), printed)
 
 
 def chosen(call: KubectlCall, kind: NamedKind) -> list[KubernetesObject]:
-    """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
+    """Return the objects of a kind that `--namespace`, `-A` and `--selector` select."""
     everywhere = call.invocation.is_set("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
     requirements = [_equality(one) for one in call.invocation.values("selector")]
@@ -295,7 +295,7 @@ _SHOWN = 1_000
 
 
 def from_files(call: KubectlCall) -> list[tuple[str, KubernetesObject]]:
-    """Return the objects of the files given; raise KubectlError where one cannot be read."""
+    """Return the objects in the files; raise KubectlError if one cannot be read."""
     named: list[tuple[str, KubernetesObject]] = []
     for name in call.invocation.values("filename"):
         objects, why = call.environment.objects(name, call.stdin)
@@ -314,7 +314,7 @@ def from_files(call: KubectlCall) -> list[tuple[str, KubernetesObject]]:
 
 
 def _listed(document: object) -> list[object]:
-    """Return the objects of a document: those of a List, or the one that it is."""
+    """Return the objects of a document: the items of a List, or the document itself."""
     items = document.get("items") if isinstance(document, dict) else None
     if isinstance(items, list) and object_key(document).kind.endswith("List"):
         return items
@@ -322,9 +322,9 @@ def _listed(document: object) -> list[object]:
 
 
 def _usable(obj: object, name: str) -> KubernetesObject:
-    """Return an object of a file; raise KubectlError for what cannot be sent.
+    """Return an object of a file; raise KubectlError if it is invalid.
 
-    Source of the texts: k8s.io/apimachinery, what reading unstructured objects returns.
+    Source of the texts: k8s.io/apimachinery, errors of decoding unstructured objects.
     """
     if not isinstance(obj, dict):
         kinds = {list: "array", str: "string", bool: "bool"}

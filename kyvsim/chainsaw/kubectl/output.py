@@ -1,4 +1,4 @@
-"""What kubectl prints: tables, names, JSONPath."""
+"""The output of kubectl: tables, names, JSONPath."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.simulator.api_server import ObjectStore
 
-# JSONPath templates as kubectl has them.
+# JSONPath templates as in kubectl.
 #
 # Source of the rules: k8s.io/client-go util/jsonpath.
 
@@ -27,16 +27,16 @@ _MOST_CHARACTERS = 4_000
 
 
 class JsonPathError(Exception):
-    """A template that cannot be followed."""
+    """An invalid template."""
 
 
 def print_jsonpath(
     template: str, data: object, count: Callable[[int], None] = lambda _length: None
 ) -> str:
-    """Return what a template prints of an object; raise JsonPathError for an invalid template.
+    """Return the output of a template for an object; raise JsonPathError for an invalid template.
 
-    A field that is missing prints nothing, as with kubectl. `count` gets the length of each piece
-    as it is made, and raises where the whole becomes too long.
+    A missing field prints nothing, as in kubectl. `count` is called with the length of each piece,
+    and raises if the output becomes too long.
     """
     if len(template) > _MOST_CHARACTERS:
         raise JsonPathError(f"a template of more than {_MOST_CHARACTERS:,} characters")
@@ -75,7 +75,7 @@ def _printed(pieces: list[str], data: object) -> Iterator[str]:
 
 
 def find(path: str, data: object) -> list[object]:
-    """Return what a path leads to."""
+    """Return the values at a path."""
     values = [data]
     at = 0
     path = path.removeprefix("$")
@@ -158,7 +158,7 @@ def _shown(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-# Times as kubectl shows them: how long ago, in one or two units.
+# Ages as in kubectl: in one or two units.
 #
 # Source of the rules: k8s.io/apimachinery pkg/util/duration HumanDuration.
 
@@ -175,11 +175,11 @@ _STEPS = (
     (2 * _YEAR, _DAY, "d", 0, ""),
     (8 * _YEAR, _YEAR, "y", _DAY, "d"),
 )
-"""Up to how many seconds there are which units: a greater one, and a lesser one or none."""
+"""Limits in seconds, each with a greater unit, and a lesser one or none."""
 
 
 def age(stamp: str, now: datetime) -> str:
-    """Return how long ago a time was, `<unknown>` for none."""
+    """Return the age of a timestamp, `<unknown>` if it is invalid."""
     try:
         then = datetime.fromisoformat(stamp)
     except ValueError:
@@ -190,7 +190,7 @@ def age(stamp: str, now: datetime) -> str:
 
 
 def shown_seconds(seconds: int) -> str:
-    """Return a number of seconds in one or two units."""
+    """Return a duration in seconds as text with one or two units."""
     if seconds < 0:
         return "0s" if seconds == -1 else "<invalid>"
     for limit, greater, unit, lesser, second in _STEPS:
@@ -200,7 +200,7 @@ def shown_seconds(seconds: int) -> str:
     return f"{seconds // _YEAR}y"
 
 
-# Tables as `kubectl get` prints them: columns by kind, and how they are set.
+# Tables of `kubectl get`: columns by kind, and the layout.
 #
 # Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custom kinds
 # `additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
@@ -211,7 +211,7 @@ _BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
 
 
 Show: TypeAlias = Callable[[KubernetesObject, datetime], str]
-"""Returns what a column shows of an object at a time."""
+"""Returns the text of a column for an object at a time."""
 
 
 def print_table(
@@ -224,8 +224,8 @@ def print_table(
 ) -> str:
     """Return the table of some objects of one kind.
 
-    Raises UnsupportedError for a kind whose columns are not known: a table without them would
-    pass for one in which something is missing.
+    Raises UnsupportedError for a kind whose columns are unknown, since a table without them would
+    look like one with missing data.
     """
     key = object_key(objects[0])
     kind = (split_api_version(key.api_version)[0], key.kind)
@@ -237,18 +237,18 @@ def print_table(
         columns = (_NAME, *(_custom(*one) for one in own))
     if namespaces:
         columns = (("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
-    # Of several lines the first one is shown.
+    # Only the first of several lines is shown.
     rows = [[_BREAKS.sub("...", show(obj, now)) for _, show in columns] for obj in objects]
     if headings:
         rows.insert(0, [heading for heading, _ in columns])
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
-    widths[-1] = 0  # the last column is not filled up
+    widths[-1] = 0  # the last column is not padded
     lines = (map(str.ljust, row, widths) for row in rows)
     return "".join(f"{''.join(line)}\n" for line in lines)
 
 
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
-    """Return heading, type and path of the columns that a definition in store gives a kind."""
+    """Return heading, type and path of the columns in a kind's definition."""
     group, version = split_api_version(api_version)
     for served in store.defined_versions(group, kind):
         if served["name"] == version and served.get("additionalPrinterColumns"):
@@ -316,7 +316,7 @@ def _states(pod: KubernetesObject) -> list[KubernetesObject]:
 
 
 def _state(obj: KubernetesObject, _now: datetime) -> str:
-    """Return what a Pod is doing, or why its first container that does not run is not."""
+    """Return the state of a Pod, or why its first waiting or terminated container does not run."""
     if metadata(obj).get("deletionTimestamp"):
         return "Terminating"
     status = obj.get("status") or {}
@@ -382,12 +382,12 @@ _COLUMNS: Mapping[tuple[str, str], tuple[tuple[str, Show], ...]] = {
     ("rbac.authorization.k8s.io", "RoleBinding"): _BOUND,
 }
 
-# The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it requests.
+# The columns that `kubectl get` prints for Kyverno's kinds, in the requested versions.
 #
 # Source of the columns: upstream config/crds, `additionalPrinterColumns` of priority 0.
 
 _Columns = tuple[tuple[str, str, str], ...]
-"""Heading, type and path of each."""
+"""Heading, type and path of each column."""
 
 _AGE_COLUMN = ("AGE", "date", ".metadata.creationTimestamp")
 _READY = ".status.conditions[?(@.type == 'Ready')]"

@@ -1,4 +1,4 @@
-"""What kubectl does with Pods: `run`, `exec`, `debug`, `evict`; Kyverno's own Pods."""
+"""kubectl commands for Pods: `run`, `exec`, `debug`, `evict`; Kyverno's own Pods."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,15 +14,15 @@ from kyvsim.simulator.configuration import NAMESPACE
 from kyvsim.simulator.context import RESTART
 from kyvsim.simulator.kyverno import Kyverno
 
-# Pods of Kyverno's controllers, of which nothing is simulated but their restart.
+# Pods of Kyverno's controllers, for which only a restart is simulated.
 #
-# They are chosen by the label that its chart gives them.
+# They are selected by a label of Kyverno's chart.
 
 _LABEL = "app.kubernetes.io/component"
 
 
 def restarted(call: KubectlCall) -> Result | None:
-    """Restart the controller whose Pods are to be deleted; None where others are meant."""
+    """Restart the controller whose Pods are to be deleted; return None for other Pods."""
     restart = _meant(call)
     if restart is None:
         return None
@@ -31,7 +31,7 @@ def restarted(call: KubectlCall) -> Result | None:
 
 
 def awaited(call: KubectlCall) -> Result | None:
-    """Wait until a controller's Pods are ready; None where others, or something else, is meant."""
+    """Wait until a controller's Pods are ready; return None for other Pods and conditions."""
     if _meant(call) is None or call.invocation.value("for").lower() != "condition=ready":
         return None
     call.environment.session.wait_until(lambda: False, RESTART)
@@ -39,7 +39,7 @@ def awaited(call: KubectlCall) -> Result | None:
 
 
 def _meant(call: KubectlCall) -> Callable[[Kyverno], None] | None:
-    """Return what restarts the controller whose Pods are chosen, and nothing besides them."""
+    """Return the function that restarts the controller whose Pods are selected, or None."""
     given = call.invocation
     selectors = given.values("selector")
     if call.namespace != NAMESPACE or len(selectors) != 1 or "filename" in given.flags:
@@ -91,8 +91,8 @@ def run(call: KubectlCall) -> Result:
 def execute(call: KubectlCall) -> Result:
     """Send the request to run a command in a Pod.
 
-    No container runs here, so what a command prints is not known, and its exit status only if it
-    succeeds wherever there is such a program. Otherwise raises UnsupportedError.
+    No container runs here, so the output of a command is unknown, and its exit status, too, unless
+    it succeeds wherever the program exists. Otherwise raises UnsupportedError.
     """
     words = call.invocation.words
     if not words:
@@ -150,14 +150,14 @@ def debug(call: KubectlCall) -> Result:
 
 
 def _require_detached(call: KubectlCall, response: ApiResponse) -> None:
-    """Raise UnsupportedError where kubectl would attach to a container, which does not run here."""
+    """Raise UnsupportedError if kubectl would attach to a container, which is not simulated."""
     given = call.invocation
     if response.error is None and (given.is_set("stdin") or given.is_set("tty")):
         raise UnsupportedError("attaching `kubectl` to a container: containers are not simulated")
 
 
 def evict(call: KubectlCall) -> Result:
-    """Evict a Pod, as the plugin of that name does."""
+    """Evict a Pod, as the kubectl plugin `evict` does."""
     if len(call.invocation.words) != 1:
         raise KubectlError("error: a Pod is required")
     key = call.key(_POD, call.invocation.words[0].removeprefix("pod/"))

@@ -84,7 +84,7 @@ _LONGEST_PATH = 1_000
 
 
 def wait(call: KubectlCall) -> Result:
-    """Wait for every object that is named."""
+    """Wait for all named objects."""
     own = awaited(call)
     if own is not None:
         return own
@@ -123,7 +123,7 @@ def _wait(
 
 
 def condition_of(text: str) -> Callable[[KubernetesObject | None], bool]:
-    """Return the test of an object in `--for`; raise UnsupportedError for others."""
+    """Return the predicate for `--for`; raise UnsupportedError for other conditions."""
     kind, _, rest = text.partition("=")
     if text == "delete":
         return lambda obj: obj is None

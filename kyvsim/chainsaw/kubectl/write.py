@@ -36,7 +36,7 @@ from kyvsim.patch.strategic_merge import apply_strategic_merge
 from kyvsim.simulator.api_server import ApiRequest
 from kyvsim.simulator.api_server.server import scale_request
 
-# `kubectl apply` and `kubectl replace`: files as they should be in the cluster.
+# `kubectl apply` and `kubectl replace`: write the objects of files.
 #
 # Source of the rules: kubectl pkg/cmd/apply (apply.go, patcher.go).
 
@@ -44,12 +44,12 @@ _LAST = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def apply(call: KubectlCall) -> Result:
-    """Create each object, or change it by what differs from when it was last applied."""
+    """Create each object, or patch it with the changes since it was last applied."""
     return together([_apply(call, name, obj) for name, obj in from_files(call)])
 
 
 def replace(call: KubectlCall) -> Result:
-    """Put each object in the place of the one that is there."""
+    """Replace existing objects."""
     results = []
     for name, obj in from_files(call):
         done, about = f"{shown_name(object_key(obj))} replaced", f'error when replacing "{name}"'
@@ -126,7 +126,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def create(call: KubectlCall) -> Result:
-    """Create the objects of files, or the one that words and flags describe."""
+    """Create the objects of files, or the object that arguments and flags describe."""
     if call.invocation.value("dry-run", "none") not in {"none", "server"}:
         raise UnsupportedError("`kubectl create --dry-run=client`")
     dry_run = call.invocation.value("dry-run") == "server"
@@ -226,7 +226,7 @@ _MAKERS: Mapping[str, Callable[[KubectlCall, str], KubernetesObject]] = {
 
 
 def mark(call: KubectlCall, field: str, done: str) -> Result:
-    """Set and take away labels or annotations."""
+    """Set and remove labels or annotations."""
     words = call.invocation.words
     marks = [word for word in words if "=" in word or (word.endswith("-") and word != "-")]
     if not marks:
@@ -263,7 +263,7 @@ def _mark_one(
 
 
 def run_patch(call: KubectlCall) -> Result:
-    """Patch the one object that is named."""
+    """Patch a single named object."""
     given = call.invocation
     named = named_objects(call, given.words)
     if len(named) != 1 or not named[0][1]:
@@ -304,7 +304,7 @@ def _patched(kind: str, now: KubernetesObject, patch: Json) -> Json:
 
 
 def run_scale(call: KubectlCall) -> Result:
-    """Scale what is named."""
+    """Scale the named objects."""
     replicas = call.whole_number("replicas", "-1")
     if replicas < 0:
         raise KubectlError("error: The --replicas=COUNT flag is required, and COUNT must be >= 0")
@@ -324,7 +324,7 @@ _PROPAGATION = MappingProxyType({"orphan": "Orphan", "foreground": "Foreground"}
 
 
 def delete(call: KubectlCall) -> Result:
-    """Delete the named objects, and wait for that unless `--wait=false`."""
+    """Delete the named objects, and wait for the deletion unless `--wait=false`."""
     own = restarted(call)
     if own is not None:
         return own

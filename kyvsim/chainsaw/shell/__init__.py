@@ -1,1 +1,1 @@
-"""Shell scripts, interpreted here: a part of POSIX's language, and never a real shell."""
+"""An interpreter for a part of POSIX's shell language; a real shell is never started."""

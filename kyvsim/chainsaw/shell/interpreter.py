@@ -1,4 +1,4 @@
-"""Runs shell scripts."""
+"""An interpreter for shell scripts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from kyvsim.chainsaw.errors import UnsupportedError, require_depth
 from kyvsim.chainsaw.shell import parser as syntax
 from kyvsim.chainsaw.shell.programs import PROGRAMS, ProgramCall
 
-# The interpreter: a syntax tree, run on the simulated cluster.
+# The interpreter: it runs a syntax tree on the simulated cluster.
 #
 # Source of the rules: POSIX, Shell Command Language, 2.6 to 2.9.
 
@@ -32,13 +32,13 @@ _STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
 
 
 class ExitError(Exception):
-    """The end of a script before its last command."""
+    """A script ended before its last command."""
 
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(str(status))
         self.status = status
         self.message = message
-        """What the shell prints to standard error before."""
+        """The message on standard error."""
 
 
 class LeftLoopError(Exception):
@@ -47,20 +47,20 @@ class LeftLoopError(Exception):
     def __init__(self, levels: int, *, again: bool) -> None:
         super().__init__()
         self.levels = levels
-        """How many loops are left, the innermost included."""
+        """How many loops are left, including the innermost."""
         self.again = again
 
 
 class KilledError(Exception):
-    """The script took longer than it may."""
+    """The script exceeded its timeout."""
 
 
 class RedirectError(Exception):
-    """A redirection that failed; the text is what the shell prints."""
+    """A redirection failed; the text is the shell's message."""
 
 
 class Shell:
-    """A shell that runs: its variables and options, and what was printed so far."""
+    """A running shell: its variables, options and output."""
 
     def __init__(
         self, environment: ShellEnvironment, variables: Mapping[str, str], end: float = float("inf")
@@ -75,17 +75,17 @@ class Shell:
         self.options: set[str] = set()
         """`errexit`, `pipefail`, `nounset`."""
         self.loops = 0
-        """How many loops are around what runs now."""
+        """How many loops are being run."""
         self._end = end
-        """The virtual time at which the script is killed."""
+        """The virtual time at which the script is killed, in seconds."""
         self._tested = 0
         """How many conditions are being evaluated around the current command."""
         self._depth = 0
 
     def run(self, script: syntax.Script, stdin: str = "") -> Result:
-        """Run a script to its end; return how it ended.
+        """Run a script; return its result.
 
-        Raises KilledError where it takes too long; `printed` has then what it printed before.
+        Raises KilledError on timeout; `printed` has the output until then.
         """
         try:
             self._script(script, stdin)
@@ -100,7 +100,7 @@ class Shell:
             self.printed.append(Printed(stream, text, unknown))
 
     def _child(self, tested: int | None = None) -> "Shell":
-        """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
+        """Return a subshell with the same state; `tested` is 0 if `errexit` applies to it."""
         self.usage.step(1 + len(self.variables) // 16)
         child = Shell(self.environment, self.variables, self._end)
         child.exported = set(self.exported)
@@ -133,7 +133,7 @@ class Shell:
                     raise ExitError(self.status)
 
     def _condition(self, script: syntax.Script, stdin: str) -> bool:
-        """Run a script whose failure ends nothing; return whether it succeeded."""
+        """Run a script to which `errexit` does not apply; return whether it succeeded."""
         self._tested += 1
         try:
             self._script(script, stdin)
@@ -223,9 +223,9 @@ class Shell:
     def _opened(
         self, redirects: Iterable[syntax.Redirect], stdin: str
     ) -> tuple[str, dict[int, int | str]]:
-        """Return what a command reads, and where its streams go; files are emptied before it runs.
+        """Open the files of redirections; return the input, and the target of each stream.
 
-        Raises RedirectError where a file cannot be opened.
+        Raises RedirectError if a file cannot be opened.
         """
         goes: dict[int, int | str] = {STDOUT: STDOUT, STDERR: STDERR}
         for one in redirects:
@@ -233,7 +233,7 @@ class Shell:
             if one.operator == "<<":
                 stdin = target
             elif one.operator == "<":
-                # For a redirection `-` is the name of a file.
+                # In a redirection, `-` is a file name.
                 text = self.environment.read("./-" if target == "-" else target, stdin)
                 if text is None:
                     raise RedirectError(f"cannot open {target}: No such file")
@@ -287,7 +287,7 @@ class Shell:
     def _simple(self, command: syntax.Simple, stdin: str) -> None:
         words = [*self._words(command.words)]
         if "xtrace" in self.options:
-            # How a command is traced is the shell's own affair.
+            # The format of traces depends on the shell.
             self._print(STDERR, "", "`set -x`")
         given = {name: self._one_field(word) for name, word in command.assignments}
         if not words:
@@ -328,7 +328,7 @@ class Shell:
         raise UnsupportedError(f"the program `{name}` in a script")
 
     def _file(self, name: str, arguments: tuple[str, ...], stdin: str, *, direct: bool) -> Result:
-        """Run a script of the test's folder; its first line has flags where it is run directly."""
+        """Run a script in the test's folder; the flags in its first line only count if `direct`."""
         text = self.environment.read(name)
         if text is None:
             raise UnsupportedError(f"the script `{name}`, which is not in the test's folder")
@@ -347,7 +347,7 @@ class Shell:
         except KilledError:
             self.printed += child.printed
             raise
-        # What the script printed was counted as it did.
+        # The output was counted while the script ran.
         self.printed += printed
         return Result(child.status)
 
@@ -356,7 +356,7 @@ class Shell:
         return "".join(self._text(part) for part in word)
 
     def _require_plain(self, word: syntax.Word) -> None:
-        """Raise UnsupportedError for what a shell would replace in a word, and this one does not.
+        """Raise UnsupportedError for expansions that are not implemented.
 
         Bash expands braces, dash does not.
         """
@@ -369,17 +369,17 @@ class Shell:
                 raise UnsupportedError(f"braces in `{part.text}`, which shells expand differently")
 
     def _words(self, words: Iterable[syntax.Word]) -> Iterator[str]:
-        """Yield the fields of words, patterns replaced by the names of files that they match."""
+        """Yield the fields of words; patterns are replaced by the file names that they match."""
         for word in words:
             for field, pattern in self._fields(word):
                 self.usage.step()
                 yield from (pattern and self.environment.matching(pattern)) or (field,)
 
     def _fields(self, word: syntax.Word) -> list[tuple[str, str]]:
-        """Return the fields of a word, each with itself as a pattern where it is one.
+        """Return the fields of a word, each with its glob pattern or "".
 
-        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument,
-        and none without arguments.
+        Unquoted expansions are split at blanks; `"$@"` is a field for each argument, and none
+        without arguments.
         """
         self._require_plain(word)
         parts = [one for one in word if one != syntax.LiteralPart("", quoted=True)]
@@ -401,7 +401,7 @@ class Shell:
         return [_field(one) for one in fields]
 
     def _pieces(self, part: syntax.Part) -> Sequence[str]:
-        """Return what a part of a word is filled in with; a field ends between two pieces."""
+        """Return the expansion of a part of a word; a field ends between two pieces."""
         if isinstance(part, syntax.VariablePart) and _is_arguments(part):
             self.usage.step(len(self.arguments))
             self.usage.text(sum(map(len, self.arguments)))
@@ -454,7 +454,7 @@ def _is_arguments(part: syntax.Part) -> bool:
 
 
 def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
-    """Return a field, and the same as a pattern, "" where it is none."""
+    """Return a field and its glob pattern, "" if it is not a pattern."""
     text = "".join(part for part, _ in parts)
     if len(text) > _LONGEST_PATTERN or not any(
         not quoted and _GLOB.search(part) for part, quoted in parts
@@ -467,7 +467,7 @@ def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
 
 
 def parsed(text: str) -> syntax.Script:
-    """Return the tree of a script; raise UnsupportedError where it is not understood."""
+    """Return the tree of a script; raise UnsupportedError if it cannot be parsed."""
     if len(text) > _MOST_TEXT:
         raise UnsupportedError(f"a script of more than {_MOST_TEXT:,} characters")
     first = text.split("\n", 1)[0]
@@ -479,9 +479,9 @@ def parsed(text: str) -> syntax.Script:
         raise UnsupportedError(f"the script uses unsupported syntax: {error}") from None
 
 
-# Commands that change the shell itself; `BUILTINS` lists them.
+# Builtins, which change the shell itself; `BUILTINS` lists them.
 #
-# Their errors are those of dash, which ends a script where one of these fails. Source of the
+# Their errors are those of dash, which ends a script if one of them fails. Source of the
 # rules: POSIX, Shell Command Language, 2.14.
 
 _OPTIONS = frozenset({*_FLAGS.values(), "pipefail"})
@@ -490,7 +490,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _count(name: str, arguments: tuple[str, ...], default: int) -> int:
-    """Return the number that a command is given; raise ExitError for what is none."""
+    """Return the number in a command's first argument; raise ExitError if it is invalid."""
     if not arguments:
         return default
     if not _DIGITS.fullmatch(arguments[0]):

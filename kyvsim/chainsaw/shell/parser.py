@@ -54,21 +54,21 @@ class Simple(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """Commands that pass on what they print."""
+    """Commands connected by pipes."""
 
     commands: tuple["Command", ...]
     negated: bool
 
 
 class AndOr(NamedTuple):
-    """Pipelines, each but the first run as the ones before it ended: after `&&` or `||`."""
+    """Pipelines connected by `&&` and `||`."""
 
     first: Pipeline
     rest: tuple[tuple[str, Pipeline], ...]
 
 
 class If(NamedTuple):
-    """Conditions and what follows each, and what follows none."""
+    """Conditions with their bodies, and the body of `else`."""
 
     branches: tuple[tuple["Script", "Script"], ...]
     otherwise: "Script"
@@ -76,7 +76,7 @@ class If(NamedTuple):
 
 
 class For(NamedTuple):
-    """A body for each word."""
+    """A loop over words."""
 
     name: str
     words: tuple[Word, ...]
@@ -85,7 +85,7 @@ class For(NamedTuple):
 
 
 class While(NamedTuple):
-    """A body as long as a condition succeeds, or fails."""
+    """A loop while a condition succeeds, or until it does."""
 
     condition: "Script"
     body: "Script"
@@ -94,7 +94,7 @@ class While(NamedTuple):
 
 
 class CommandGroup(NamedTuple):
-    """`{ … }`, or `( … )` whose variables stay its own."""
+    """`{ … }`, or `( … )` in a subshell."""
 
     body: "Script"
     own: bool
@@ -104,7 +104,7 @@ class CommandGroup(NamedTuple):
 Command: TypeAlias = Union[Simple, If, For, While, CommandGroup]  # noqa: UP007 — forward references
 Script: TypeAlias = tuple[AndOr, ...]
 
-# Text of a script → tokens: words in their parts, operators, line ends.
+# The lexer: text to tokens (words, operators, line ends).
 #
 # Source of the rules: POSIX, Shell Command Language, 2.2 and 2.3.
 
@@ -118,7 +118,7 @@ _ESCAPED_IN_DOUBLE = '$`"\\'
 
 
 class ShellSyntaxError(Exception):
-    """A script that is invalid or uses unsupported syntax; the text names it."""
+    """A script that is invalid or uses unsupported syntax; the text is the message."""
 
 
 class ShellToken(NamedTuple):
@@ -130,7 +130,7 @@ class ShellToken(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """The text of a word without quotes and variables, else ""."""
+        """The text of a word without quotes and variables, or ""."""
         only = self.word[0] if len(self.word) == 1 else None
         return only.text if isinstance(only, LiteralPart) and not only.quoted else ""
 
@@ -141,8 +141,8 @@ class _Lexer:
         self.at = 0
         self.parse = parse
         self.waiting: list[tuple[int, str, bool, bool]] = []
-        """Here-documents whose lines come next: the place of the token, the delimiter, whether
-        tabs before lines are left out, and whether variables are filled in."""
+        """Here-documents that begin in the next line: the token's index, the delimiter, whether
+        leading tabs are stripped, and whether variables are expanded."""
 
     def tokens(self) -> list[ShellToken]:
         tokens: list[ShellToken] = []
@@ -202,7 +202,7 @@ class _Lexer:
         self.waiting = []
 
     def quoted_text(self) -> Word:
-        """Return the whole text as it reads between double quotes, in which `"` is plain."""
+        """Return the text parsed as in double quotes, with `"` as a literal."""
         parts: list[Part] = []
         while self.at < len(self.text):
             if self.text[self.at] == '"':
@@ -303,7 +303,7 @@ class _Lexer:
             if not mark:
                 return VariablePart(variable, quoted)
             if any(one in fallback for one in "'\"\\"):
-                # Shells read quotes differently there, within quotes and without.
+                # Shells treat quotes there differently, depending on outer quotes.
                 raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
             return VariablePart(variable, quoted, _Lexer(fallback, self.parse).quoted_text())
         self.at += 1
@@ -314,7 +314,7 @@ class _Lexer:
         return VariablePart(name[0], quoted)
 
     def _closing(self, start: int) -> int:
-        """Return where the parenthesis closes that is open before `start`."""
+        """Return the index of the parenthesis that closes the one before `start`."""
         depth, at = 1, start
         while at < len(self.text):
             mark = self.text[at]
@@ -332,7 +332,7 @@ class _Lexer:
         raise ShellSyntaxError("an unclosed (")
 
 
-# Tokens → syntax tree.
+# The parser: tokens to syntax tree.
 #
 # Source of the rules: POSIX, Shell Command Language, 2.9 and 2.10.
 
@@ -344,9 +344,9 @@ _REFUSED = frozenset({"case", "function", "select", "[["})
 
 
 def parse_script(text: str, depth: int = 0) -> Script:
-    """Return the tree of a script that is `depth` substitutions deep in another one.
+    """Return the tree of a script; `depth` is the number of enclosing substitutions.
 
-    Raises ShellSyntaxError where it is not understood.
+    Raises ShellSyntaxError if it cannot be parsed.
     """
     require_depth(depth)
     parser = _ShellParser(_Lexer(text, (lambda inner: parse_script(inner, depth + 1))).tokens())
@@ -367,7 +367,7 @@ class _ShellParser:
         return self.at >= len(self.tokens)
 
     def unexpected(self) -> ShellSyntaxError:
-        """Return the error of the token that comes next, or of the end."""
+        """Return the error for an unexpected token or end."""
         return ShellSyntaxError(f"unexpected `{self._operator() or self._plain()}`")
 
     def _operator(self) -> str:
@@ -397,7 +397,7 @@ class _ShellParser:
         self._skip_lines()
 
     def script(self) -> Script:
-        """Return the commands up to what ends them; there may be none."""
+        """Return the commands up to a terminator; there may be none."""
         commands: list[AndOr] = []
         self._skip_lines()
         while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
@@ -410,7 +410,7 @@ class _ShellParser:
         return tuple(commands)
 
     def _body(self) -> Script:
-        """Return the commands inside of another one, of which there must be some."""
+        """Return the commands in a compound command, of which there must be at least one."""
         commands = self.script()
         if not commands:
             raise self.unexpected()

@@ -1,7 +1,7 @@
-"""The regular expressions of grep, as RE2 evaluates them: in linear time.
+"""The regular expressions of grep, evaluated by RE2 in linear time.
 
-Source of the rules: POSIX, Base Definitions, 9 (basic and extended expressions), and what GNU grep
-adds to them. What RE2 has besides, such as `(?i)` or `*?`, means something else there.
+Source of the rules: POSIX, Base Definitions, 9 (basic and extended expressions), and the extensions
+of GNU grep. Other syntax of RE2, such as `(?i)` or `*?`, has a different meaning in grep.
 """
 
 import re
@@ -26,15 +26,14 @@ _OF_GNU = {"<": r"\b", ">": r"\b"} | {mark: f"\\{mark}" for mark in "wWsSbB"}
 
 
 class PatternError(Exception):
-    """A pattern that grep refuses; the text is its message."""
+    """A pattern that grep rejects; the text is its message."""
 
 
 def compile_pattern(text: str, flags: str) -> Any:
-    """Return a pattern of grep's, compiled; raise PatternError where it is none.
+    """Return a compiled grep pattern; raise PatternError if it is invalid.
 
-    Raises HardError for back references, and UnsupportedError for what else RE2 does not have.
-
-    A line of the pattern is an alternative. `flags` are those of grep: E, F, i, w, x.
+    Raises HardError for back references, and UnsupportedError for other features that RE2 lacks.
+    Each line of the pattern is an alternative. `flags` are those of grep: E, F, i, w, x.
     """
     if len(text) > _MOST_CHARACTERS:
         raise UnsupportedError(f"a pattern of more than {_MOST_CHARACTERS:,} characters")
@@ -70,12 +69,12 @@ class _Translation:
         self.at = 0
         self.pieces: list[str] = []
         self.atom = -1
-        """Where in `pieces` the last repeatable atom begins; -1 for none."""
+        """The index in `pieces` of the last repeatable atom; -1 if there is none."""
         self.opened: list[int] = []
         self.groups = 0
 
     def text(self) -> str:
-        """Return the pattern; raise PatternError where it is wrong."""
+        """Return the translated pattern; raise PatternError if it is invalid."""
         while self.at < len(self.source):
             mark = self.source[self.at]
             if mark == "\\":
@@ -108,7 +107,7 @@ class _Translation:
         self.pieces.append(text)
 
     def _is_anchor(self, mark: str) -> bool:
-        """Return whether `^` or `$` is an anchor: in basic expressions only at an end."""
+        """Return whether `^` or `$` is an anchor: in basic expressions only at either end."""
         if self.extended:
             return True
         before, after = self.source[: self.at], self.source[self.at + 1 :]
@@ -154,7 +153,7 @@ class _Translation:
             self.pieces.append(")")
             self.atom = start
         elif self.extended:
-            # GNU grep takes a lone `)` for itself.
+            # In GNU grep an unmatched `)` is a literal.
             self._add(r"\)")
         else:
             raise PatternError("Unmatched ) or \\)")
@@ -162,14 +161,14 @@ class _Translation:
     def _repeat(self, mark: str) -> None:
         if self.atom < 0:
             if self.extended and not self.source[: self.at - 1].rstrip("^(|"):
-                # GNU grep passes over a repetition of nothing.
+                # GNU grep ignores a repetition of nothing.
                 return
             self._add(re2.escape(mark))
             return
         self._repeated(mark)
 
     def _repeated(self, mark: str) -> None:
-        """Repeat the last atom, in brackets, so that `a*?` is an optional `a*`."""
+        """Repeat the last atom in a group, so that `a*?` is an optional `a*`."""
         whole = "".join(self.pieces[self.atom :])
         del self.pieces[self.atom :]
         self.pieces.append(f"(?:{whole}{mark})")
@@ -192,7 +191,7 @@ class _Translation:
         self._repeated(f"{{{match[1] or 0}{match[2]}{match[3]}}}")
 
     def _bracket(self) -> None:
-        """Add a bracket expression, in which a backslash is literal and `]` may be the first."""
+        """Add a bracket expression; in it a backslash is literal and `]` may be the first."""
         at = self.at + 1
         negated = self.source[at : at + 1] == "^"
         at += negated

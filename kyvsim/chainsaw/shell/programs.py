@@ -1,6 +1,6 @@
 """Programs that scripts call; `PROGRAMS` lists them.
 
-They end as the programs of GNU coreutils do where their arguments are wrong.
+For invalid arguments they fail like the programs of GNU coreutils.
 """
 
 import operator
@@ -31,13 +31,13 @@ _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhd]?)")
 _SECONDS = MappingProxyType({"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400})
 _COMPILED = 3
-"""Steps of making a pattern."""
+"""The number of steps that compiling a pattern counts as."""
 _DIGITS = 19
 _LETTERS = re.compile(r"-[a-zA-Z]+")
 
 
 class ProgramCall(NamedTuple):
-    """One call of a program."""
+    """A call of a program."""
 
     arguments: tuple[str, ...]
     stdin: str
@@ -46,11 +46,11 @@ class ProgramCall(NamedTuple):
 
     @property
     def usage(self) -> Usage:
-        """What the scripts of the test have used of what they may."""
+        """The resources that the scripts of the test have used."""
         return self.environment.usage
 
     def unsupported(self, name: str) -> UnsupportedError:
-        """Return that a program is not simulated with these arguments."""
+        """Return the error that a program is not simulated with these arguments."""
         return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
 
 
@@ -60,7 +60,7 @@ def _echo(call: ProgramCall) -> Result:
     if not ends:
         words.pop(0)
     text = " ".join(words)
-    # Shells differ in how `echo` reads backslashes and further options.
+    # `echo` treats backslashes and other options differently, depending on the shell.
     if "\\" in text or (words and re.fullmatch("-[neE]+", words[0])):
         raise call.unsupported("echo")
     return out(text + ("\n" if ends else ""))
@@ -116,7 +116,7 @@ def _value(hole: str, value: str, problems: list[str]) -> str:
     return str(int(number[1])) if number else "0"
 
 
-# What `test` and `[ … ]` evaluate.
+# The conditions of `test` and `[ … ]`.
 #
 # Source of the rules: POSIX, Utilities, test.
 
@@ -126,15 +126,15 @@ _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
 )
 _INTEGER = re.compile(r"[ \t\n]*[+-]?[0-9]{1,18}[ \t\n]*")
 _MOST_WORDS = 64
-"""More words than anybody writes: every `!`, `-a` and `-o` is a level of recursion."""
+"""More words than in real scripts: every `!`, `-a` and `-o` is a level of recursion."""
 
 
 class TestExpressionError(Exception):
-    """An invalid condition; the text names the problem."""
+    """An invalid condition; the text is the message."""
 
 
 def holds(words: tuple[str, ...]) -> bool:
-    """Return whether a condition holds.
+    """Return whether a condition is true.
 
     Raises TestExpressionError for an invalid one, UnsupportedError for one that is not supported.
     """
@@ -307,7 +307,7 @@ def _wc(call: ProgramCall) -> Result:
 
 
 class _ArgumentError(Exception):
-    """An argument that is wrong; the text is what the program prints."""
+    """An invalid argument; the text is the program's message."""
 
 
 def _line_count(call: ProgramCall, name: str, given: str) -> int:
@@ -322,7 +322,7 @@ def _line_count(call: ProgramCall, name: str, given: str) -> int:
 
 
 def _head_or_tail(name: str, call: ProgramCall) -> Result:
-    """Print the first or the last lines of a file, 10 if no number is given."""
+    """Print the first or the last lines of a file [default: 10]."""
     count, names, rest = 10, [], iter(call.arguments)
     try:
         for one in rest:
@@ -340,7 +340,7 @@ def _head_or_tail(name: str, call: ProgramCall) -> Result:
     except _ArgumentError as error:
         return error_output(str(error))
     if name == "tail" and count == 0:
-        return Result()  # GNU's tail opens no file then
+        return Result()  # GNU's tail does not open the file then
     if len(names) > 1:
         raise call.unsupported(name)
     texts, missing = _files(call, name, tuple(names))

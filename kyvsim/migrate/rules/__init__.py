@@ -1,4 +1,4 @@
-"""The body of a rule → how it is converted, and the kind of policies that the rule becomes."""
+"""The converters for bodies of rules, and the kinds of policies that they create."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,13 +34,13 @@ GENERATING: Final = "GeneratingPolicy"
 IMAGES: Final = "ImageValidatingPolicy"
 MUTATING: Final = "MutatingPolicy"
 DERIVED: Final = frozenset({VALIDATING, IMAGES})
-"""The kinds of policies that Kyverno derives policies for controllers from."""
+"""The kinds of policies from which Kyverno derives policies for controllers."""
 
 
 def converter_of(rule: Rule, node: RuleNode) -> RuleConverter:
-    """Return how the body of a rule is converted; raises NotConvertible for other types of rules.
+    """Return the converter for the body of a rule; raises NotConvertible for other rule types.
 
-    `node` is the rule as it is converted, with one failure action.
+    `node` is the rule to convert, with a single failure action.
     """
     validate, generation, images = node.validate, node.generate, node.verify_images
     found = None if validate is None else _validation(validate)
@@ -78,8 +78,8 @@ def _validation(body: Validate) -> RuleConverter | None:
     if body.any_pattern is not None:
         return converter((*body.path, "anyPattern"), partial(any_pattern, body.any_pattern))
     if body.foreach is not None:
-        # A loop over the new object finds no list on deletion: in texts with variables
-        # `request.object` is then the deleted one, but lists are no such texts.
+        # A loop over the new object has no list at a deletion: in strings with variables,
+        # `request.object` is then the deleted object, but lists are not such strings.
         finds_nothing = all(
             loop.pattern is not None
             or loop.any_pattern is not None
@@ -92,7 +92,7 @@ def _validation(body: Validate) -> RuleConverter | None:
     if body.pod_security is not None:
         return converter(body.pod_security.path, partial(pod_security, body.pod_security))
     if body.cel is not None:
-        # Expressions that read the object end in an error where there is none.
+        # Expressions that read the object end in an error if there is none.
         operations = WITHOUT_DELETE if reads_object(body.cel) else WRITES
         return converter(body.cel.path, partial(cel, body.cel), operations)
     return None

@@ -1,4 +1,4 @@
-"""Generate rules → a GeneratingPolicy."""
+"""Convert generate rules to a GeneratingPolicy."""
 
 from typing import Final
 
@@ -22,11 +22,11 @@ from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts, RuleFacts
 from kyvsim.policy.rule import Clone, CloneList, ForEachGeneration, Generate, GenerateTarget
 
-# Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
+# Convert objects with variables to CEL literals. Members of maps and lists can differ in type.
 
 
 def object_text(data: object, path: Path, scope: Scope) -> str:
-    """Return the expression of a value with variables, on several lines where it is long."""
+    """Return the expression for a value with variables, on several lines if it is long."""
     with located(path):
         if isinstance(data, dict):
             fields = [
@@ -40,13 +40,13 @@ def object_text(data: object, path: Path, scope: Scope) -> str:
         return text_value(data, scope).text if isinstance(data, str) else literal(data)
 
 
-# Objects with variables → templates: the same with expressions in `((` and `))`.
+# Convert objects with variables to templates, with expressions in `((` and `))`.
 
 
 def _part(data: object, path: Path, scope: Scope, expressions: list[str]) -> Json:
     if isinstance(data, dict):
         if any("{{" in key or "((" in key for key in data):
-            # Keys of templates are fixed: the map is made by an expression.
+            # Keys of templates are constant: an expression creates the map.
             return _placed(object_text(data, path, scope).replace("\n", " "), expressions)
         return {key: _part(one, (*path, key), scope, expressions) for key, one in data.items()}
     if isinstance(data, list):
@@ -60,7 +60,7 @@ def _part(data: object, path: Path, scope: Scope, expressions: list[str]) -> Jso
             text += one.replace("((", "\\((")
         elif len(pieces) > 1 and (one.is_list or one.is_map):
             text += _placed(f"json.marshal({one.or_else(one.empty)})", expressions)
-        else:  # scalars within a text need no conversion
+        else:  # scalars in a string need no conversion
             text += _placed(one.text, expressions)
     return text
 
@@ -70,17 +70,17 @@ def _placed(expression: str, expressions: list[str]) -> str:
     return f"(( {expression} ))"
 
 
-# What a generate rule calls its object, and how policies make objects of that name.
+# The target of a generate rule, and how a policy creates it.
 
 
 def _query(api_version: str, kind: str, namespace: str, scope: Scope) -> list[str]:
-    """Return the arguments of a look-up: apiVersion, resource, namespace."""
+    """Return the arguments of a lookup: apiVersion, resource, namespace."""
     resource = plural(split_api_version(api_version)[0], kind)
     return [quoted(api_version), quoted(resource), *within_place(namespace, scope)]
 
 
 def _described(target: GenerateTarget) -> dict[str, object]:
-    """Return the object that `data` of a target describes, with variables: named as its target."""
+    """Return the object in `data` of a target, with variables, and the name of the target."""
     data = target.data
     if data is not None and not isinstance(data, dict):
         path = (*target.path, "data")
@@ -108,9 +108,9 @@ def _described(target: GenerateTarget) -> dict[str, object]:
 
 
 def _applied(objects: str, target: GenerateTarget, scope: Scope) -> str:
-    """Return the call that makes a list of objects in the namespace of a target.
+    """Return the call that creates a list of objects in the namespace of a target.
 
-    A policy in a namespace makes them there.
+    A namespaced policy creates them in its namespace.
     """
     if scope.namespace:
         if target.namespace != scope.namespace:
@@ -122,11 +122,11 @@ def _applied(objects: str, target: GenerateTarget, scope: Scope) -> str:
 
 
 def unsupported(what: str, advice: str, path: Path = ()) -> NotConvertible:
-    """Return that a part of a generate rule cannot be converted."""
+    """Return the error that a part of a generate rule cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice, path)
 
 
-# `clone` and `cloneList` → objects of the cluster, made again elsewhere.
+# Convert `clone` and `cloneList` to copies of objects in the cluster.
 
 _RENAMED: Final = ConversionCondition(
     "renamed copies",
@@ -137,7 +137,7 @@ _WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 def _copies(target: GenerateTarget, scope: Scope) -> list[str] | None:
-    """Return the expressions that copy what a target names or selects, None where it has data."""
+    """Return the expressions that copy the sources of a target, None if it has data."""
     if target.clone_list is not None:
         return _copied_by_label(target, target.clone_list, scope)
     return None if target.clone is None else [_copied(target, target.clone, scope)]
@@ -162,7 +162,7 @@ def _copied(target: GenerateTarget, clone: Clone, scope: Scope) -> str:
 
 
 def _copied_by_label(target: GenerateTarget, clones: CloneList, scope: Scope) -> list[str]:
-    """Return the expressions that copy what `cloneList` selects, one for each kind."""
+    """Return the expressions that copy the objects of `cloneList`, one for each kind."""
     selector = dict(clones.selector or {})
     labels = selector.pop("matchLabels", None)
     scope.context.note(LOOK_UP)
@@ -190,7 +190,7 @@ def _copied_by_label(target: GenerateTarget, clones: CloneList, scope: Scope) ->
 
 
 def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
-    """Return a copy under another name: what the source has in each field of its kind."""
+    """Return a copy with another name: it has the source's fields for its kind."""
     fields = field_names(types_of([(target.api_version, target.kind)]))
     if not fields:
         raise unsupported(
@@ -222,17 +222,17 @@ def _same(one: str, other: str, scope: Scope) -> Test:
 
 
 def _unless(test: Test, call: str) -> str:
-    """Return a call that is not made where a test holds."""
+    """Return a call that is skipped if a test is true."""
     if test == TRUE:
         raise unsupported("a copy of an object onto itself", "remove the rule")
     return call if test == FALSE else f"{one_line(test)} || {call}"
 
 
-# `generate`: objects that are made for a trigger, of data or as copies.
+# Convert `generate`: objects created for a trigger, from data or as copies.
 
 
 def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
-    """Return what makes the objects of a rule."""
+    """Return the entries that create the objects of a rule."""
     target, scope = body.target, given.scope
     if body.foreach:
         return [within(one.path, _loop, one, scope) for one in body.foreach]
@@ -247,7 +247,7 @@ def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
 
 
 def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, object]:
-    """Return when objects are made and kept up, as `evaluation` and `useServerSideApply`."""
+    """Return the fields `evaluation` and `useServerSideApply`."""
     generation = rule.generation
     switches = {
         "generateExisting": generation is not None and generation.looks_back,
@@ -280,9 +280,9 @@ def _loop(block: ForEachGeneration, scope: Scope) -> GenerationEntry:
 
 
 def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, dict[str, Expr]]:
-    """Return the list that is gone through, what its elements are called, and names for them.
+    """Return the list of a loop, the variable for its elements, and names for them.
 
-    There are no loops over two names: where places are read, the list is that of the places.
+    Loops have a single variable: if indexes are read, the list is that of the indexes.
     """
     if by_place:
         held = scope.context.variable(listed.noun or "elements", listed.text)

@@ -1,4 +1,4 @@
-"""`mutate` rules: the object of the request is patched, or existing objects."""
+"""Convert mutate rules: they patch the object of the request, or existing objects."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -71,7 +71,7 @@ def _patches(body: Mutate, root: Expr, around: PatchContext) -> Sequence[Mutatio
 
 
 def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
-    """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
+    """Return a patch as an apply configuration, or as JSON patches if the types require it."""
     with located(patch.path):
         if not isinstance(patch.root, PatternMap):
             raise unsupported("a merge that is not a map")
@@ -91,7 +91,7 @@ _JOINED: Final = ConversionCondition(
 def _loops(
     blocks: Sequence[ForEachMutation], root: Expr, around: PatchContext
 ) -> list[MutationEntry]:
-    """Return the mutation of each of several loops: the next one sees what it made."""
+    """Return a mutation for each of several loops: each one gets the result of the previous one."""
     found = []
     for block in blocks:
         with located(block.path):
@@ -99,7 +99,7 @@ def _loops(
                 one = MutationEntry("JSONPatch", listed(_operations(block, root, around)))
             else:
                 one = _merge(block.patch_strategic_merge, root, _inside(block, around))
-        if len(blocks) > 1 and one.guards:  # it tests its conditions itself
+        if len(blocks) > 1 and one.guards:  # the mutation contains its conditions
             nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
             text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
             one = one._replace(text=text, guards=())
@@ -123,7 +123,7 @@ def _operations(block: ForEachMutation, root: Expr, around: PatchContext) -> lis
         place = removed_element(patch, root, inside)
         if place is None:
             return looped(loop, json_patch(patch, root, inside))
-        # The elements that the loop goes over are taken out of the list.
+        # The elements of the loop are removed from the list.
         if not loop.backwards:
             raise unsupported(
                 "elements that are removed from the front: each moves those after it",
@@ -136,7 +136,7 @@ def _operations(block: ForEachMutation, root: Expr, around: PatchContext) -> lis
 
 
 def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
-    """Return what a patch in a loop knows: its element, and the place of that."""
+    """Return the context of a patch in a loop, with its element and index."""
     elements = loop_list(block, around.scope)
     if elements.types and not elements.is_list:
         raise unsupported("a loop over a value that is not a list", path=(*block.path, "list"))
@@ -157,10 +157,10 @@ def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
     return around._replace(scope=scope, loops=(*around.loops, loop))
 
 
-# `mutate.targets`: objects that are there are patched for another one, the trigger.
+# `mutate.targets`: existing objects are patched for another one, the trigger.
 #
-# An expression names them for each trigger. To the patches they are `object`; of the trigger they
-# know what its request contains, or look it up.
+# An expression returns them for each trigger. In the patches they are `object`; fields of the
+# trigger come from its request, or from a lookup.
 #
 # Source of the rule: upstream pkg/background/mpol/processor.go
 
@@ -173,7 +173,7 @@ _EVENTS: Final = ConversionCondition(
 def patch_existing(
     body: Mutate, targets: Sequence[MutateTarget], given: ConversionInput
 ) -> list[MutationEntry]:
-    """Return the mutations of the target of a rule; each names the objects."""
+    """Return the mutations of the target of a rule; each contains an expression for the objects."""
     scope, (target, *others) = given.scope, targets
     if others:
         raise unsupported("a rule with several targets", "use a rule for each", others[0].path)
@@ -184,7 +184,7 @@ def patch_existing(
     kind = (target.api_version, target.kind)
     merges = find_type(*kind)
     value = Expr("object", types_of([kind]), rewritten=True)
-    # What entries hold is read anew: in patches of others they would be entries on those.
+    # Variables of entries are evaluated again: in patches of other objects they would be wrong.
     scope.context.optional_names.update(scope.context.variables)
     outer = scope._replace(object=_trigger(scope, given.matching), names={})
     outer = with_entries(given.rule.context, outer)
@@ -212,7 +212,7 @@ def patch_existing(
 
 
 def _trigger(scope: Scope, matching: Matching) -> Expr:
-    """Return what a patch of another object knows of the trigger."""
+    """Return the trigger in a patch of another object."""
     version = "(request.kind.group == '' ? '' : request.kind.group + '/') + request.kind.version"
     resource, where = "request.resource.resource", "request.?namespace.orValue('')"
     rules = matching.constraints["resourceRules"]
@@ -234,7 +234,7 @@ def _trigger(scope: Scope, matching: Matching) -> Expr:
 
 
 def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:
-    """Return the expression of the objects that a target names, and which of them count."""
+    """Return the expression for the objects of a target, and the test for them."""
     api_version, kind = target.api_version, target.kind
     if has_wildcard(f"{api_version}{kind}") or "{{" in f"{api_version}{kind}" or "/" in kind:
         path = (*target.path, "kind")
@@ -261,7 +261,7 @@ def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:
 
 
 def _is_one(name: Expr) -> bool:
-    """Return whether a name is given, and no wildcards in it."""
+    """Return whether a name is set and has no wildcards."""
     return not name.constant or bool(name.constant[0] and not has_wildcard(str(name.constant[0])))
 
 

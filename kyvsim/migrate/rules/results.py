@@ -1,4 +1,4 @@
-"""What the conversion of a rule is given, and what it returns."""
+"""The input and results of converters for rules."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,17 +30,17 @@ class RuleMessage(NamedTuple):
 
 
 class ConversionInput(NamedTuple):
-    """A rule whose match block and context are read already."""
+    """A rule with its match block and context already converted."""
 
     rule: RuleNode
     scope: Scope
     matching: Matching
-    """What the rule is about."""
+    """The constraints and conditions of the rule."""
     controllers: frozenset[str] = frozenset()
-    """The kinds that policies are derived for."""
+    """The kinds for which policies are derived."""
 
     def message(self) -> RuleMessage:
-        """Return the message of a validate rule; unknown variables, as of loops, are named."""
+        """Return the message of a validate rule, with names in place of unknown variables."""
         text = self.rule.validate.message if self.rule.validate else ""
         if "{{" not in text:
             return RuleMessage(text)
@@ -55,11 +55,11 @@ class ConversionInput(NamedTuple):
 
 
 Written: TypeAlias = Callable[[KubernetesObject], str]
-"""Gives an object as YAML."""
+"""Returns an object as YAML."""
 
 
 class ValidationEntry(NamedTuple):
-    """One expression that has to be true, and its message."""
+    """An expression that must be true, and its message."""
 
     test: Test
     message: RuleMessage
@@ -70,7 +70,7 @@ class ValidationEntry(NamedTuple):
         return (one_line(self.test), self.message.expression)
 
     def data(self, _: Written) -> dict[str, object]:
-        """Return it as a policy lists it."""
+        """Return its entry in a policy."""
         found: dict[str, object] = {"expression": laid_out(self.test)}
         if self.message.expression:
             return {**found, "messageExpression": self.message.expression}
@@ -78,14 +78,14 @@ class ValidationEntry(NamedTuple):
 
 
 class MutationEntry(NamedTuple):
-    """One patch, and what has to hold for it."""
+    """A patch and its conditions."""
 
     form: str
     """`ApplyConfiguration` or `JSONPatch`."""
     text: str
     guards: tuple[Test, ...] = ()
     fields: Mapping[str, object] = MappingProxyType({})
-    """Other fields of the policy: which objects it patches."""
+    """Other fields of the policy: the objects to patch."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -93,21 +93,21 @@ class MutationEntry(NamedTuple):
         return (self.text,)
 
     def data(self, _: Written) -> dict[str, object]:
-        """Return it as a policy lists it."""
+        """Return its entry in a policy."""
         field = "applyConfiguration" if self.form == "ApplyConfiguration" else "jsonPatch"
         return {"patchType": self.form, field: {"expression": self.text}}
 
 
 class GenerationEntry(NamedTuple):
-    """What makes objects: an expression, or the template of one."""
+    """An expression that creates objects, or the template of one."""
 
     template: KubernetesObject | None
-    """The object; None where an expression makes it."""
+    """The object; None if an expression creates it."""
     texts: tuple[str, ...]
     """Its expressions."""
 
     def data(self, written: Written) -> dict[str, object]:
-        """Return it as a policy lists it."""
+        """Return its entry in a policy."""
         if self.template is None:
             return {"expression": self.texts[0]}
         value = written(self.template)
@@ -116,21 +116,21 @@ class GenerationEntry(NamedTuple):
 
 
 PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
-"""An element of the list that makes up a policy."""
+"""An entry in the main list of a policy."""
 
 
 WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
 
 class RuleConverter(NamedTuple):
-    """How the body of a rule is converted."""
+    """The converter for the body of a rule."""
 
     kind: str
-    """The kind of the policies that the rule becomes a part of."""
+    """The kind of the converted policies."""
     path: Path
     """The path of the body in the policy."""
     emit: Callable[[ConversionInput], Sequence[PolicyEntry]]
     operations: tuple[str, ...] = WITHOUT_DELETE
-    """The default operations of the rule; patterns and loops see no deletions."""
+    """The default operations of the rule; patterns and loops are not evaluated for deletions."""
     fields: Callable[[PolicyFacts, Scope], Mapping[str, object]] = lambda _facts, _scope: {}
     """Returns other fields of the policy that the rule requires."""

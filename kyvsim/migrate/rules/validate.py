@@ -1,4 +1,4 @@
-"""Validate rules → validations of a ValidatingPolicy."""
+"""Convert validate rules to validations of a ValidatingPolicy."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def any_pattern(patterns: Sequence[Pattern], given: ConversionInput) -> Sequence
 
 
 def _one_fits(patterns: Sequence[Pattern], subject: Expr, scope: Scope) -> Test:
-    """Return the test that a value fits a pattern, or that no pattern is for it."""
+    """Return the test that a value matches a pattern, or that no pattern applies."""
     pairs = [within(one.path, pattern_tests, one.root, subject, scope) for one in patterns]
     fitting = [every(pair) for pair in pairs]
     if any(guard == TRUE for guard, _ in pairs):
@@ -58,7 +58,7 @@ _OBJECT: Final = re.compile(r"\bobject\b")
 
 
 def reads_object(body: CelValidation) -> bool:
-    """Return whether an expression of a rule looks at the object, which a deletion has none of."""
+    """Return whether an expression of a rule reads the object, which a deletion lacks."""
     variables = (one.expression for one in body.variables)
     return any(map(_OBJECT.search, (*variables, *(one.expression for one in body.expressions))))
 
@@ -72,7 +72,7 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
             (*body.path, "paramKind"),
         )
     context = given.scope.context
-    for variable in body.variables:  # taken over as they are
+    for variable in body.variables:  # copied as they are
         context.variables[variable.name] = variable.expression
         context.optional_names.discard(variable.name)
     has_preconditions = given.rule.cel_preconditions or not named_operations(given.rule)
@@ -90,7 +90,7 @@ def cel(body: CelValidation, given: ConversionInput) -> Sequence[ValidationEntry
 def foreach_validation(
     loops: Sequence[ForEachValidation], given: ConversionInput
 ) -> Sequence[ValidationEntry]:
-    """Return the validation of each loop: every element of its list has to pass."""
+    """Return the validation of each loop: every element of its list must pass."""
     message = given.message()
     tests = [within(one.path, _loop, one, given.scope, 0) for one in loops]
     return [ValidationEntry(test, message) for test in tests]
@@ -140,7 +140,7 @@ _TOLD: Final = ConversionCondition(
 
 
 def pod_security(body: PodSecurity, given: ConversionInput) -> Sequence[ValidationEntry]:
-    """Return a validation for each control of the level that is not excluded as a whole."""
+    """Return a validation for each control of the level that is not completely excluded."""
     level, version = body.level, body.version
     if not (level or version or body.exclude):
         raise NotConvertible("a `podSecurity` without fields checks nothing", "remove the rule")
@@ -174,12 +174,12 @@ def _pod(body: PodSecurity, given: ConversionInput, check: ActiveCheck) -> PodEx
     (*way, last) = places.pop()
     owner = given.scope.object.at(*way)
     exclusions = [one for one in body.exclude if one.control_name == check.control]
-    # Annotations of a CronJob's Pods are looked for in its Job, as upstream does.
+    # Annotations of a CronJob's Pods are read from its Job template, as in upstream.
     is_cron_job = _CRON_JOB in given.matching.kinds
     holder = given.scope.object.at("spec", "jobTemplate") if is_cron_job else owner
     annotations = holder.at("metadata", "annotations").or_else({})
     if _CRON_JOB in given.controllers:
-        # Written so that the derived policies leave it as it is.
+        # Written so that autogen does not rewrite it.
         of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"
         annotations = f"object.kind == '{_CRON_JOB}' ? {of_job} : {annotations}"
     context = given.scope.context

@@ -1,4 +1,4 @@
-"""VerifyImages rules → an ImageValidatingPolicy."""
+"""Convert verifyImages rules to an ImageValidatingPolicy."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -28,10 +28,10 @@ from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts
 from kyvsim.policy import images
 
-# `imageReferences` → which images a policy is about.
+# Convert `imageReferences` to the images that a policy matches.
 #
-# Rules know images by registry, path, and tag or digest, filled in where they are not written; a
-# policy in CEL knows them as they are written.
+# Rules match images with default registry and tag added; CEL policies match images as they are
+# written.
 
 _WRITTEN: Final = ConversionCondition(
     "image names",
@@ -41,7 +41,7 @@ _WRITTEN: Final = ConversionCondition(
 
 
 def _patterns(references: Iterable[str], context: ConversionContext) -> list[str]:
-    """Return patterns of images in all of their spellings."""
+    """Return patterns that match all spellings of images."""
     found = []
     for text in references:
         spellings = [text]
@@ -57,7 +57,7 @@ def _patterns(references: Iterable[str], context: ConversionContext) -> list[str
 
 
 def _is_open(pattern: str) -> bool:
-    """Return whether a pattern may fit an image in one spelling and not in another."""
+    """Return whether a pattern may match an image in one spelling and not in another."""
     host, slash, rest = pattern.partition("/")
     if not pattern.strip("*"):
         return False
@@ -66,17 +66,17 @@ def _is_open(pattern: str) -> bool:
 
 
 IMAGE: Final = "image"
-"""What an image is called in expressions."""
+"""The variable for an image in expressions."""
 _REKOR: Final = "https://rekor.sigstore.dev"
 """The default of upstream."""
 
 
 class Register(NamedTuple):
-    """The attestors of one policy, by their names, in order."""
+    """The attestors of one policy, by name, in order."""
 
     scope: Scope
     entry: images.ImageVerification
-    """The entry of the rule that they are for."""
+    """The entry of the rule to which they belong."""
     known: dict[str, dict[str, Json]]
 
     @property
@@ -97,7 +97,7 @@ class Register(NamedTuple):
         return found
 
     def _name(self, attestor: images.Attestor) -> str:
-        """Return the name of an attestor, which is taken over unless it is there already."""
+        """Return the name of an attestor; an unknown one is added."""
         base, made = _attestor(attestor, self)
         same = (name for name, other in self.known.items() if other == made)
         name = next(same, "") or free_name(base, self.known)
@@ -177,7 +177,7 @@ def _keyless(keyless: images.Keyless) -> dict[str, object]:
 
 
 def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, object]:
-    """Return which logs have to know of a signature."""
+    """Return the transparency logs that must contain a signature."""
     found: dict[str, object] = {"url": rekor.url if rekor and rekor.url else _REKOR}
     texts: list[tuple[str, str, Path]] = []
     if rekor:
@@ -196,7 +196,7 @@ def _logs(rekor: images.Rekor | None, ctlog: images.CTLog | None) -> dict[str, o
 
 
 def _text(text: str, register: Register) -> dict[str, object]:
-    """Return a text as it is written, or the expression that makes it."""
+    """Return a constant string, or the expression for it."""
     if "{{" not in text:
         return {"value": text}
     found = text_value(text, register.scope)
@@ -214,18 +214,18 @@ def _refuse_variables(text: str, path: Path) -> None:
 
 
 class Statement(NamedTuple):
-    """One attestation that a rule requires."""
+    """An attestation that a rule requires."""
 
     data: Mapping[str, object]
-    """It as a policy in CEL lists it."""
+    """Its entry in the CEL policy."""
     signed: Test
-    """The test that it is there, and signed."""
+    """The test that it exists and is signed."""
     payload: Expr
     """Its payload."""
 
 
 def statement_of(index: int, one: images.Attestation, register: Register) -> Statement:
-    """Return an attestation; `index` names unnamed ones."""
+    """Return an attestation; `index` is used to name it if it has no name."""
     name = variable_name(one.name) if one.name else f"statement{index + 1}"
     if not any(each.entries for each in one.attestors):
         raise NotConvertible(
@@ -280,7 +280,7 @@ def verify_images(
         context.note(_TOLD)
     if entry.type == "SigstoreBundle" or entry.data.get("cosignOCI11"):
         context.note(_FORMATS)
-    # Digests are required of skipped images, too: the policy is about these as well.
+    # Skipped images need digests, too: the policy also matches them.
     skipped = some(like_one(IMAGE, _patterns(entry.skip_image_references, context)))
     return [
         ValidationEntry(Quantified(_LISTS, IMAGE, some([skipped, test])), RuleMessage(text))
@@ -291,7 +291,7 @@ def verify_images(
 def image_fields(
     entries: Sequence[images.ImageVerification], policy: PolicyFacts, scope: Scope
 ) -> Mapping[str, object]:
-    """Return the fields of a policy on images beside its validations."""
+    """Return the fields of an image policy other than its validations."""
     verified = _verification(entries, scope)
     entry = verified.entry
     found = actions_of(entry, policy, scope)
@@ -300,7 +300,7 @@ def image_fields(
         kept = ("allowInsecureRegistry", "providers", "secrets")
         found["credentials"] = {name: credentials[name] for name in kept if credentials.get(name)}
     patterns = _patterns(entry.image_references, scope.context)
-    if patterns and all(one.strip("*") for one in patterns):  # else all images are meant
+    if patterns and all(one.strip("*") for one in patterns):  # otherwise all images match
         found["matchImageReferences"] = [{"glob": one} for one in patterns]
     if verified.attestors:
         found["attestors"] = [{"name": name, **one} for name, one in verified.attestors.items()]
@@ -348,7 +348,7 @@ def _tests(verified: _Verification, scope: Scope) -> Iterator[tuple[Test, str]]:
         kind = one.type or one.predicate_type
         yield statement.signed, f"failed to verify attestations of type {kind}"
         if one.conditions and one.conditions.groups:
-            # The names in these are fields of the payload.
+            # Names in these conditions are fields of the payload.
             about = scope._replace(rest=statement.payload, taken=taken)
             blocks = (one.conditions._replace(groups=(each,)) for each in one.conditions.groups)
             test = every(conditions_test(block, about).test for block in blocks)

@@ -1,1 +1,1 @@
-"""Admission: what Kyverno answers while a request waits, for resources and for its own kinds."""
+"""Admission: Kyverno's webhooks for resources and for its own kinds."""

@@ -67,10 +67,9 @@ from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.api_server.validation import schema_findings
 
-# Which admission policies look at a request: through which bindings, with which parameters.
+# Which admission policies evaluate a request: through which bindings, with which parameters.
 #
-# A policy counts through its bindings only, where its own constraints and those of a binding
-# match.
+# A policy applies through its bindings, if its own constraints and those of a binding match.
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy (generic/policy_dispatcher.go,
 # matching/matching.go).
 
@@ -79,7 +78,7 @@ POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 
 
 class PolicyRequest(NamedTuple):
-    """A request as admission policies see it."""
+    """The request and lookups that admission policies evaluate."""
 
     request: AdmissionRequest
     external: ExternalData
@@ -87,7 +86,7 @@ class PolicyRequest(NamedTuple):
 
 
 class PolicyInvocation(NamedTuple):
-    """A policy that looks at a request, and why it cannot where it cannot."""
+    """A policy that evaluates a request with one binding and parameter, or why it cannot."""
 
     name: str
     policy: CelPolicyNode
@@ -99,18 +98,18 @@ class PolicyInvocation(NamedTuple):
 
     @property
     def fails_closed(self) -> bool:
-        """Whether what cannot be evaluated refuses a request."""
+        """Whether an error denies the request."""
         return not self.policy.ignores_failures
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Names of policy, binding and parameter, by which a second round finds it again."""
+        """Names of policy, binding and parameter, which identify it for reinvocation."""
         param = object_key(self.params) if self.params else ObjectKey("", "", "", "")
         return self.name, self.binding_name, param.namespace, param.name
 
     @property
     def named(self) -> str:
-        """How refusals name it."""
+        """Its name in messages of denials."""
         if not self.binding_name:
             return f"'{self.name}'"
         return f"'{self.name}' with binding '{self.binding_name}'"
@@ -121,7 +120,7 @@ class ParameterError(Exception):
 
 
 def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvocation]:
-    """Yield the policies of a kind that look at a request, by their names and their bindings'."""
+    """Yield the policies of a kind that evaluate a request, ordered by policy and binding name."""
     store = policy_request.store
     bindings = [
         (object_key(one).name, read_binding(one["spec"]))
@@ -153,7 +152,7 @@ def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvo
 def parameters_of(
     kind: ParamKind | None, reference: ParamRef | None, policy_request: PolicyRequest
 ) -> Sequence[KubernetesObject | None]:
-    """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
+    """Return the parameters to evaluate a policy with, one by one; raises ParameterError."""
     if kind is None or reference is None:
         return [None]
     store = policy_request.store
@@ -182,7 +181,7 @@ def parameters_of(
 
 
 def unknown_kind(kind: ParamKind | None, store: ObjectStore) -> str:
-    """Return that nothing serves the kind of the parameters, "" where it is served."""
+    """Return that the kind of the parameters is not served, "" if it is."""
     if kind is None:
         return ""
     group = split_api_version(kind.api_version)[0]
@@ -195,7 +194,7 @@ def unknown_kind(kind: ParamKind | None, store: ObjectStore) -> str:
 def matches_request(
     node: MatchConstraints | None, policy_request: PolicyRequest, *, everything: bool
 ) -> bool:
-    """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
+    """Return whether constraints match a request, for `Equivalent` in any served version."""
     request, store = policy_request.request, policy_request.store
     of_namespace = policy_request.external.labels_of(request.namespace)
     facts = match_facts(request, request.subject, of_namespace)
@@ -215,7 +214,7 @@ def _values(
     obj: KubernetesObject | None,
     variables: Mapping[str, CompiledExpression],
 ) -> list[Any]:
-    """Return what expressions see, with an object in place of the request's."""
+    """Return the variables for expressions, with `object` replaced."""
     request, external = policy_request.request, policy_request.external
     return native_values(
         obj,
@@ -228,7 +227,7 @@ def _values(
     )
 
 
-# ValidatingAdmissionPolicy: what it says of a request.
+# ValidatingAdmissionPolicy: its decisions on a request.
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating (validator.go,
 # dispatcher.go).
 
@@ -236,14 +235,14 @@ INVALID = "Invalid"
 
 
 class ValidationDenial(NamedTuple):
-    """Why a policy does not let a request pass."""
+    """Why a policy denies a request."""
 
     message: str
     reason: str = INVALID
     always: bool = False
-    """Whether it refuses the request whatever the binding's actions are."""
+    """Whether it denies the request independently of the binding's actions."""
     is_fault: bool = False
-    """Whether the policy could not be evaluated, and has decided nothing."""
+    """Whether the policy could not be evaluated."""
     ignored: bool = False
     """Whether the failure policy ignores it."""
 
@@ -251,9 +250,9 @@ class ValidationDenial(NamedTuple):
 def decisions(
     invocation: PolicyInvocation, policy_request: PolicyRequest
 ) -> tuple[ValidationDenial, ...] | None:
-    """Return why a policy does not let a request pass, in the order of its validations.
+    """Return why a policy denies a request, in the order of its validations.
 
-    None where its match conditions do not hold: then it says nothing of the request.
+    None if its match conditions are not met: it makes no decision then.
     """
     closed, spec = invocation.fails_closed, invocation.policy
     failed = ValidationDenial(invocation.fault, is_fault=True, ignored=not closed)
@@ -286,7 +285,7 @@ def decisions(
 def _compiled_validations(
     spec: CelPolicyNode,
 ) -> tuple[NativeValidation, Mapping[str, CompiledExpression], Sequence[ExpressionProblem]]:
-    """Return a policy compiled, its audit annotations, and what is wrong with its expressions."""
+    """Return a compiled policy, its audit annotations, and the errors of its expressions."""
     compiler = Compiler(NativeScope(params=spec.param_kind is not None))
     variables = compiler.variables(spec.variables)
     conditions = compiler.conditions(spec.match_conditions)
@@ -295,7 +294,7 @@ def _compiled_validations(
     return NativeValidation(variables, conditions, validations), annotations, compiler.problems
 
 
-# MutatingAdmissionPolicy: the object as it leaves it.
+# MutatingAdmissionPolicy: the mutated object.
 #
 # Merged objects have the types of their kind, as an API server knows them.
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (dispatcher.go,
@@ -316,9 +315,9 @@ class _NativePolicy(NamedTuple):
 def mutated(
     invocation: PolicyInvocation, policy_request: PolicyRequest, obj: KubernetesObject
 ) -> KubernetesObject | None:
-    """Return an object as a policy leaves it, None where its conditions do not hold.
+    """Return the object that a policy mutated, None if its conditions are not met.
 
-    Raises Failure.
+    Raises PolicyEvaluationError.
     """
     if invocation.fault:
         raise PolicyEvaluationError(invocation.fault)
@@ -344,7 +343,7 @@ def _compiled(spec: CelPolicyNode, kinds: KindTable) -> _NativePolicy:
     return _NativePolicy(variables, conditions, mutations, tuple(compiler.problems))
 
 
-# The API server's part in admission: its own policies, before any webhook is called.
+# Admission in the API server: its own policies, before any webhook is called.
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
 
 _VALIDATING, _MUTATING = POLICIES
@@ -354,17 +353,17 @@ _CODES = MappingProxyType({"Unauthorized": 401, "Forbidden": 403, "RequestEntity
 
 
 class AdmissionPolicies:
-    """Admission by the policies that are stored, as the API server does it itself."""
+    """Evaluates the stored admission policies, as the API server does."""
 
     def __init__(self, store: ObjectStore, note: Callable[[ApiRequest, RequestNote], None]) -> None:
-        """Record the results of the policies for the event of a request."""
+        """Pass the results of the policies for a request to `note`."""
         self._store = store
         self._note = note
-        # The account only shows that there is an API server to query.
+        # Any account will do: it shows that there is an API server to query.
         self._outside = World(store, account=ADMIN).external
 
     def mutate(self, review: Review) -> WebhookResponse:
-        """Return the object as the policies leave it, or the refusal where one cannot be done."""
+        """Return the mutated object, or the denial if a policy cannot be evaluated."""
         if not self._is_concerned(review, _MUTATING) or review.object is None:
             return ALLOWED
         return self._mutated(review, None)
@@ -372,7 +371,7 @@ class AdmissionPolicies:
     def _mutated(
         self, review: Review, again: frozenset[tuple[str, str, str, str]] | None
     ) -> WebhookResponse:
-        """Return what the policies say; in a second round those that wanted one, named `again`."""
+        """Return the result of the policies; for reinvocation only of those in `again`."""
         policy_request = self._policy_request(review)
         obj, refused = review.object or {}, ""
         wanting = set()
@@ -402,7 +401,7 @@ class AdmissionPolicies:
         return WebhookResponse(changed, again=partial(self._mutated, again=frozenset(wanting)))
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return whether the policies let a request pass, and what they warn of."""
+        """Return whether the policies admit a request, and their warnings."""
         if not self._is_concerned(review, _VALIDATING):
             return ALLOWED
         policy_request = self._policy_request(review)
@@ -473,7 +472,7 @@ def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:
 
 
 def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
-    """Return why a policy or binding cannot be stored, None where it can."""
+    """Return why a policy or binding cannot be stored, or None."""
     obj = written(review)
     if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
         return None
@@ -500,7 +499,7 @@ def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
 
 
 def _problems(kind: str, policy: CelPolicyNode, store: ObjectStore) -> Iterable[ExpressionProblem]:
-    """Return the expressions that cannot be compiled: annotations first, messages last."""
+    """Return the errors of expressions: annotations first, messages last."""
     if kind == _MUTATING:
         return _compiled(policy, store.defined).problems
 

@@ -1,4 +1,4 @@
-"""What policies in CEL answer to a request, by webhooks of their own."""
+"""Kyverno's webhooks for CEL policies."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -33,7 +33,7 @@ from kyvsim.simulator.tracer import SimulationTracer
 
 
 def not_done(obj: KubernetesObject) -> Iterator[str]:
-    """Yield the settings of a stored policy in CEL that are not simulated."""
+    """Yield the settings of a stored CEL policy that are not simulated."""
     if is_cel_policy(object_key(obj)):
         mode = read_cel_policy(obj.get("spec") or {}).evaluation.mode
         if mode != "Kubernetes":
@@ -52,7 +52,7 @@ def trace_webhook(
     """Trace that the webhook of a policy was called, which leaves the rest to a controller.
 
     If it was not, trace why the rules were not evaluated: the webhook is for other requests, or a
-    condition does not hold.
+    matchCondition is false.
     """
     if tracer is None:
         return
@@ -71,17 +71,17 @@ def trace_webhook(
         tracer.skip(policy, turn.rules, subject, why)
 
 
-# What policies in CEL say of a request, by webhooks of their own.
+# The webhooks of CEL policies.
 # Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/controllers/webhook.
 
 
 class Hook(NamedTuple):
-    """The webhooks of one kind of policies."""
+    """The webhooks of one kind of policy."""
 
     name: str
-    """How their names begin."""
+    """The prefix of their names."""
     path: str
-    """How their paths begin."""
+    """The prefix of their paths."""
     mutates: bool = False
 
 
@@ -99,7 +99,7 @@ _FAILURES = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "erro
 
 
 class _Webhooks:
-    """What the webhooks of policies in CEL have in common."""
+    """The common part of webhooks for CEL policies."""
 
     def __init__(
         self, sim: SimulationContext, cache: PolicyCache, admission: AdmissionController
@@ -109,7 +109,7 @@ class _Webhooks:
         self._world = World(sim.store, account=ADMISSION)
 
     def _opened(self, turn: PolicyRules, request: AdmissionRequest) -> RuleInput | None:
-        """Return what a policy evaluates, None if it is not called; raise `MatchConditionError`."""
+        """Return the input of a policy, None if it is not called; raise `MatchConditionError`."""
         policy, external = turn.policy.policy, self._world.external
         given = self._admission.opened(request)
         if given is None or is_called_for(policy, given, self._cache, external):
@@ -124,7 +124,7 @@ class _Webhooks:
         problems: dict[str, list[str]] = {}
         for response in admission.responses:
             policy = response.policy
-            # Failures and errors, as clients see them.
+            # Failures and errors, in the format for clients.
             texts = [
                 f"Policy {policy.name} {_FAILURES[one.status]}: {one.message}"
                 for one in response.results
@@ -142,10 +142,10 @@ class _Webhooks:
 
 
 class CelAdmission(_Webhooks):
-    """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
+    """The webhooks of validating and mutating policies, cluster-wide or namespaced."""
 
     def mutate(self, review: Review) -> WebhookResponse:
-        """Return the object as the policies leave it, or the denial where one cannot be done."""
+        """Return the mutated object, or the denial if a policy ends in an error."""
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
@@ -170,7 +170,7 @@ class CelAdmission(_Webhooks):
     def _mutated(
         self, request: AdmissionRequest
     ) -> tuple[AdmissionRequest, list[PolicyResponse], dict[str, list[str]]]:
-        """Return a request as the policies leave it, and why it is denied, by webhook.
+        """Return the mutated request, and why it is denied, by webhook.
 
         Raises `MatchConditionError`.
         """
@@ -198,7 +198,7 @@ class CelAdmission(_Webhooks):
         return request, responses, problems
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return whether the policies let a request pass, and what they warn of."""
+        """Return whether the policies admit a request, and their warnings."""
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
@@ -211,7 +211,7 @@ class CelAdmission(_Webhooks):
         if not call:
             return ALLOWED
         responses = tuple(one for one in call if one.results)
-        # A policy that may deny keeps its webhook from reporting, whatever it says.
+        # A webhook with a policy that can deny does not report, even if it admits.
         silent = any(denies(one.policy) for one in call)
         return self._answer(
             Admission(review, request, responses, mutating=False, unreported=silent)
@@ -239,7 +239,7 @@ def is_called_for(
 ) -> bool:
     """Return whether the API server calls the webhook of a policy; raise `MatchConditionError`.
 
-    Its rules come first: of other requests no condition is asked.
+    Its rules come first: conditions are only evaluated for matching requests.
     """
     facts = cache.webhook_facts(policy)
     if not facts.takes(given.facts):
@@ -256,7 +256,7 @@ def denies(policy: Policy) -> bool:
 def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
     """Return the name of the webhook of a policy.
 
-    `base` begins it where that is not the kind's usual webhook.
+    `base` is the prefix if it is not the kind's usual webhook.
     """
     closed = "fail" if policy.facts.fails_closed else "ignore"
     name = f"{base or WEBHOOKS[policy.kind].name}-{closed}"
@@ -265,7 +265,7 @@ def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
     return "-".join(filter(None, (name, "finegrained", policy.namespace, policy.name)))
 
 
-# What ImageValidatingPolicies say of a request, by webhooks of their own.
+# The webhooks of ImageValidatingPolicies.
 #
 # The first one pins images to their digests, the second one validates them. Both deny by
 # `validationActions`; only the second one reports.
@@ -275,18 +275,18 @@ PINNING_WEBHOOKS: Mapping[str, Hook] = {
     f"{prefix}ImageValidatingPolicy": Hook("ivpol.mutate.kyverno.svc", path, mutates=True)
     for prefix, path in (("", "/ivpol/mutate"), ("Namespaced", "/nivpol/mutate"))
 }
-"""The webhooks that change objects, by the kind of policies."""
+"""The mutating webhooks, by kind of policy."""
 
 
 class ImageAdmission(_Webhooks):
-    """The webhooks of policies on images, cluster-wide or in their namespace."""
+    """The webhooks of image policies, cluster-wide or namespaced."""
 
     def mutate(self, review: Review) -> WebhookResponse:
-        """Return the denial where images cannot be pinned."""
+        """Return the denial if images cannot be pinned."""
         return self._verdict(review, mutating=True)
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return whether the policies let a request pass, and what they warn of."""
+        """Return whether the policies admit a request, and their warnings."""
         return self._verdict(review, mutating=False)
 
     def _verdict(self, review: Review, *, mutating: bool) -> WebhookResponse:
@@ -299,13 +299,13 @@ class ImageAdmission(_Webhooks):
             return self._admission.webhook_failed(request, error)
         if not responses:
             return ALLOWED
-        # A policy that may deny keeps its webhook from reporting, whatever it says.
+        # A webhook with a policy that can deny does not report, even if it admits.
         silent = mutating or any(denies(one.policy) for one in responses)
         admission = Admission(review, request, responses, mutating=mutating, unreported=silent)
         return self._answer(admission)
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
-        """Yield what policies have to say; raise `MatchConditionError`."""
+        """Yield the responses of policies; raise `MatchConditionError`."""
         stage = Stage.CEL_VERIFY_IMAGES
         for turn in self._cache.index.stage_rules(stage, kind_of(request)):
             policy = turn.policy.policy

@@ -1,4 +1,4 @@
-"""The admission controller: what Kyverno's policies answer while a request waits, and its event."""
+"""The admission controller: Kyverno's answers to admission requests, and their events."""
 
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
@@ -53,7 +53,7 @@ UNMET = "the match conditions of its webhook are not all true"
 
 
 class Admission(NamedTuple):
-    """What one webhook call evaluated, for those who report it later."""
+    """The responses to one webhook call, for those that report them later."""
 
     review: Review
     request: AdmissionRequest
@@ -61,13 +61,13 @@ class Admission(NamedTuple):
     mutating: bool
     blocked: bool = False
     unreported: bool = False
-    """Whether it is left out of reports, though it was not blocked."""
+    """Whether reports exclude it although it was not blocked."""
     dropped: tuple[PolicyResponse, ...] = ()
-    """Failed mutations that are ignored: nothing in the cluster reports them."""
+    """Failed mutations that are ignored: no object in the cluster reports them."""
 
 
 class AdmissionController:
-    """Kyverno's webhooks for all kinds but its own."""
+    """Kyverno's webhooks for all kinds except its own."""
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
         self._sim = sim
@@ -77,14 +77,14 @@ class AdmissionController:
         self._seen: tuple[Review, int, AdmissionRequest | None] | None = None
         self._opened: tuple[AdmissionRequest, int, RuleInput | None] | None = None
         self.background: list[Callable[[Review, AdmissionRequest], None]] = []
-        """Who makes work for later of a request, whether or not it is denied."""
+        """Create background work for a request, whether or not it is denied."""
         self.mutated: list[Callable[[Review, AdmissionRequest], None]] = []
-        """Who makes work for later of a request that webhooks may still change."""
+        """Create background work for a request that webhooks may still change."""
         self.listeners: list[Callable[[Admission], None]] = []
         """Called with the responses of policies."""
 
     def mutate(self, review: Review) -> WebhookResponse:
-        """Return the object as the mutate rules leave it, or the denial of one that failed."""
+        """Return the object after the mutate rules, or the denial if one failed."""
         deletes = review.request.operation is Operation.DELETE
         request = None if deletes else self.seen(review)
         if request is None:
@@ -98,7 +98,7 @@ class AdmissionController:
         sent = request
         answered: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
-        # What looks at the object's images comes last.
+        # Rules that verify images come last.
         for policy_rules in self._stage_rules((Stage.MUTATE, Stage.VERIFY_IMAGES), sent):
             response = self._run(policy_rules, request)
             if response is None or not response.results:
@@ -125,7 +125,7 @@ class AdmissionController:
         return WebhookResponse(request.object if changed else None, warnings, again=again)
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return whether the policies let a request pass; make work for the background."""
+        """Return whether the policies admit a request; create background work."""
         request = self.seen(review)
         if request is None:
             return ALLOWED
@@ -150,7 +150,7 @@ class AdmissionController:
         self.notify(Admission(review, request, responses, mutating=False, blocked=blocked))
         if denied is not None:
             return WebhookResponse(denied=denied)
-        # Of enforced rules that let a request pass, and of audits that want to warn.
+        # Warnings of enforced rules that admit a request, and of audits with `emitWarning`.
         warnings: list[str] = []
         for response, enforced in zip(responses, enforcing, strict=True):
             warnings += warnings_of([enforced])
@@ -197,14 +197,14 @@ class AdmissionController:
     def skip(
         self, policy: Policy, rules: Iterable[CompiledRule], request: AdmissionRequest, why: str
     ) -> None:
-        """Record for the tracer why rules for an object's kind are not evaluated."""
+        """Record in the trace why rules for the kind of an object are not evaluated."""
         if self.tracer is not None:
             self.tracer.skip(policy, rules, object_key(request.subject), why)
 
     def webhook_failed(
         self, request: AdmissionRequest, error: MatchConditionError
     ) -> WebhookResponse:
-        """Return the refusal of a request for which the API server could choose no webhook."""
+        """Return the denial of a request whose matchConditions cannot be evaluated."""
         key, kinds = object_key(request.subject), self._sim.store.defined
         return WebhookResponse(denied=errors.forbidden(key, kinds, str(error)))
 
@@ -223,16 +223,16 @@ class AdmissionController:
         return run_policy_rules(policy_rules, phase, given, self._world)
 
     def opened(self, request: AdmissionRequest) -> RuleInput | None:
-        """Return what rules are evaluated on: one opening serves all policies of all webhooks."""
+        """Return the input for rules: one for all policies of all webhooks."""
         known, revision = self._opened, self._sim.store.revision
         if known is None or known[0] is not request or known[1] != revision:
             known = self._opened = (request, revision, open_request(request, self._world, ""))
         return known[2]
 
     def seen(self, review: Review) -> AdmissionRequest | None:
-        """Return the request as rules see it, None if Kyverno's webhooks are not called for it.
+        """Return the request for rules, None if Kyverno's webhooks are not called for it.
 
-        Its webhooks are asked one after the other: while the review is the same, so is the request.
+        Several webhooks get the same review: the request is cached.
         """
         known, revision = self._seen, self._sim.store.revision
         if known is None or known[0] is not review or known[1] != revision:
@@ -240,7 +240,7 @@ class AdmissionController:
         return known[2]
 
     def _request(self, review: Review) -> AdmissionRequest | None:
-        # Checked before the request is put together: most requests are Kyverno's own.
+        # Checked before the request is built: most requests are Kyverno's own.
         why_skipped = self._why_skipped(review)
         if self.tracer is not None:
             self.tracer.note_webhooks(review.request, why_skipped)
@@ -266,13 +266,13 @@ class AdmissionController:
         return ""
 
     def notify(self, admission: Admission) -> None:
-        """Pass the responses of policies to a request to the listeners."""
+        """Pass the responses of policies to the listeners."""
         for listener in self.listeners:
             listener(admission)
 
 
 def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
-    """Return whether a webhook is registered for an operation on behalf of a rule."""
+    """Return whether a rule registers the webhook for the operation of a request."""
     named = [one.operations for one in rule.rule.tree.match.filters if one.kinds]
     return not named or not all(named) or any(request.operation in some for some in named)
 
@@ -284,7 +284,7 @@ def _enforced(response: PolicyResponse, namespace: KubernetesObject | None) -> P
 
 
 def _denied(request: AdmissionRequest, enforced: list[PolicyResponse]) -> ApiError | None:
-    """Return the denial of the first webhook that denies, one for each failure policy."""
+    """Return the denial of the first webhook that denies; there is one for each failure policy."""
     webhooks: dict[str, list[PolicyResponse]] = {}
     for response in sorted(enforced, key=lambda one: not one.policy.facts.fails_closed):
         webhooks.setdefault(webhook_name("validate", response.policy), []).append(response)
@@ -296,13 +296,13 @@ def _denied(request: AdmissionRequest, enforced: list[PolicyResponse]) -> ApiErr
 
 
 def kind_of(request: AdmissionRequest) -> str:
-    """Return the kind whose policies look at a request: for a subresource that of the whole."""
+    """Return the kind whose policies evaluate a request: for a subresource that of its parent."""
     kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
     return kind
 
 
 def webhook_name(verb: str, policy: Policy) -> str:
-    """Return the name of a policy's webhook: with match conditions it has its own."""
+    """Return the name of a policy's webhook: a policy with match conditions has its own."""
     shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
     if not policy.facts.webhook_conditions:
         return shared
@@ -310,16 +310,16 @@ def webhook_name(verb: str, policy: Policy) -> str:
 
 
 class RequestNote(NamedTuple):
-    """What rules made of one request, each as `policy/rule`."""
+    """The results of rules for one request; rules are named `policy/rule`."""
 
     changed_by: tuple[str, ...] = ()
     denied_by: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
-    """Those that failed and did not hinder it."""
+    """Those that failed without blocking the request."""
     unevaluated: tuple[Unevaluated, ...] = ()
-    """Those that ended in an error, whatever became of it."""
+    """Those that ended in an error, blocking or not."""
     results: int = 0
-    """How many results of rules there are without the skipped ones."""
+    """Number of results of rules without the skipped ones."""
     skipped: int = 0
 
 
@@ -332,11 +332,11 @@ class AdmissionNotes:
         admission.listeners.append(self._note)
 
     def take(self, request: ApiRequest) -> RequestNote:
-        """Return what was noted of a request that is answered now."""
+        """Return and remove the note of a request that is answered now."""
         return self._open.pop(request, RequestNote())
 
     def add(self, request: ApiRequest, more: RequestNote) -> None:
-        """Add what others than Kyverno's webhooks make of a request."""
+        """Add the results of others than Kyverno's webhooks."""
         note = self._open.get(request, RequestNote())
         self._open[request] = RequestNote(
             changed_by=tuple(dict.fromkeys(note.changed_by + more.changed_by)),
@@ -353,7 +353,7 @@ class AdmissionNotes:
         results, skipped = result_counts(every)
         note = RequestNote(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
         if admission.blocked:
-            # The rules whose failure denies a request; a failed audit does not.
+            # The rules whose failure denies a request; Audit failures do not.
             place = admission.request.namespace
             namespace = self._store.get("v1", "Namespace", "", place) if place else None
             deniers = tuple(
@@ -372,12 +372,12 @@ class AdmissionNotes:
 
 
 def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
-    """Return the rules that changed something, as `policy/rule`."""
+    """Return the rules that changed an object, as `policy/rule`."""
     return _names([one for one in responses if one.changed], RuleStatus.PASS)
 
 
 def result_counts(responses: Iterable[PolicyResponse]) -> tuple[int, int]:
-    """Return how many results of rules there are without the skipped ones, and how many those."""
+    """Return the number of results of rules without skipped ones, and that of skipped ones."""
     statuses = [one.status for response in responses for one in response.results]
     skipped = statuses.count(RuleStatus.SKIP)
     return len(statuses) - skipped, skipped
@@ -422,9 +422,9 @@ _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 def record_requests(
     timeline: Timeline, noted: Callable[[ApiRequest], RequestNote]
 ) -> Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]:
-    """Return an observer that adds every request that was answered.
+    """Return an observer that records every answered request.
 
-    `noted` gives what rules made of a request, once.
+    `noted` returns the results of rules for a request, once.
     """
 
     def observe(request: ApiRequest, response: ApiResponse, old: KubernetesObject | None) -> None:
@@ -439,7 +439,7 @@ def record_requests(
         error = response.error
         reasons: tuple[FailureReason, ...] = ()
         outcome = "done" if response.changed else "unchanged"
-        # Answers about a whole kind are not about what happened.
+        # Warnings about a kind as a whole are omitted.
         deprecated = " is deprecated and will be removed in a future release"
         messages = [purpose.message, *(one for one in response.warnings if deprecated not in one)]
         if note.failed:
@@ -448,7 +448,7 @@ def record_requests(
             reasons = (FailureReason(error.why, error.message, key, rules=note.denied_by),)
             outcome = "denied" if error.why is FailureCause.DENIED else "failed"
             messages = [purpose.message]
-        # What the timeline calls the user.
+        # The name of the user in the timeline.
         name = request.user.username
         actor = _ACTORS.get(name) or name.removeprefix(_CONTROLLERS)
         timeline.record(

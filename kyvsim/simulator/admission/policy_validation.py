@@ -1,4 +1,4 @@
-"""The webhooks for Kyverno's own kinds: what they refuse and warn of, and the rights of rules."""
+"""The webhooks for Kyverno's own kinds: errors, warnings, and the permissions of rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -57,24 +57,24 @@ from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scheduler import START
 
-# The rights that a rule needs, and the ClusterRoles that give those that are lacking.
+# The permissions that a rule needs, and the ClusterRoles that grant the missing ones.
 # Source of the rules: upstream pkg/policy/{generate,mutate,auth}, and for the labels by which
-# roles of users reach a controller charts/kyverno/templates/*/clusterrole.yaml.
+# users' roles are aggregated to a controller charts/kyverno/templates/*/clusterrole.yaml.
 
 
 class RequiredAccess(NamedTuple):
-    """What a controller is to do with a kind."""
+    """The permissions that a controller needs for a kind."""
 
     user: UserInfo
     key: ObjectKey
-    """The kind, with the namespace and name where they are fixed."""
+    """The kind, with the namespace and name if they are constant."""
     verbs: tuple[str, ...]
 
 
 def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
-    """Return what the controllers may not do, or not all of it, that the rules of a policy need."""
+    """Return the permissions for the rules of a policy that controllers lack at least in part."""
     needs = dict.fromkeys(one for rule in policy.rules for one in _needs(rule, store))
-    # Like upstream: only the name of the account counts.
+    # As in upstream, only the name of the account counts.
     return [
         one
         for one in needs
@@ -85,7 +85,7 @@ def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
 def roles_for(
     policy: Policy, lacking: list[RequiredAccess], store: ObjectStore
 ) -> tuple[KubernetesObject, ...]:
-    """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
+    """Return the ClusterRoles that grant the missing permissions, one for each controller."""
     roles = []
     for user in dict.fromkeys(one.user.username for one in lacking):
         controller = user.removeprefix("system:serviceaccount:kyverno:kyverno-")
@@ -119,7 +119,7 @@ def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
     for made in generation.patterns if generation else ():
         for place in _places(made, made.clone_kinds, store):
             for user, verbs in _generating_rights(generation):
-                # Upstream's messages have those of the admission controller the other way round.
+                # Upstream's messages list those of the admission controller in reverse order.
                 listed = verbs[::-1] if user is ADMISSION else verbs
                 yield RequiredAccess(user, place, listed)
 
@@ -137,7 +137,7 @@ def _generating_rights(
 def _places(
     target: MutationTarget | GeneratePattern, kinds: tuple[str, ...], store: ObjectStore
 ) -> Iterator[ObjectKey]:
-    """Yield `kinds`, or else that of a target, with its namespace, where they are fixed."""
+    """Yield `kinds`, or the kind of a target, with its namespace, if they are constant."""
     namespace = target.namespace
     for kind in kinds or (f"{target.api_version}/{target.kind}",):
         if "{{" in kind or "*" in kind or parse_kind_selector(kind).subresource:
@@ -147,12 +147,12 @@ def _places(
             yield key._replace(namespace="" if "{{" in namespace else namespace)
 
 
-# Whether Kyverno's controllers may do what a policy wants of them.
+# Check whether Kyverno's controllers have the permissions that a policy needs.
 # Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validate}.
 
 
 def missing_rights(rule: Rule, position: int, store: ObjectStore) -> str:
-    """Return what the controllers may not do that a rule needs, "" where they may do it all."""
+    """Return which permissions for a rule the controllers lack, "" if none."""
     what, problem = "mutate", ""
     if rule.facts.targets and not rule.facts.patches_elements:
         problem = _cannot_mutate(rule.facts.targets, store)
@@ -162,7 +162,7 @@ def missing_rights(rule: Rule, position: int, store: ObjectStore) -> str:
 
 
 def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
-    """Yield what the reports controller cannot read of what a rule matches."""
+    """Yield the matched kinds that the reports controller cannot read."""
     if rule.facts.patches_elements:
         return
     generation = rule.facts.generation
@@ -198,7 +198,7 @@ def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
     for user, verbs in _generating_rights(generation):
         for target in loops if loops is not None else (generation.whole,):
             kinds = target.clone_kinds
-            # Of a list of kinds, upstream looks at the first.
+            # Of a list of kinds, upstream checks only the first.
             gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
             problem = "" if "{{" in gvk else _refusal(user, verbs, gvk, store, target.namespace)
             if problem:
@@ -216,14 +216,14 @@ def _refusal(
     *,
     subresource: str = "",
 ) -> str:
-    """Return which verbs a user may not use on a kind, "" where all are granted.
+    """Return which verbs a user may not use on a kind, "" if all are granted.
 
     `kind` may be `apiVersion/kind`.
     """
     key = kind_key(kind.removeprefix("/"), store)
     if key is None:
         return f"failed to get GVR for kind {kind}"
-    # Upstream checks the name alone; permissions of service accounts' groups are left out.
+    # Upstream checks the name alone; permissions of service accounts' groups do not count.
     asked = user._replace(groups=())
     key = key._replace(namespace=namespace, name=name)
     lacking = [verb for verb in verbs if not may(asked, verb, key, store, subresource=subresource)]
@@ -234,7 +234,7 @@ def _refusal(
     return f"{text} in namespace {namespace}" if namespace else text
 
 
-# Kinds of Kyverno's that are on their way out.
+# Deprecated kinds of Kyverno.
 # Source of the texts: upstream pkg/deprecations.
 
 _REPLACEMENTS = MappingProxyType(
@@ -251,7 +251,7 @@ _REPLACEMENTS = MappingProxyType(
 
 
 def deprecation(kind: str) -> str:
-    """Return that a kind is on its way out."""
+    """Return the warning that a kind is deprecated."""
     return (
         f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
         f" {_REPLACEMENTS[kind]} (policies.kyverno.io), see"
@@ -260,14 +260,14 @@ def deprecation(kind: str) -> str:
 
 
 # Kinds in match and exclude blocks: whether the cluster serves them.
-# Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). That one
-# unknown kind beside known ones is let pass with a warning, and nothing but unknown kinds is not,
-# is what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
-# `webhooks/unknown-kind` show.
+# Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). A filter
+# with some unknown kinds is admitted with a warning, one with only unknown kinds is rejected:
+# upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
+# `webhooks/unknown-kind` show it.
 
 
 def kind_problem(policy: Policy, store: ObjectStore) -> tuple[str, str]:
-    """Return why the kinds of a policy refuse it, or what is said of them if they do not.
+    """Return why the kinds of a policy are rejected, and a warning if they are not.
 
     A policy with a warning is admitted without further checks.
     """
@@ -302,17 +302,17 @@ def _problem(
     return "", f"the kind defined in the all match resource is invalid: {shown}"
 
 
-# ClusterPolicies and Policies: what is refused, and what is warned of.
+# ClusterPolicies and Policies: errors and warnings.
 #
-# The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand
-# in upstream's order beside those that need one. Source of the rules: upstream
+# The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they run
+# in upstream's order together with those that need one. Source of the rules: upstream
 # pkg/validation/policy/validate.go.
 
 
 def policy_problem(
     policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]
 ) -> str:
-    """Return why a policy is refused, "" where it is not; warnings are added on the way."""
+    """Return why a policy is rejected, "" if it is not; append to `warnings`."""
     warnings += admission.old_actions(policy)
     faults = []
     for _, text in policy.facts.webhook_conditions:
@@ -338,7 +338,7 @@ def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings
     """Return the problems that need a cluster: the former policy, kinds, permissions."""
     stale, refused = changed_generation(policy, old) if old else (False, "")
     if stale or refused:
-        # Upstream says it of a refusal, too, without a reason then.
+        # Upstream also warns if the update is rejected, then without a reason.
         shown = STALE_TARGETS if stale else ""
         warnings.append(
             "no synchronization will be performed to the old target resource upon policy updates:"
@@ -386,7 +386,7 @@ def _structure(policy: Policy, store: ObjectStore) -> str:
 
 
 def combined(problems: Iterable[str]) -> str:
-    """Return one text of several problems, as Kubernetes aggregates them."""
+    """Join several problems to one text, as Kubernetes aggregates them."""
     shown = list(dict.fromkeys(problems))
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]" if shown else ""
 
@@ -395,16 +395,16 @@ _Subject = TypeVar("_Subject", Policy, RuleUnderCheck)
 
 
 def _first(subject: _Subject, checks: Iterable[Callable[[_Subject], Iterable[Diagnostic]]]) -> str:
-    """Return the first thing that is wrong with a policy or rule."""
+    """Return the first problem of a policy or rule, "" if there is none."""
     return next((one.message for check in checks for one in check(subject)), "")
 
 
-# Policies in CEL: what is refused.
+# CEL policies: errors.
 # Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
 
 
 def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
-    """Yield what is wrong with a policy, each as `field: what: why`."""
+    """Yield the problems of a policy, each as `field: what: why`."""
     for problem in problems_of(policy, options):
         place = path_text(problem.path)
         yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
@@ -423,7 +423,7 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
             yield f"spec.schedule: Invalid value: {quote(policy.facts.schedule)}: {why}: {error}"
 
 
-# PolicyExceptions of both groups: what is refused.
+# PolicyExceptions of both groups: errors.
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception;
 # kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
@@ -431,7 +431,7 @@ _DISABLED = "PolicyException resources would not be processed until it is enable
 
 
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
-    """Yield what is wrong with an exception, each as `field: what: why`."""
+    """Yield the problems of an exception, each as `field: what: why`."""
     if spec.get("background") is not False:
         yield from user_fields(exception.match)
     for problem in block_problems(exception.match, namespaced=False):
@@ -446,7 +446,7 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
 
 
 def cel_exception_problems(exception: CelException) -> Iterator[str]:
-    """Yield what is wrong with an exception for policies in CEL, each as `field: what: why`."""
+    """Yield the problems of an exception for CEL policies, each as `field: what: why`."""
     if not exception.policies:
         yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
     for index, one in enumerate(exception.policies):
@@ -456,12 +456,12 @@ def cel_exception_problems(exception: CelException) -> Iterator[str]:
                 yield f'{what}: Invalid value: "": must specify policy {field}'
 
 
-# GlobalContextEntries: what is refused.
+# GlobalContextEntries: errors.
 # Source of the rules: upstream api/kyverno/v2beta1/global_context_entry_types.go.
 
 
 def entry_problems(spec: Json) -> Iterator[str]:
-    """Yield what is wrong with a global context entry, each as `field: what: why`."""
+    """Yield the problems of a global context entry, each as `field: what: why`."""
     if spec.get("kubernetesResource") is not None:
         resource = spec["kubernetesResource"]
         core = resource.get("version") == "v1"
@@ -484,7 +484,7 @@ def entry_problems(spec: Json) -> Iterator[str]:
 
 
 def projection_problems(projection: Json, entry: str, system: System) -> Iterator[str]:
-    """Yield what is wrong with a projection of a global context entry, in the same form."""
+    """Yield the problems of a projection of a global context entry, in the same form."""
     requires = "Required value: A projection entry requires"
     name, path = text_field(projection, "name"), text_field(projection, "jmesPath")
     if not name:
@@ -499,12 +499,12 @@ def projection_problems(projection: Json, entry: str, system: System) -> Iterato
         yield f'jmesPath: Invalid value: "{path}": {error}'
 
 
-# Cleanup policies: what the controller may not do.
+# Cleanup policies: the permissions that the controller lacks.
 # Source of the rules: upstream pkg/validation/cleanuppolicy.
 
 
 def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
-    """Return what the cleanup controller may not do that a policy needs, "" if it may all."""
+    """Return which permission for a policy the cleanup controller lacks, "" if none."""
     filters = (one for rule in policy.rules for one in rule.tree.match.filters)
     asked = ((kind, name) for one in filters for kind in one.kinds for name in one.names or ("",))
     for kind, name in asked:
@@ -528,13 +528,13 @@ _CLEANUP = "kyverno-cleanup-controller.kyverno.svc"
 
 
 class PolicyWebhook(Webhook):
-    """Refuses objects of Kyverno's own kinds that are not sound."""
+    """Rejects invalid objects of Kyverno's own kinds."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return whether an object of Kyverno's is sound, else why not."""
+        """Return whether an object of a Kyverno kind is valid, or why not."""
         obj = written(review)
         if obj is None:
             return ALLOWED
@@ -548,7 +548,7 @@ class PolicyWebhook(Webhook):
 
 
 _Said = tuple[str, list[str]]
-"""Why an object is refused ("" if it is not), and warnings."""
+"""Why an object is rejected ("" if it is not), and warnings."""
 
 
 def _policy(sim: SimulationContext, obj: KubernetesObject, old: KubernetesObject | None) -> _Said:

@@ -1,4 +1,4 @@
-"""AdmissionReviews: the request that rules see, match conditions, denials and warnings."""
+"""AdmissionReviews: requests for rules, matchConditions, denials and warnings."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -37,20 +37,20 @@ from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.yaml.text import folded_yaml
 
-# From the API server's question to the request that rules see.
+# Convert AdmissionReviews to the requests that rules evaluate.
 # Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
 
 
 def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
-    """Return the request as rules see it, with the roles of its user."""
+    """Return the request for rules, with the roles of its user."""
     request, key, part = review.request, review.request.key, review.request.subresource
     group, version = split_api_version(key.api_version)
     obj = review.object if request.operation is not Operation.DELETE else None
     if request.operation is Operation.CONNECT and obj is not None:
-        # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
+        # Connection options have no metadata; upstream: pkg/utils/admission ConvertResource.
         obj = with_metadata(obj, {"namespace": key.namespace})
     subject = review.object if review.object is not None else review.old
-    # What is sent to a subresource may be of another kind: a Scale, an Eviction.
+    # The object sent to a subresource may be of another kind: a Scale, an Eviction.
     sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
     kind = {"group": sent[0], "version": sent[1], "kind": text_field(subject, "kind") or key.kind}
     resource = {"group": group, "version": version}
@@ -63,7 +63,7 @@ def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
         user=with_roles(request.user, key.namespace, store),
         subresource=part,
         parent_kind=(group, version, key.kind) if part else None,
-        # The fields that only an API server fills in.
+        # The fields that only an API server sets.
         details={
             "uid": review.uid,
             "kind": kind,
@@ -77,10 +77,10 @@ def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
     )
 
 
-# Match conditions of webhooks: whether the API server calls Kyverno at all.
+# matchConditions of webhooks: whether the API server calls Kyverno at all.
 #
-# A policy with such conditions has a webhook of its own. They are evaluated by the API server,
-# before Kyverno gets a request.
+# A policy with matchConditions has its own webhook. The API server evaluates them before it
+# sends a request to Kyverno.
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
 # generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 
@@ -90,9 +90,9 @@ class MatchConditionError(Exception):
 
 
 def all_hold(texts: Iterable[str], request: AdmissionRequest, external: ExternalData) -> bool:
-    """Return whether conditions hold for a request; raise `MatchConditionError`.
+    """Return whether all conditions are true for a request; raise `MatchConditionError`.
 
-    One that is false is enough, whatever the others are.
+    If one is false, errors of the others do not matter.
     """
     try:
         return cel_expressions.all_hold(map(_compiled, texts), _values(request, external))
@@ -101,7 +101,7 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, external: External
 
 
 def _values(request: AdmissionRequest, external: ExternalData) -> list[Any]:
-    # No namespace is known where webhooks are chosen.
+    # No namespace object is available when webhooks are selected.
     old, authorizer = request.old_object, authorizer_of(request, external)
     return native_values(request.object, old, None, request_value(request), {}, *authorizer)
 
@@ -109,7 +109,7 @@ def _values(request: AdmissionRequest, external: ExternalData) -> list[Any]:
 def trace_conditions(
     texts: Iterable[str], request: AdmissionRequest, external: ExternalData, trace: TraceContext
 ) -> None:
-    """Evaluate conditions at the place of `trace` again, so that its tracer gets their steps."""
+    """Evaluate conditions again at the place of `trace`, to record their steps."""
     values = _values(request, external)
     for number, text in enumerate(texts):
         traced = _compiled(text).traced(trace.at(number, "expression"), decides=True)
@@ -135,9 +135,9 @@ def is_called(
 
 
 def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) -> bool:
-    """Return whether a policy looks at a request, or an object, by the conditions that it sets.
+    """Return whether a policy evaluates a request or object, by its matchConditions.
 
-    upstream: pkg/engine/internal/match.go, where every evaluation reads them.
+    upstream: pkg/engine/internal/match.go, which evaluates them every time.
     """
     texts = [text for _, text in policy.facts.webhook_conditions]
     try:
@@ -147,7 +147,7 @@ def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) 
 
 
 def from_background(request: AdmissionRequest) -> bool:
-    """Return whether the background controller made a request."""
+    """Return whether the background controller sent a request."""
     return request.user is not None and request.user.username == BACKGROUND.username
 
 
@@ -157,8 +157,8 @@ def _compiled(text: str) -> CompiledExpression:
 
 
 # Whether a failed rule blocks a request in a namespace.
-# Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
-# counts, and one that names no namespace at all fits everywhere.
+# Source of the rules: upstream pkg/policycache/cache.go: the first matching override counts, and
+# one without namespaces matches everywhere.
 
 
 def enforces(policy: Policy, rule: Rule, namespace: KubernetesObject | None) -> bool:
@@ -186,7 +186,7 @@ def _fits(override: Override, namespace: KubernetesObject | None) -> bool:
     return False
 
 
-# The words of denials and warnings.
+# The texts of denials and warnings.
 # Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
 # pkg/webhooks/resource/mutation/mutation.go.
 
@@ -194,13 +194,13 @@ _REPORTED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
 
 def denial(webhook: str, message: str) -> ApiError:
-    """Return a webhook's denial as the API server passes it on."""
+    """Return a webhook's denial in the format of the API server."""
     text = f'admission webhook "{webhook}" denied the request: {message}'
     return ApiError(400, "BadRequest", text, why=FailureCause.DENIED)
 
 
 def blocked_message(subject: KubernetesObject, responses: Iterable[PolicyResponse]) -> str:
-    """Return why validation denies a request: policies, their rules, and what each says."""
+    """Return the message of a denied validation: policies, their rules, and the rules' messages."""
     failures: dict[str, dict[str, str]] = {}
     for response in responses:
         said = {one.rule.name: one.message for one in response.results if one.status in _REPORTED}
@@ -213,7 +213,7 @@ def blocked_message(subject: KubernetesObject, responses: Iterable[PolicyRespons
 
 
 def mutation_failure(response: PolicyResponse) -> str:
-    """Return why a failed mutation denies a request."""
+    """Return the message of a request that a failed mutation denies."""
     name = response.policy.name
     failed = (RuleStatus.FAIL, RuleStatus.ERROR)
     rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
@@ -221,7 +221,7 @@ def mutation_failure(response: PolicyResponse) -> str:
 
 
 def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:
-    """Return the warnings that a client sees: failures, and mutations that emit warnings."""
+    """Return the warnings for clients: failures, and mutations with `emitWarning`."""
     return [
         f"policy {response.policy.name}.{one.rule.name}: {one.message}"
         for response in responses

@@ -1,4 +1,4 @@
-"""Who may do what, and who may give rights to others: RBAC."""
+"""RBAC: permissions, and the right to grant them."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,7 +16,7 @@ from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, written
 from kyvsim.simulator.api_server.store import ObjectStore
 
-# Who may do what: RBAC as stored.
+# Permissions: RBAC as stored.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
 _VERBS = MappingProxyType(
@@ -36,11 +36,11 @@ def service_account(namespace: str, name: str) -> UserInfo:
 def may(
     user: UserInfo, verb: str, key: ObjectKey, store: ObjectStore, *, subresource: str = ""
 ) -> bool:
-    """Return whether a user may do something to an object, "" for any name."""
+    """Return whether a user may do an action on an object; its name "" is any name."""
     group, version = split_api_version(key.api_version)
     resource = plural(group, key.kind, store.defined)
     action = verb, group, version, resource, subresource, key.namespace
-    # Nearly always the name makes no difference: one answer serves all objects of a kind.
+    # The name rarely matters: one cached result serves all objects of a kind.
     always: bool | None = store.cached(_may_any, user.username, user.groups, action)
     if always is not None:
         return always
@@ -59,7 +59,7 @@ def _may_any(
 def denial(
     user: UserInfo, verb: str, key: ObjectKey, store: ObjectStore, *, subresource: str = ""
 ) -> ApiError | None:
-    """Return why a user may not do something to an object, "" for any name, or None."""
+    """Return why a user may not do an action on an object, or None; its name "" is any name."""
     if may(user, verb, key, store, subresource=subresource):
         return None
     group = split_api_version(key.api_version)[0]
@@ -71,7 +71,7 @@ def denial(
 
 
 def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:
-    """Return why a user may not make a request, or None."""
+    """Return why a user may not send a request, or None."""
     verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
     return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
@@ -79,7 +79,7 @@ def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:
 def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
     """Return a user with the Roles (as `namespace:name`) and ClusterRoles bound to it, sorted.
 
-    Those count that requests in a `namespace` are made with.
+    They are those for requests in `namespace`.
     """
     bound = store.cached(_bound_roles, user.username, user.groups, namespace)
     return user._replace(roles=bound[0], cluster_roles=bound[1])
@@ -96,7 +96,7 @@ def _bound_roles(
     return roles_given(bindings, namespace)
 
 
-# Who may grant permissions: users grant no more than they have, unless roles allow it.
+# Permission escalation: users grant only permissions that they have, unless roles allow more.
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
 # validation/rule.go, the policybased storages of roles and bindings).
 
@@ -138,7 +138,7 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
 
 
 def _granted_by_role(review: Review, role: KubernetesObject, store: ObjectStore) -> list[Json]:
-    """Return the rules that a role would grant in addition: its writer needs all their rights."""
+    """Return the rules of a written role; the user needs all their permissions."""
     key, old, aggregation = review.request.key, review.old, "aggregationRule"
     if may(review.request.user, "escalate", key, store):
         return []
@@ -146,7 +146,7 @@ def _granted_by_role(review: Review, role: KubernetesObject, store: ObjectStore)
         return []
     rules = entries(role, "rules")
     if role.get(aggregation):
-        # What the role aggregates is unknown, so all permissions are needed.
+        # The aggregated rules are unknown, so all permissions are needed.
         rules.append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
         rules.append({"nonResourceURLs": ["*"], "verbs": ["*"]})
     return rules
@@ -155,11 +155,11 @@ def _granted_by_role(review: Review, role: KubernetesObject, store: ObjectStore)
 def _granted_by_binding(
     review: Review, binding: KubernetesObject, store: ObjectStore
 ) -> list[Json] | ApiError:
-    """Return the rules of the role that would be bound, unless that is allowed as such."""
+    """Return the rules of the bound role, [] if the user may bind it anyway."""
     key, old = review.request.key, review.old
     reference = binding.get("roleRef") or {}
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
-    # Permission to bind is checked in the namespace of the binding, whatever it binds.
+    # The permission `bind` is checked in the namespace of the binding, even for ClusterRoles.
     named = ObjectKey(f"{_GROUP}/v1", kind, key.namespace, name)
     if may(review.request.user, "bind", named, store):
         return []
@@ -182,7 +182,7 @@ def _rights(rule: Json) -> Iterator[_Right]:
 
 
 def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
-    """Return whether a user has a right; one with a wildcard is had by the same wildcard only."""
+    """Return whether a user has a right; a wildcard is only covered by the same wildcard."""
     spec: dict[str, Json] = {"user": user.username, "groups": list(user.groups)}
     if right.url:
         spec["nonResourceAttributes"] = {"verb": right.verb, "path": right.url}
@@ -195,7 +195,7 @@ def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore
 
 
 def _compact(missing: Iterable[_Right]) -> Iterator[str]:
-    """Yield missing rights in the format of the API server, the verbs on one resource together."""
+    """Yield missing rights in the format of the API server, grouped by resource."""
     verbs: dict[_Right, list[str]] = {}
     for right in missing:
         verbs.setdefault(right._replace(verb=""), []).append(right.verb)

@@ -1,4 +1,4 @@
-"""What an API server fills in or drops: defaults, Go's types, and the plugins for Pods."""
+"""What an API server sets or drops: defaults, Go's types, and the plugins for Pods."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -25,10 +25,10 @@ from kyvsim.simulator.api_server.metadata import Identities, with_metadata
 from kyvsim.simulator.api_server.request import ApiError, Review
 from kyvsim.simulator.api_server.store import ObjectStore
 
-# What is left of an object of a built-in kind once it has been through its Go type.
+# An object of a built-in kind after decoding to its Go type.
 #
-# Fields without a value vanish: nulls, empty lists, empty maps of texts. Source of the rules: the
-# `omitempty` of k8s.io/api types; the few fields without it are named here.
+# Fields without a value are dropped: nulls, empty lists, empty maps of strings. Source of the
+# rules: the `omitempty` of k8s.io/api types; the few fields without it are named here.
 
 _HOLDERS: frozenset[type] = frozenset({dict, list})
 _TEXT_MAPS = frozenset(
@@ -36,12 +36,12 @@ _TEXT_MAPS = frozenset(
     | {"requests", "stringData"}
 )
 _WITH_SELECTOR = _TEXT_MAPS | {"selector"}
-"""Of kinds that select by labels; elsewhere `selector` is a LabelSelector, which may be empty."""
+"""For kinds that select by labels; elsewhere `selector` is a LabelSelector, which may be empty."""
 _KEPT_LISTS = frozenset({"containers", "items", "resources", "rules", "subsets", "verbs"})
 
 
 def as_typed(obj: KubernetesObject) -> KubernetesObject:
-    """Return an object without the fields that its type leaves out; custom kinds stay as sent."""
+    """Return an object without the fields that its type omits; custom kinds are unchanged."""
     key = object_key(obj)
     if not is_builtin(split_api_version(key.api_version)[0], key.kind):
         return obj
@@ -55,7 +55,7 @@ def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
         kept, same = {}, True
         for name, child in value.items():
             left = _without_empty(child, text_maps) if child.__class__ in _HOLDERS else child
-            # Left out is what holds nothing: an empty list, or an empty map of texts.
+            # Empty lists and empty maps of strings are dropped.
             empty = not left and (
                 name not in _KEPT_LISTS
                 if left.__class__ is list
@@ -74,15 +74,15 @@ def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
 
 
 Defaults: TypeAlias = Mapping[str, Json] | Callable[[Json], Json]
-"""What completes a mapping: values of the fields that it may lack, or a function.
+"""The defaults of a mapping: values of missing fields, or a function that sets them.
 
-The value of `name.` completes the field `name` if it is there, that of `name[]` the mappings in the
-list `name`.
+The value of `name.` has the defaults of the mapping `name` if it exists, that of `name[]` those of
+the mappings in the list `name`.
 """
 
 
 def completed(data: Json, defaults: Defaults) -> Json:
-    """Return a mapping with the fields that it lacks; a null is none, other data stays as it is."""
+    """Return a mapping with defaults for missing and null fields; other data is unchanged."""
     if data.__class__ is not dict:
         return data
     if callable(defaults):
@@ -101,7 +101,7 @@ def completed(data: Json, defaults: Defaults) -> Json:
     return whole
 
 
-# Defaults of Pods and of what they are made of.
+# Defaults of Pods and their parts.
 # Source of the rules: k8s.io/kubernetes pkg/apis/core/v1/defaults.go.
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -193,13 +193,13 @@ def _pod(spec: Json) -> Json:
     return completed(_spec(spec), {"enableServiceLinks": True, **of_containers})
 
 
-# Defaults of the kinds whose controllers make Pods.
+# Defaults of the kinds whose controllers create Pods.
 # Source of the rules: k8s.io/kubernetes pkg/apis/apps/v1/defaults.go and
 # pkg/apis/batch/v1/defaults.go.
 
 
 def _rolling(**defaults: Json) -> Callable[[Json], Json]:
-    """Return what completes a strategy, which is a rolling update by default."""
+    """Return the function that sets the defaults of a strategy; rolling update is the default."""
 
     def complete(strategy: Json) -> Json:
         strategy = completed(strategy, {"type": "RollingUpdate"})
@@ -257,7 +257,7 @@ _CRON_JOB = MappingProxyType(
 
 def _job(spec: Json) -> Json:
     if spec.get("parallelism") is None:
-        # Without both, one Pod; with parallelism alone, a queue of work that has no number.
+        # Without both, one Pod; with only `parallelism`, a work queue without a fixed number.
         spec = completed(spec, {"parallelism": 1, "completions": 1})
     defaults = {
         "backoffLimit": 6,
@@ -275,7 +275,7 @@ def _job(spec: Json) -> Json:
 
 
 def _service(spec: Json) -> Json:
-    """Return the specification of a Service, without its addresses."""
+    """Return the specification of a Service with defaults, without its addresses."""
     defaults: dict[str, Json] = {
         "type": "ClusterIP",
         "sessionAffinity": "None",
@@ -297,7 +297,7 @@ def _service(spec: Json) -> Json:
 
 
 def _network_policy(spec: Json) -> Json:
-    """Return the specification of a NetworkPolicy: its types follow from its rules."""
+    """Return the specification of a NetworkPolicy with defaults; its types depend on its rules."""
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     ports = {"ports[]": {"protocol": "TCP"}}
     return completed(spec, {"policyTypes": types, "ingress[]": ports, "egress[]": ports})
@@ -316,7 +316,7 @@ _CONSTRAINTS = MappingProxyType({**_SELECTING, "resourceRules[]": {"scope": "*"}
 _POLICY = MappingProxyType({"failurePolicy": "Fail", "matchConstraints.": _CONSTRAINTS})
 _BINDING = MappingProxyType({"spec.": {"matchResources.": _CONSTRAINTS}})
 
-# Defaults that an API server sets, as far as rules and people notice them.
+# Defaults that an API server sets, as far as rules and users depend on them.
 #
 # They are set before any plugin and webhook, and after each change by one. Source of the rules:
 # k8s.io/kubernetes pkg/apis/*/v1/defaults.go.
@@ -392,10 +392,10 @@ _OF_KIND: Mapping[tuple[str, str], Defaults] = {
         )
     },
 }
-"""What completes an object of a kind."""
+"""The defaults of each kind."""
 
 
-# The ServiceAccount plugin: as whom a Pod runs, and the token that it gets for that.
+# The ServiceAccount plugin: the account of a Pod, and its token.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission/serviceaccount.
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — a path
@@ -406,9 +406,9 @@ _DEFAULT = "default"
 def give_account(
     review: Review, store: ObjectStore, identities: Identities
 ) -> KubernetesObject | ApiError:
-    """Return a new Pod with its ServiceAccount and token, or why it may not have them.
+    """Return a new Pod with its ServiceAccount and token, or why it may not use it.
 
-    A Pod may use the account `default` before that is there: the plugin waits for it, as every
+    A Pod may use the account `default` before it exists: the plugin waits for it, since every
     namespace gets one.
     """
     pod = review.object or {}
@@ -467,7 +467,7 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
     return {**spec, "volumes": [*(spec.get("volumes") or ()), token]}
 
 
-# What Kubernetes itself changes in new objects before any webhook sees them.
+# What Kubernetes itself changes in new objects before any webhook is called.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission (serviceaccount, priority,
 # defaulttolerationseconds).
 

@@ -1,4 +1,4 @@
-"""The refusals of an API server, worded as it words them.
+"""The errors of an API server, with its messages.
 
 Source of the texts: k8s.io/apimachinery pkg/api/errors.
 """
@@ -10,25 +10,25 @@ from kyvsim.simulator.api_server.request import ApiError
 
 
 def resource_name(key: ObjectKey, kinds: KindTable) -> str:
-    """Return what messages call a kind: `configmaps`, `deployments.apps`."""
+    """Return the name of a kind in messages: `configmaps`, `deployments.apps`."""
     group = split_api_version(key.api_version)[0]
     return ".".join(filter(None, (plural(group, key.kind, kinds), group)))
 
 
 def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
-    """Return that an object is not there."""
+    """Return the error that an object does not exist."""
     text = f'{resource_name(key, kinds)} "{key.name}" not found'
     return ApiError(404, "NotFound", text, why=FailureCause.NOT_FOUND)
 
 
 def already_exists(key: ObjectKey, kinds: KindTable) -> ApiError:
-    """Return that an object is there already."""
+    """Return the error that an object already exists."""
     text = f'{resource_name(key, kinds)} "{key.name}" already exists'
     return ApiError(409, "AlreadyExists", text, why=FailureCause.EXISTS)
 
 
 def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
-    """Return that an object was changed meanwhile."""
+    """Return the error that an object was changed in the meantime."""
     text = (
         f'Operation cannot be fulfilled on {resource_name(key, kinds)} "{key.name}": '
         "the object has been modified; please apply your changes to the latest version "
@@ -38,14 +38,14 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
 
 
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
-    """Return that a request is not permitted, and why."""
+    """Return the error that a request is not permitted, with a reason."""
     named = f' "{key.name}"' if key.name else ""
     text = f"{resource_name(key, kinds)}{named} is forbidden: {why}"
     return ApiError(403, "Forbidden", text)
 
 
 def invalid(key: ObjectKey, *problems: str) -> ApiError:
-    """Return that an object is not valid; `problems` name fields and what is wrong with them."""
+    """Return the error that an object is invalid; `problems` are fields with their errors."""
     why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
     group = split_api_version(key.api_version)[0]
     kind = ".".join(filter(None, (key.kind, group)))
@@ -54,11 +54,11 @@ def invalid(key: ObjectKey, *problems: str) -> ApiError:
 
 
 def internal(why: str) -> ApiError:
-    """Return that the server could not work on a request."""
+    """Return the error that the server could not process a request."""
     return ApiError(500, "InternalError", f"Internal error occurred: {why}")
 
 
 def no_match(key: ObjectKey) -> ApiError:
-    """Return that a kind is not served."""
+    """Return the error that a kind is not served."""
     text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'
     return ApiError(404, "NoKindMatch", text, why=FailureCause.NO_KIND)

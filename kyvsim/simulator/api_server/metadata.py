@@ -1,4 +1,4 @@
-"""The fields that an API server itself writes into objects: uids, names, versions."""
+"""The fields that an API server sets in objects: uids, names, versions."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.schema.kinds import has_status_apart
 from kyvsim.simulator.api_server.store import ObjectStore
 
-# Uids and generated names: chance that is the same in every run.
+# Uids and generated names: random, but the same in every run.
 # Source of the rules: k8s.io/apiserver pkg/storage/names.
 
 
 def letters(number: int, length: int) -> str:
-    """Return some letters and digits that encode a number."""
+    """Return `length` letters and digits that encode a number."""
     alphabet, text = "bcdfghjklmnpqrstvwxz2456789", ""
     for _ in range(length):
         number, index = divmod(number, len(alphabet))
@@ -32,8 +32,8 @@ def letters(number: int, length: int) -> str:
 class Identities:
     """Generates uids and suffixes; the same seed gives the same ones for the same objects.
 
-    A value depends on the object and on how many equal requests preceded it, not on what else
-    happened before: a run in another order of steps has the same names.
+    A value depends on the object and on the number of equal requests before, not on other
+    requests: a run in another order of steps has the same names.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -41,18 +41,18 @@ class Identities:
         self._counts: dict[tuple[str, ...], int] = {}
 
     def uid(self, *parts: str) -> str:
-        """Return a uid that nothing else has."""
+        """Return a unique uid."""
         digits = f"{self._next('uid', *parts):032x}"
         first, second, third = digits[:8], digits[8:12], digits[13:16]
-        # Version 5 and the common variant, as of a uuid that is made of a hash.
+        # Version 5 and the usual variant, as of a UUID computed from a hash.
         return f"{first}-{second}-5{third}-8{digits[17:20]}-{digits[20:]}"
 
     def generated_name(self, base: str, *place: str) -> str:
-        """Return a name that begins as `base` does, five characters longer."""
+        """Return a name with a random suffix of five characters."""
         return base[:58] + letters(self._next("name", base, *place), 5)
 
     def below(self, bound: int) -> int:
-        """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
+        """Return an integer from 0 to `bound` - 1: an `Entropy`."""
         return self._next("number") % bound
 
     def _next(self, *parts: str) -> int:
@@ -61,13 +61,13 @@ class Identities:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
 
 
-# The fields that an API server itself writes into objects.
+# The fields that an API server sets in objects.
 # Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _HOLDS = MappingProxyType({"Foreground": FOREGROUND, "Orphan": ORPHAN})
-"""By kind of propagation, the finalizer that waits for what belongs to an object."""
+"""By propagation policy, the finalizer for the dependents of an object."""
 _KEPT = (
     *("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
     *("generation", "resourceVersion"),
@@ -75,19 +75,19 @@ _KEPT = (
 
 
 def with_metadata(obj: KubernetesObject, fields: Mapping[str, Json]) -> dict[str, Json]:
-    """Return an object with further fields of `metadata`; a None takes the field out."""
+    """Return an object with changed fields of `metadata`; None removes a field."""
     meta = {**metadata(obj), **fields}
     return {**obj, "metadata": {name: value for name, value in meta.items() if value is not None}}
 
 
 def reference_to(obj: KubernetesObject) -> dict[str, str]:
-    """Return the reference to an object by kind, name and uid, as `ownerReferences` have it."""
+    """Return the reference to an object by kind, name and uid, as in `ownerReferences`."""
     key, uid = object_key(obj), text_field(metadata(obj), "uid")
     return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
 def as_successor(obj: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
-    """Return an object with the fields that an update cannot change taken from the old one."""
+    """Return an updated object with the immutable fields of the old one."""
     before = metadata(old)
     kept = {name: before[name] for name in _KEPT if name in before}
     named = {"name": before["name"], "namespace": before.get("namespace")}
@@ -104,19 +104,19 @@ def with_generation(obj: KubernetesObject, old: KubernetesObject) -> KubernetesO
 
 
 def is_terminating(obj: KubernetesObject) -> bool:
-    """Return whether an object waits for its end."""
+    """Return whether an object has a deletionTimestamp."""
     return bool(text_field(metadata(obj), "deletionTimestamp"))
 
 
 def is_held(obj: KubernetesObject) -> bool:
-    """Return whether a finalizer keeps an object that is to be deleted."""
+    """Return whether a finalizer blocks the deletion of an object."""
     spec = obj.get("spec") if object_key(obj)[:2] == ("v1", "Namespace") else None
     held = metadata(obj).get("finalizers")
     return bool(held or (spec.__class__ is dict and spec.get("finalizers")))
 
 
 def marked_for_deletion(obj: KubernetesObject, stamp: str, propagation: str) -> KubernetesObject:
-    """Return an object as a request to delete it leaves it, if anything holds it."""
+    """Return an object marked for deletion by a request, with its finalizers."""
     meta = metadata(obj)
     held = [one for one in meta.get("finalizers") or () if one not in {FOREGROUND, ORPHAN}]
     held += [_HOLDS[propagation]] if propagation in _HOLDS else []
@@ -132,7 +132,7 @@ def marked_for_deletion(obj: KubernetesObject, stamp: str, propagation: str) -> 
     return marked
 
 
-# Kinds whose status is written apart from the rest.
+# Kinds whose status is a subresource.
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
 # subresource); for custom kinds their definition decides.
 

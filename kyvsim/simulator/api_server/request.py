@@ -1,4 +1,4 @@
-"""Requests to an API server, the reviews that webhooks get, and the responses of both."""
+"""Requests to an API server, the reviews sent to webhooks, and the responses of both."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ class Purpose(NamedTuple):
     """The purpose of a request, as the timeline reports it."""
 
     action: str
-    """A verb in place of that of the request, "" for that one."""
+    """A verb that replaces that of the request, or ""."""
     rules: tuple[str, ...] = ()
-    """On whose account, as `policy/rule` or `policy`."""
+    """The cause, as `policy/rule` or `policy`."""
     message: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ApiRequest:
-    """One request of one user about one object; it equals itself only: another is another event."""
+    """One request of one user for one object; requests are compared by identity."""
 
     operation: Operation
     key: ObjectKey
-    """What it is about; the name is "" for a creation by generateName."""
+    """The key of the object; the name is "" for a creation with generateName."""
     user: UserInfo
     object: KubernetesObject | None = None
     """The object sent; None for a deletion."""
@@ -36,13 +36,13 @@ class ApiRequest:
     propagation: str = "Background"
     """Of a deletion: `Background`, `Foreground` or `Orphan`."""
     patch: str = ""
-    """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
+    """The type of an update: "" for a PUT, or `merge`, `json`, `apply`, `strategic`."""
     purpose: Purpose | None = None
-    """No webhook is called for it: it is only recorded."""
+    """Why it is sent, for the timeline; webhooks do not see it."""
 
 
 class ApiError(NamedTuple):
-    """Why a request was refused, as an API server reports it."""
+    """Why a request was rejected, as an API server reports it."""
 
     code: int
     reason: str
@@ -53,37 +53,37 @@ class ApiError(NamedTuple):
 
 
 class ApiResponse(NamedTuple):
-    """How a request ended."""
+    """The result of a request."""
 
     object: KubernetesObject | None = None
-    """The object as stored, or as it was last for a deletion; None where it was refused."""
+    """The stored object, or the deleted one; None if the request was rejected."""
     warnings: tuple[str, ...] = ()
     error: ApiError | None = None
     changed: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether it was granted."""
+        """Whether the request succeeded."""
         return self.error is None
 
 
 class Review(NamedTuple):
-    """The admission review that a webhook gets."""
+    """The admission review sent to a webhook."""
 
     request: ApiRequest
     uid: str
-    """The review's own uid, `request.uid` for rules."""
+    """The review's own uid, `request.uid` in rules."""
     object: KubernetesObject | None
     """The object as it would be stored; None on DELETE."""
     old: KubernetesObject | None
-    """The object that is there; None on CREATE."""
+    """The existing object; None on CREATE."""
 
 
 class WebhookResponse(NamedTuple):
-    """What a webhook answers."""
+    """The response of a webhook."""
 
     object: KubernetesObject | None = None
-    """The object as a mutating webhook leaves it; None where it is left alone."""
+    """The mutated object; None if it is unchanged."""
     warnings: tuple[str, ...] = ()
     denied: ApiError | None = None
     again: "Mutate | None" = None
@@ -91,15 +91,15 @@ class WebhookResponse(NamedTuple):
 
 
 Mutate: TypeAlias = Callable[[Review], WebhookResponse]
-"""Answers a question about a request that may still be changed."""
+"""Responds to a review whose object can still be changed."""
 ALLOWED = WebhookResponse()
 
 
 class Webhook(Protocol):
-    """Reviews requests before they are granted."""
+    """Reviews requests before they are stored."""
 
-    def mutate(self, review: Review) -> WebhookResponse:  # noqa: ARG002 — it is left alone
-        """Return the object changed, or a denial; called in the order of registration."""
+    def mutate(self, review: Review) -> WebhookResponse:  # noqa: ARG002 — the object is unchanged
+        """Return the mutated object, or a denial; called in the order of registration."""
         return ALLOWED
 
     def validate(self, review: Review) -> WebhookResponse:
@@ -107,6 +107,6 @@ class Webhook(Protocol):
 
 
 def written(review: Review) -> KubernetesObject | None:
-    """Return the object that a request would store; None where it writes no whole object."""
+    """Return the object that a request would store; None if it does not write a whole object."""
     whole = review.request.operation in _WRITES and not review.request.subresource
     return review.object if whole else None

@@ -1,4 +1,4 @@
-"""How a request goes through an API server: routed, admitted, stored; and its subresources."""
+"""The processing of a request in the API server: routing, admission, storage; subresources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ from kyvsim.simulator.api_server.validation import (
 )
 from kyvsim.simulator.scheduler import VirtualClock
 
-# Subresources: parts of an object that are read and written by themselves.
+# Subresources: parts of an object that are read and written separately.
 # Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/storage, apps/*/storage,
 # core/namespace/storage).
 
@@ -59,7 +59,7 @@ _SIZES = ("resources", "resizePolicy")
 
 
 def scale_of(obj: KubernetesObject) -> KubernetesObject:
-    """Return an object's Scale: how many replicas it should have, and has."""
+    """Return the Scale of an object: its desired and current number of replicas."""
     meta = metadata(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -85,7 +85,7 @@ def _as_sent(subresource: str, sent: KubernetesObject, old: KubernetesObject) ->
         finalizers = (sent.get("spec") or {}).get("finalizers")
         return {**old, "spec": {**(old.get("spec") or {}), "finalizers": finalizers or []}}
     if subresource == "resize":
-        # A Pod whose containers have the resources that are sent; nothing else is taken over.
+        # A Pod with the container resources that were sent; other fields are ignored.
         spec = dict(old.get("spec") or {})
         for field in CONTAINERS[:2]:
             sizes = {
@@ -105,7 +105,7 @@ def _as_sent(subresource: str, sent: KubernetesObject, old: KubernetesObject) ->
 def _as_stored(
     subresource: str, shown: KubernetesObject, now: KubernetesObject
 ) -> KubernetesObject:
-    """Return the whole object that a write of a subresource leaves."""
+    """Return the whole object after a write of a subresource."""
     if subresource == "scale":
         replicas = (shown.get("spec") or {}).get("replicas", 0)
         return with_generation({**now, "spec": {**now["spec"], "replicas": replicas}}, now)
@@ -114,19 +114,19 @@ def _as_stored(
         return {**now, "spec": {**now["spec"], "nodeName": node}}
     if subresource in {"ephemeralcontainers", "resize"}:
         return with_generation(shown, now)
-    # A token, an approval: answered, not stored.
+    # A token, an approval: returned, not stored.
     return shown if object_key(shown)[:2] == object_key(now)[:2] else now
 
 
 def eviction_request(key: ObjectKey, user: UserInfo) -> ApiRequest:
-    """Return the request to evict a Pod, which deletes it unless that is denied."""
+    """Return the request to evict a Pod, which deletes it unless the request is denied."""
     sent = {"apiVersion": "policy/v1", "kind": "Eviction"}
     sent = with_metadata(sent, {"name": key.name, "namespace": key.namespace})
     return ApiRequest(Operation.CREATE, key, user, sent, "eviction")
 
 
 def scale_request(obj: KubernetesObject, replicas: int, user: UserInfo) -> ApiRequest:
-    """Return the request to give an object another number of replicas."""
+    """Return the request to change the number of replicas of an object."""
     sent = {**scale_of(obj), "spec": {"replicas": replicas}}
     return ApiRequest(Operation.UPDATE, object_key(obj), user, sent, "scale", patch="merge")
 
@@ -155,7 +155,7 @@ def _placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
 
 
 def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
-    """Return why nothing can be at the place that a request names, or None.
+    """Return why no object can exist at the place of a request, or None.
 
     upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
     """
@@ -179,14 +179,14 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     return None
 
 
-# What an API server makes of an object that is new, once it has a uid.
+# What an API server adds to a new object, once it has a uid.
 #
 # It happens after mutating webhooks and before validating ones. Source of the rules:
 # k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/core/service.
 
 
 def _new(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
-    """Return a new object with what its kind gets from the server."""
+    """Return a new object with the fields that the server sets for its kind."""
     spec, key = obj.get("spec"), object_key(obj)[:2]
     if spec.__class__ is not dict:
         return obj
@@ -195,7 +195,7 @@ def _new(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
     if key == ("v1", "Service") and spec.get("type") != "ExternalName":
         return {**obj, "spec": _with_addresses(spec, store)}
     if key == ("batch/v1", "Job") and spec.get("manualSelector") is not True:
-        # A Job has a selector of its own, which its template's labels fit.
+        # A Job has its own selector, and its template has the labels for it.
         uid, name = (obj["metadata"][field] for field in ("uid", "name"))
         template = spec.get("template") or {}
         own = {"controller-uid": uid, "job-name": name}
@@ -207,7 +207,7 @@ def _new(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
 
 
 def qos_class(spec: Json) -> str:
-    """Return how well a Pod is treated when its node runs short."""
+    """Return the QoS class of a Pod."""
     limited, sized = True, False
     for container in (one for group in CONTAINERS[:2] for one in entries(spec, group)):
         resources = container.get("resources") or {}
@@ -241,15 +241,15 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
     return {**spec, "ports": ports}
 
 
-# The processing of a request: routed → admitted → stored.
+# The processing of a request: routing, admission, storage.
 #
-# Mutating webhooks are called before names and uids are set, validating ones after; that an object
-# already exists is only noticed at the end. Source of the rules: k8s.io/apiserver
+# Mutating webhooks are called before names and uids are set, validating ones after; whether an
+# object already exists is only checked at the end. Source of the rules: k8s.io/apiserver
 # pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
 
 
 class Admitted(NamedTuple):
-    """A request that every webhook let pass, and the object that it would store."""
+    """A request that no webhook denied, and the object that it would store."""
 
     request: ApiRequest
     object: KubernetesObject | None
@@ -258,7 +258,7 @@ class Admitted(NamedTuple):
 
 
 class ApiServer:
-    """Grants and refuses requests; authorizers, webhooks and observers are registered."""
+    """Processes requests; authorizers, webhooks and observers are registered."""
 
     def __init__(self, store: ObjectStore, clock: VirtualClock, identities: Identities) -> None:
         self.store = store
@@ -266,11 +266,11 @@ class ApiServer:
         self.identities = identities
         self.webhooks: list[Webhook] = []
         self.policies: list[Webhook] = []
-        """Called before webhooks, which do not get what it refuses."""
+        """Called before webhooks, which do not get requests that these reject."""
         self.plugins: list[Callable[[Review], KubernetesObject | ApiError | None]] = []
-        """What changes or refuses an object before any webhook sees it."""
+        """Change or reject an object before any webhook is called."""
         self.validators: list[Callable[[Review], ApiError | None]] = []
-        """Return what is wrong with an object as it would be stored."""
+        """Return the error of an object as it would be stored, or None."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
         self.observers: list[
             Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]
@@ -282,7 +282,7 @@ class ApiServer:
         return admitted if isinstance(admitted, ApiResponse) else self.persist(admitted)
 
     def admit(self, request: ApiRequest) -> Admitted | ApiResponse:
-        """Return the request with what it would store, or its refusal."""
+        """Return the request with the object that it would store, or why it is rejected."""
         request = _placed(request, self.store)
         old = self.store.get(*request.key) if request.key.name else None
         try:
@@ -294,7 +294,7 @@ class ApiServer:
                 problem = errors.not_found(request.key, self.store.defined)
             if problem is None:
                 return self._through_webhooks(request, old)
-        except Exception as error:  # noqa: BLE001 — INVARIANT: an object's failure is its refusal
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error rejects the request
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 
@@ -326,10 +326,10 @@ class ApiServer:
         return Admitted(request, review.object, old, tuple(warnings))
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
-        """Return why a request is refused, or its review after all mutations.
+        """Return why a request is rejected, or its review after all mutations.
 
-        Policies that request it are called a second time, and webhooks that request it if that
-        made a difference.
+        Policies that require reinvocation are called a second time, and webhooks that require it if
+        that changed the object.
         """
         seconds: list[list[Mutate]] = []
         for webhooks in (self.policies, self.webhooks):
@@ -350,7 +350,7 @@ class ApiServer:
     def _called(
         self, mutators: Iterable[Mutate], review: Review, warnings: list[str]
     ) -> tuple[ApiError | None, Review, list[Mutate]]:
-        """Return a refusal, or the changed review and the webhooks to call again."""
+        """Return a denial, or the changed review and the webhooks to call again."""
         again: list[Mutate] = []
         for mutate in mutators:
             answer = mutate(review)
@@ -366,12 +366,12 @@ class ApiServer:
         return None, review, again
 
     def _validated(self, review: Review, warnings: list[str]) -> ApiError | None:
-        """Return why a request is refused, or None."""
+        """Return why a request is rejected, or None."""
         problems = (validator(review) for validator in self.validators)
         problem = next((one for one in problems if one is not None), None)
         problem = problem or refuse_schema_errors(review, self.store)
         for webhooks in (self.policies, self.webhooks):
-            # Those of one kind are all called, also if one denies.
+            # All webhooks of one kind are called, even if one denies.
             for webhook in () if problem else webhooks:
                 answer = webhook.validate(review)
                 warnings += answer.warnings
@@ -381,7 +381,7 @@ class ApiServer:
     def _prepared(
         self, request: ApiRequest, old: KubernetesObject | None
     ) -> KubernetesObject | ApiError | None:
-        """Return the object sent with defaults, and without what this request cannot set."""
+        """Return the object with defaults, and without fields that this request cannot set."""
         obj: KubernetesObject | None = with_whole_numbers(request.object)
         if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
@@ -406,7 +406,7 @@ class ApiServer:
         return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
 
     def _completed(self, review: Review) -> KubernetesObject | None:
-        """Return the object with what the server fills in between the two kinds of webhooks."""
+        """Return the object with the fields that the server sets before validation."""
         obj, request = review.object, review.request
         if obj is None or request.subresource:
             return obj
@@ -425,7 +425,7 @@ class ApiServer:
         return _new(with_metadata(obj, filled), self.store)
 
     def persist(self, admitted: Admitted) -> ApiResponse:
-        """Store what was admitted, unless another was faster."""
+        """Store the admitted object, unless another write was faster."""
         request, obj, old, warnings = admitted
         if request.operation is Operation.CONNECT:
             return self._answer(request, ApiResponse(obj, warnings), old)
@@ -486,7 +486,7 @@ ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:a
 
 
 class Client:
-    """Requests of one user for one purpose, each processed in one step."""
+    """Sends the requests of one user for one purpose; each is processed in one step."""
 
     def __init__(self, server: ApiServer, user: UserInfo, purpose: Purpose | None = None) -> None:
         self._server = server
@@ -509,7 +509,7 @@ class Client:
         return self.send(ApiRequest(Operation.CREATE, key, self.user, obj, dry_run=dry_run))
 
     def update(self, obj: KubernetesObject, subresource: str = "") -> ApiResponse:
-        """Put an object in the place of the one that is there."""
+        """Replace an existing object."""
         key = object_key(obj)
         return self.send(ApiRequest(Operation.UPDATE, key, self.user, obj, subresource))
 
@@ -521,7 +521,7 @@ class Client:
         *,
         dry_run: bool = False,
     ) -> ApiResponse:
-        """Change the object that is there by a merge patch (RFC 7386)."""
+        """Change an existing object by a merge patch (RFC 7386)."""
         now = self.get(*key)
         if now is None:
             return ApiResponse(error=errors.not_found(key, self._server.store.defined))
@@ -534,5 +534,5 @@ class Client:
         return self.send(ApiRequest(Operation.DELETE, key, self.user, propagation=propagation))
 
     def send(self, request: ApiRequest) -> ApiResponse:
-        """Send a request of any kind, in this user's name and for the client's purpose."""
+        """Send a request of any kind, as this user and for the client's purpose."""
         return self._server.perform(replace(request, user=self.user, purpose=self._purpose))

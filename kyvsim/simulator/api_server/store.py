@@ -32,33 +32,33 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 
 
 class StoreChange(NamedTuple):
-    """One write: what was there, and what is there now; None for nothing."""
+    """One write: the object before and after; None if it does not exist."""
 
     revision: int
     old: KubernetesObject | None
     new: KubernetesObject | None
     key: ObjectKey
-    """The key of the object, which every watcher needs first."""
+    """The key of the object, precomputed for the watchers."""
 
     @property
     def subject(self) -> KubernetesObject:
-        """The object as it is, or as it was last."""
+        """The new object, or the deleted one."""
         return self.new or self.old or {}
 
 
 Watcher = Callable[[StoreChange], None]
 _MOST_ANSWERS = 4096
-"""The size of the cache of answers; it is cleared when it is full."""
+"""The size of the cache of query results; it is cleared when it is full."""
 
 
 class _CachedAnswer(NamedTuple):
-    """What was worked out of a store, and what of it was read for that."""
+    """A query result, and the keys that were read for it."""
 
     value: Json
     revision: int
     reads: frozenset[ObjectKey]
     kinds: frozenset[tuple[str, str]]
-    """The groups and kinds of those reads."""
+    """The groups and kinds of those keys."""
 
 
 class ObjectStore:
@@ -88,7 +88,7 @@ class ObjectStore:
         """By group and kind, the revision of the last write."""
         self._answers: dict[tuple[Hashable, ...], _CachedAnswer] = {}
         self.read_keys: set[ObjectKey] | None = None
-        """Where reads are recorded, None if they are not."""
+        """Collects the keys that are read, None if reads are not recorded."""
 
     def get(
         self, api_version: str, kind: str, namespace: str, name: str
@@ -117,10 +117,10 @@ class ObjectStore:
         return [in_version(some[place], api_version) for place in places]
 
     def cached(self, query: Callable[..., Json], *about: Hashable) -> Json:
-        """Return the result of `query` for this store; cached until a kind that it read is written.
+        """Return the result of `query` for this store, cached until a kind that it read is written.
 
-        It must depend on objects only, not on the kinds defined or on other state. The
-        reads of a result count again whenever it is returned, as if it were computed again.
+        It must depend on objects only, not on the kinds defined or on other state. The reads of
+        a cached result are recorded as if it were computed again.
         """
         known = self._answers.get((query, *about))
         if known is None or self._is_old(known):
@@ -140,27 +140,27 @@ class ObjectStore:
 
     def _is_old(self, answer: _CachedAnswer) -> bool:
         written, revision = self._written, answer.revision
-        for kind in answer.kinds:  # noqa: SIM110 — quicker, and called very often
+        for kind in answer.kinds:  # noqa: SIM110 — faster, and called very often
             if kind in written and written[kind] > revision:
                 return True
         return False
 
     def ever(self, api_version: str, kind: str) -> int:
-        """Return how many objects of a kind there have been; that counts as no read of them."""
+        """Return how many objects of a kind were ever created; this is not recorded as a read."""
         return self._created.get((split_api_version(api_version)[0], kind), 0)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that is there, in order of first writing."""
+        """Return apiVersion and kind of all stored objects, in order of first writing."""
         return dict.fromkeys(
             object_key(obj)[:2] for some in self._objects.values() for obj in some.values()
         )
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where none is known."""
+        """Return the kind whose plural is `name`, "" if unknown."""
         return kind_of_plural(split_api_version(api_version)[0], name, self.defined)
 
     def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" where it is not served."""
+        """Return the plural of a kind, as in paths, "" if it is not served."""
         group, version = split_api_version(api_version)
         facts = self.served.get((group, kind))
         is_served = facts is not None and (not facts.versions or version in facts.versions)
@@ -172,11 +172,11 @@ class ObjectStore:
         return False
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
+        """Return whether objects of a kind are namespaced."""
         return is_namespaced_in_cluster(split_api_version(api_version)[0], kind, self.defined)
 
     def defined_versions(self, group: str, kind: str) -> Sequence[Json]:
-        """Return the versions in the definition of a custom kind, () where it has none."""
+        """Return the versions in the definition of a custom kind, () if it has none."""
         for definition in self.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
             spec = definition.get("spec") or {}
             if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, kind):
@@ -185,7 +185,7 @@ class ObjectStore:
 
     @property
     def served(self) -> KindTable:
-        """All kinds there are, the built-in ones first."""
+        """All served kinds, the built-in ones first."""
         if self._served is None:
             self._served = every_kind(self.defined)
         return self._served
@@ -202,7 +202,7 @@ class ObjectStore:
         return None
 
     def every(self) -> Sequence[KubernetesObject]:
-        """Return everything that is there, by group, kind, namespace and name."""
+        """Return all objects, by group, kind, namespace and name."""
         return [
             obj
             for _, some in sorted(self._objects.items())
@@ -210,7 +210,7 @@ class ObjectStore:
         ]
 
     def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
-        """Call `watcher` on every write, at once; it must do no more than schedule a step.
+        """Call `watcher` on every write, synchronously; it must only schedule a step.
 
         With `kinds` it is only called for these, by apiVersion and kind.
         """
@@ -236,7 +236,7 @@ class ObjectStore:
         return stored
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Take an object out; nothing happens where it is not there."""
+        """Remove an object if it exists."""
         key = object_key(obj)
         group = split_api_version(key.api_version)[0]
         old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
@@ -266,11 +266,11 @@ class ObjectStore:
             watcher(change)
 
 
-# The kinds that a cluster serves, as policies name them.
+# The kinds that a cluster serves, by their names in policies.
 # Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
-"""Those that a kind may have of which no versions are known."""
+"""The versions assumed for a kind whose versions are unknown."""
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 _PARTS = MappingProxyType(
     {
@@ -293,7 +293,7 @@ _WITHOUT_STATUS = frozenset(
 
 
 def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
-    """Return group, kind and subresource of everything served that a `kinds` entry selects."""
+    """Return group, kind and subresource of all served kinds that a `kinds` entry selects."""
     group, version, kind, subresource = parse_kind_selector(text)
     named = store.served if has_wildcard(kind) else [key for key in store.served if key[1] == kind]
     kinds = [
@@ -312,7 +312,7 @@ def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
 
 
 class ServedResource(NamedTuple):
-    """One resource, or part of one, in one version."""
+    """One resource or subresource, in one version."""
 
     group: str
     version: str
@@ -322,7 +322,7 @@ class ServedResource(NamedTuple):
 
 
 def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
-    """Yield the resources that a `kinds` entry selects, in each version that is served."""
+    """Yield the resources that a `kinds` entry selects, in each served version."""
     version = parse_kind_selector(text).version
     for group, kind, part in find_kinds(text, store):
         resource = plural(group, kind, store.defined)
@@ -333,7 +333,7 @@ def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
 
 
 def is_cluster_wide(text: str, store: ObjectStore) -> bool:
-    """Return whether `kind` or `apiVersion/kind` names a kind without namespaces."""
+    """Return whether `kind` or `apiVersion/kind` names a cluster-scoped kind."""
     api_version, _, kind = text.rpartition("/")
     group = split_api_version(api_version)[0]
     return any(
@@ -343,7 +343,7 @@ def is_cluster_wide(text: str, store: ObjectStore) -> bool:
 
 
 def kind_key(text: str, store: ObjectStore) -> ObjectKey | None:
-    """Return apiVersion and kind of what a `kinds` entry names, None where nothing serves it."""
+    """Return apiVersion and kind that a `kinds` entry selects, None if they are not served."""
     group, version, kind, _ = parse_kind_selector(text)
     for key in store.served:
         if key[1] != kind or not matches(group, key[0]):

@@ -1,4 +1,4 @@
-"""What an API server refuses before an object is stored: schemas, types, names."""
+"""Validation in the API server before an object is stored: schemas, types, names."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -22,7 +22,7 @@ from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, Review
 from kyvsim.simulator.api_server.store import ObjectStore
 
-# Where an object of a custom kind does not fit its schema, in the words of an API server.
+# Schema errors of custom objects, with the messages of an API server.
 # Source of the texts: k8s.io/kube-openapi pkg/validation/errors, and
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
@@ -30,9 +30,9 @@ from kyvsim.simulator.api_server.store import ObjectStore
 def schema_errors(
     obj: KubernetesObject, old: KubernetesObject | None, schema: SchemaNode
 ) -> list[str]:
-    """Return what is wrong with an object, each as `field: what: why`.
+    """Return the schema errors of an object, each as `field: what: why`.
 
-    Rules in CEL are evaluated if nothing else is wrong; `old` is None for a new object.
+    CEL rules are evaluated if there are no other errors; `old` is None for a new object.
     """
     root = {name: value for name, value in obj.items() if name != "metadata"}
     return schema_findings(root, schema) or [
@@ -42,7 +42,7 @@ def schema_errors(
 
 
 def schema_findings(data: Json, schema: SchemaNode) -> list[str]:
-    """Return where data does not fit a schema, each as `field: what: why`."""
+    """Return the errors of data in a schema, each as `field: what: why`."""
     problems = (*findings(data, schema), *duplicates(data, schema))
     return list(dict.fromkeys(text for one in problems for text in _worded(one)))
 
@@ -70,7 +70,7 @@ _COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = {
     ),
     "not": lambda _: "must not validate the schema (not)",
 }
-"""Messages about a whole object, for which the API server names no field."""
+"""Messages about a whole object, without a field name."""
 
 
 def _type(finding: SchemaFinding, place: str) -> str:
@@ -88,7 +88,7 @@ def _choice(finding: SchemaFinding, place: str) -> str:
 
 
 def _bound(words: str) -> Callable[[SchemaFinding, str], str]:
-    """Return the message for a number beyond a bound."""
+    """Return the message for a number that exceeds a limit."""
     return lambda one, place: _invalid(place, one.value, f"should be {words} {sprint(one.limit)}")
 
 
@@ -133,13 +133,13 @@ def _shown(value: Json) -> str:
 
 
 def as_defined(obj: KubernetesObject, store: ObjectStore) -> KubernetesObject:
-    """Return an object of a custom kind as its schema has it stored, any other as it is."""
+    """Return an object of a custom kind as stored with its schema; other objects are unchanged."""
     schema = schema_of(object_key(obj), store) if obj is not None else None
     return stored(obj, schema) if schema else obj
 
 
 def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
-    """Return why an object does not fit its schema, or None."""
+    """Return why an object does not match its schema, or None."""
     request, obj = review.request, review.object
     # Only these requests have the whole object.
     if obj is None or request.subresource not in {"", "status"}:
@@ -150,21 +150,21 @@ def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
 
 
 def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
-    """Return the schema of a custom kind, None where it has none."""
+    """Return the schema of a custom kind, None if it has none."""
     if is_builtin(split_api_version(key.api_version)[0], key.kind):
         return None
     own = kyverno_schema(key.api_version, key.kind)
     return own or given_schema(key.api_version, key.kind, store.defined)
 
 
-# Objects of built-in kinds that an API server cannot read: a field has a wrong type.
+# Objects of built-in kinds that cannot be decoded: a field has a wrong type.
 #
-# An object that cannot be decoded is refused before anything else. Source of the texts:
-# k8s.io/apiserver pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
+# They are rejected before anything else. Source of the texts: k8s.io/apiserver
+# pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
 
 def refuse_unreadable(obj: KubernetesObject) -> ApiError | None:
-    """Return why an object of a built-in kind cannot be read as its type, or None."""
+    """Return why an object of a built-in kind cannot be decoded, or None."""
     problem = unreadable(obj)
     if not problem:
         return None
@@ -174,16 +174,16 @@ def refuse_unreadable(obj: KubernetesObject) -> ApiError | None:
 
 
 def refuse_change(obj: KubernetesObject) -> ApiError | None:
-    """Return why what a webhook has made of an object cannot be read, or None."""
+    """Return why an object that a webhook changed cannot be decoded, or None."""
     problem = unreadable(obj)
     return errors.internal(problem) if problem else None
 
 
 def unreadable(obj: KubernetesObject) -> str:
-    """Return what is wrong with the types of an object's fields, in Go's words; "" for nothing."""
+    """Return the first type error of an object, with Go's message, "" if there is none."""
     kind = text_field(obj, "kind")
     group, version = split_api_version(text_field(obj, "apiVersion"))
-    # The package of definitions of custom resources has a name of its own in the table of types.
+    # In the table of types, the package of CustomResourceDefinition has a special name.
     definitions = "apiextensions"
     package = definitions if kind == "CustomResourceDefinition" else version
     if group == "admissionregistration.k8s.io":
@@ -196,13 +196,13 @@ def unreadable(obj: KubernetesObject) -> str:
     return ""
 
 
-# What an API server refuses before an object is stored.
+# Validation of objects that are otherwise accepted.
 #
-# Objects are refused after mutating webhooks and before validating ones.
+# It runs after mutating webhooks and before validating ones.
 
 
 def refuse_invalid(review: Review) -> ApiError | None:
-    """Return why an object cannot be stored as it is, or None."""
+    """Return why an object is invalid, or None."""
     request, obj = review.request, review.object
     if obj is None or request.subresource or request.operation is Operation.CONNECT:
         return None

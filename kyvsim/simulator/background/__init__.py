@@ -1,1 +1,1 @@
-"""The background controller: UpdateRequests and the attempts at them."""
+"""The background controller: UpdateRequests and their processing."""

@@ -1,4 +1,4 @@
-"""The background controller: what makes UpdateRequests, and how they are attempted."""
+"""The background controller: how UpdateRequests are created and processed."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -70,12 +70,12 @@ from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, MANAGED, NAMES
 from kyvsim.simulator.context import NOTICE, PICK_UP, UPDATE_REQUEST
 from kyvsim.simulator.kyverno import Kyverno, restart
 
-# Requests about objects that rules generated, or copied from: others changed them.
+# Requests of others for objects that rules generated or cloned.
 # Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
 
 
 def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedWork]:
-    """Return the work that restores what was generated, or follows its source."""
+    """Return the work that restores a generated object, or synchronizes it with its source."""
     old = request.old_object
     marks = labels(old) if old else {}
     if f"{LABEL}clone-source" not in marks and not marks.get(f"{LABEL}policy-name"):
@@ -109,13 +109,13 @@ def _restoring(
         if one.rule.name == marks.get(f"{LABEL}rule-name")
         and (generation := one.rule.facts.generation) is not None
         and generation.synchronizes
-        and not one.matches_again(facts)  # else it is the trigger as well
+        and not one.matches_again(facts)  # otherwise it is also the trigger
     )
     if contexts:
         yield RequestedWork(GENERATE, policy.policy.key, contexts)
 
 
-# Work that policies create: when they are created, changed and deleted, and once an hour.
+# Work for policies that are created, changed or deleted, and once an hour.
 # Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
 
 _POLICY_ACTOR = "policy-controller"
@@ -160,7 +160,7 @@ def _requeue(kyverno: Kyverno) -> None:
 
 
 def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
-    """Return whether a policy works without a request, and is due to be reconciled.
+    """Return whether a policy works without a request and is reconciled now.
 
     A policy that mutates existing objects must enable that while it is younger than an hour.
     """
@@ -177,7 +177,7 @@ def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
 
 
 def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
-    """Make the work for what a policy finds in the cluster."""
+    """Submit the work of a policy for existing objects."""
     policy, works = compiled.policy, [*existing_mutations(compiled, kyverno)]
     # Objects of synchronized data are updated to the current policy.
     contexts = [
@@ -203,10 +203,10 @@ def _generated(
 
 
 def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
-    """Delete what removed rules generated, if they synchronized it.
+    """Delete the objects that removed rules generated, if they are synchronized.
 
-    Copies of a single source go too. upstream: pkg/policy/generate.go (cleanupPatterns) and its
-    unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
+    Copies of a single source are deleted too. upstream: pkg/policy/generate.go (cleanupPatterns)
+    and its unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
     """
     contexts: list[Json] = []
     generated: list[Json] = []
@@ -223,18 +223,18 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
         submit(work, kyverno.sim, BACKGROUND)
 
 
-# Requests that create work for the background: triggers that are created, changed, deleted.
+# Requests that create background work: triggers that are created, changed, deleted.
 # Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go),
 # pkg/webhooks/resource/generation/handler.go.
 
 
 def start_admission_triggers(kyverno: Kyverno) -> None:
-    """Let admission write UpdateRequests for what it sees."""
+    """Create UpdateRequests for admission requests."""
     sim = kyverno.sim
 
     def emit(review: Review, request: AdmissionRequest) -> None:
         works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
-        # The webhooks are registered for the kinds that are generated, not for their subresources.
+        # The webhooks are registered for the generated kinds, not for their subresources.
         if not from_background(request) and not request.subresource:
             works += managed_work(kyverno, request)
         write_soon(review, works)
@@ -245,7 +245,7 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
             key = object_key(review.object)
 
         def write(work: RequestedWork) -> None:
-            # It follows from the event of the request, the first one about the object since.
+            # Its cause is the event of the request: the first one of the object since then.
             with sim.timeline.following(sim.timeline.first_about(key, before)):
                 submit(work, sim, ADMISSION)
 
@@ -259,7 +259,7 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
 
 
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
-    """Give the work for rules that the object of a request is, or was, a trigger of."""
+    """Yield the work for rules whose trigger the object of a request is, or was."""
     external = World(kyverno.sim.store, account=ADMISSION).external
     policies: list[CompiledPolicy] = []
     for policy in kyverno.cache.every():
@@ -310,7 +310,7 @@ def _statuses(
 
 
 def _matched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
-    """Return the contexts of rules that a trigger matches."""
+    """Return the contexts of rules that match the trigger."""
     if request.operation is Operation.DELETE:
         return []
     trigger = reference(request.object)
@@ -339,7 +339,7 @@ def _matched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
 
 
 def _unmatched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
-    """Return the contexts of rules that a trigger matched before, and no longer does."""
+    """Return the contexts of rules that matched the trigger before and no longer do."""
     if not request.old_object:
         return []
     deleted = request.operation is Operation.DELETE
@@ -354,7 +354,7 @@ def _unmatched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionReque
     return contexts
 
 
-# The background controller: attempts at UpdateRequests until they succeed or are given up.
+# The background controller: processes UpdateRequests until they succeed or are dropped.
 # Source of the rules: upstream pkg/background/update_request_controller.go,
 # pkg/background/common/util.go.
 
@@ -381,7 +381,7 @@ def start_background_controller(kyverno: Kyverno) -> None:
 
 
 def _defer(obj: KubernetesObject, kyverno: Kyverno) -> None:
-    """Schedule what is to be done about an UpdateRequest, if it waits for anything."""
+    """Schedule the next action on an UpdateRequest, if it is pending or failed."""
     key, sim = object_key(obj), kyverno.sim
 
     def retry() -> None:
@@ -399,7 +399,7 @@ def _defer(obj: KubernetesObject, kyverno: Kyverno) -> None:
 
 
 def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
-    """Work on an UpdateRequest once, and write down how it went."""
+    """Process an UpdateRequest once, and record the outcome."""
     sim, client = kyverno.sim, kyverno.sim.client(BACKGROUND)
     obj = sim.store.get(*key)
     status = (obj or {}).get("status") or {}
@@ -441,7 +441,7 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
 def restart_background_controller(kyverno: Kyverno) -> None:
     """Stop the background controller, and start it again some time later.
 
-    Policies that are deleted meanwhile are never noticed, as their informer's events are lost.
+    Deletions of policies in between are never noticed, since the informer's events are lost.
     """
 
     def relist() -> None:

@@ -1,4 +1,4 @@
-"""Generation by generate rules and by GeneratingPolicies: triggers, attempts, objects."""
+"""Generate objects for generate rules and GeneratingPolicies."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
@@ -78,25 +78,25 @@ from kyvsim.simulator.kyverno import Kyverno
 _UNWRITTEN = dict.fromkeys(
     ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
 )
-"""The fields of `metadata` that no client writes."""
+"""The fields of `metadata` that clients do not write."""
 
 
 class Owner(NamedTuple):
-    """On whose behalf an object is written."""
+    """The rule and trigger for which an object is generated."""
 
     policy: Policy
     rule: Rule
     trigger: KubernetesObject
 
     def client(self, action: str, sim: SimulationContext) -> Client:
-        """Return the API for requests that do something on account of the rule."""
+        """Return the API client for requests that an action of the rule sends."""
         return sim.client(BACKGROUND, Purpose(action, (f"{self.policy.key}/{self.rule.name}",)))
 
 
 def write_generated(
     desired: KubernetesObject, owner: Owner, sim: SimulationContext
 ) -> tuple[KubernetesObject | None, FailureReason | None]:
-    """Write an object as a rule generates it; return it if it is new, or why that failed."""
+    """Write a generated object; return it if it is new, or why that failed."""
     key, marks = object_key(desired), labels(desired)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
     source = sim.store.by_uid(desired["apiVersion"], kind, uid) if uid else None
@@ -104,7 +104,7 @@ def write_generated(
         refused = denial(BACKGROUND, "get", read, sim.store)
         if refused is not None:
             return None, failure_reason_of(refused, read)
-    # The object that was copied is labelled, so that its changes are noticed.
+    # The copied object gets a label, so that its changes are noticed.
     mark = f"{LABEL}clone-source"
     if source is not None and mark not in labels(source):
         marked = with_metadata(source, {"labels": {**labels(source), mark: ""}})
@@ -130,7 +130,7 @@ def write_generated(
 def _update(
     client: Client, desired: KubernetesObject, live: KubernetesObject, *, server_side: bool
 ) -> ApiResponse:
-    """Update an existing object, by a server-side apply or as a whole."""
+    """Update an existing object, by server-side apply or as a whole."""
     key, meta = object_key(live), metadata(live)
     if server_side:
         applied = merge_patch(live, desired)
@@ -142,7 +142,7 @@ def _update(
 def downstreams_of(
     policy: Policy, rule: Rule, trigger: KubernetesObject, sim: SimulationContext
 ) -> Iterator[KubernetesObject]:
-    """Give what a policy generated for a trigger, of the kinds that a rule generates.
+    """Yield the objects that a policy generated for a trigger, of the kinds of a rule.
 
     The name of the rule is not compared, as in upstream.
     """
@@ -159,7 +159,7 @@ def downstreams_of(
 
 
 def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Give apiVersion and kind of what a rule generates, pattern by pattern."""
+    """Yield apiVersion and kind of the objects that a rule generates, for each pattern."""
     generation = rule.facts.generation
     for pattern in generation.patterns if generation else ():
         if pattern.kind:
@@ -170,12 +170,12 @@ def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
             yield f"{group}{selector.version}", selector.kind
 
 
-# Objects that a changed rule does not generate any more: they lose the labels of their policy.
+# Objects that a changed rule no longer generates: they lose the labels of their policy.
 # Source of the rules: upstream pkg/policy/generate.go (ruleChange, unlabelDownstream).
 
 
 def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext) -> None:
-    """Take the owner's labels from what rules generated whose target or source has changed."""
+    """Remove the owner labels from objects of rules whose target or source has changed."""
     owner = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
     for rule, kind in _stale_kinds(before, policy):
         why = "the rule generates a different object now"
@@ -189,7 +189,7 @@ def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext
 
 
 def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
-    """Give rules with a kind of which they generated what they do not any more."""
+    """Yield the rules, each with a kind of objects that it no longer generates."""
     now = {rule.name: rule.facts.generation for rule in policy.rules}
     for rule in before.rules:
         old, new = rule.facts.generation, now.get(rule.name)
@@ -202,14 +202,14 @@ def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
                 (made.api_version, made.kind, made.namespace, made.name, made.clone)
                 for made in (one, other)
             )
-            # upstream uses the kind of the rule, also where that of a loop has changed.
+            # upstream uses the kind of the rule, even if that of a loop has changed.
             if was != is_now and old.whole.kind:
                 yield rule.name, old.whole.kind
             if one.clone_list != other.clone_list:
                 yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
 
 
-# Writing and reporting what a generate rule generates.
+# Writing and reporting the objects of a generate rule.
 # Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 
 _NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})
@@ -294,7 +294,7 @@ def attempt_generate(update_request: KubernetesObject, kyverno: Kyverno) -> Atte
 def _delete(
     update_request: KubernetesObject, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
 ) -> Attempt:
-    """Delete what the UpdateRequest lists, else what was generated for the trigger."""
+    """Delete the objects that the UpdateRequest lists, or those generated for the trigger."""
     references = (update_request.get("status") or {}).get("generatedResources")
     cause = "policy deletion"
     if not references:
@@ -341,7 +341,7 @@ def _apply(
     old = old_facts(request, world) if request else None
     sets_of = kyverno.lister.generated_sets(policy, rule)
     outcome, sets, problem = _generation(rule, opened, old, sets_of)
-    # Evaluated a second time only where it failed.
+    # Evaluate a second time only if it failed.
     if request is None and problem is not None:
         *_, again = _generation(rule, as_by_someone(opened), old, sets_of)
         problem = problem if again else FailureCause.USER_UNKNOWN
@@ -384,23 +384,23 @@ def _generation(
     return outcome, generated_sets, next(problems, None)
 
 
-# The objects that a policy in CEL generates: written one after the other, as it goes.
+# The objects that a CEL policy generates: written one by one during the evaluation.
 # Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).
 
 
 class GeneratedObjects:
-    """Writes objects into the cluster on behalf of a policy, and keeps them as they are there."""
+    """Writes objects to the cluster on behalf of a policy, and collects the stored objects."""
 
     def __init__(
         self, policy: Policy, request: AdmissionRequest, sim: SimulationContext, *, restores: bool
     ) -> None:
-        """Write nothing if `restores`: only existing objects are collected."""
+        """If `restores`, write nothing and collect only existing objects."""
         self._policy = policy
         self._sim = sim
         self._restores = restores
         key = object_key(request.subject)
         group, version = split_api_version(key.api_version)
-        # Of a deletion there is no object, and so neither its namespace nor its uid.
+        # A deletion has no object, so neither its namespace nor its uid is known.
         gone = request.operation is Operation.DELETE
         self._marks = {
             **MANAGED,
@@ -428,7 +428,7 @@ class GeneratedObjects:
             if not self._restores:
                 self._keep(self._client("generate").create(desired), key)
         elif any(labels(live).get(name, "") != self._marks[name] for name in names):
-            return  # it belongs to another
+            return  # it belongs to another trigger or policy
         elif self._restores:
             self.written.append(live)
         else:
@@ -470,7 +470,7 @@ class GeneratedObjects:
         raise ValueError(failure_reason.message)
 
 
-# One attempt at an UpdateRequest for a policy in CEL that generates.
+# One attempt at an UpdateRequest for a generating CEL policy.
 # Source of the rules and texts: upstream pkg/background/gpol/generate_controller.go.
 
 _FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
@@ -515,7 +515,7 @@ def _generate(
     request: AdmissionRequest,
     kyverno: Kyverno,
 ) -> Attempt:
-    """Evaluate the policy, which writes what it generates, and record the outcome."""
+    """Evaluate the policy, which writes the generated objects, and record the outcome."""
     policy, watch, uid = compiled.policy, kyverno.downstreams, text_field(context["trigger"], "uid")
     synchronizes, restores = bool(context.get("synchronize")), bool(context.get("cacheRestore"))
     objects = GeneratedObjects(policy, request, kyverno.sim, restores=restores)
@@ -547,7 +547,7 @@ def _generate(
 def _record_outcome(
     compiled: CompiledPolicy, trigger: KubernetesObject, outcome: Outcome, kyverno: Kyverno
 ) -> None:
-    """Write the outcome of a policy to events and to the trigger's report."""
+    """Record the outcome of a policy as events and in the trigger's report."""
     policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE
     rule = compiled.rules[0].rule._replace(name=outcome.rule_name or policy.name)
     result = RuleResult(
@@ -573,7 +573,7 @@ def _record_outcome(
     kyverno.reports.add_results(trigger, [response])
 
 
-# Requests that policies in CEL generate for: creations, updates and deletions.
+# Requests for which CEL policies generate objects: creations, updates and deletions.
 # Source of the rules: upstream pkg/webhooks/resource/gpol/handler.go.
 
 
@@ -604,12 +604,12 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
 
 
-# Work that generating policies in CEL create: when they are created, changed and deleted.
+# Work of generating CEL policies that are created, changed or deleted.
 # Source of the rules: upstream pkg/policy (policy_controller.go, gpol.go).
 
 
 def start_generating_policies(kyverno: Kyverno) -> None:
-    """Reconcile the objects of policies in CEL that are created, changed or deleted."""
+    """Reconcile the objects of CEL policies that are created, changed or deleted."""
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if before is not None and before.has_same_spec(policy):
@@ -628,7 +628,7 @@ def start_generating_policies(kyverno: Kyverno) -> None:
 
 
 def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
-    """Make the work for what a policy finds in the cluster."""
+    """Submit the work of a policy for existing objects."""
     sim, facts, watch = kyverno.sim, generating_facts(policy), kyverno.downstreams
 
     def of_triggers(*, restores: bool) -> Iterator[Json]:
@@ -638,7 +638,7 @@ def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
     known = watch.of(policy.key) if facts.synchronizes else []
     contexts: Iterable[Json] = ()
     if known:
-        # Objects that are known to be generated are deleted and generated again.
+        # Objects known to be generated are deleted and generated again.
         contexts = [cel_context(policy.key, trigger_from_labels(labels(obj))) for obj in known]
         watch.delete(policy.key)
     elif facts.synchronizes:

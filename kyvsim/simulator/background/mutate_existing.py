@@ -1,4 +1,4 @@
-"""Mutation of existing objects, by mutate rules and by MutatingPolicies."""
+"""Mutate existing objects, with mutate rules and MutatingPolicies."""
 
 from collections.abc import Iterator, Sequence
 
@@ -61,9 +61,9 @@ _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
 
 def attempt_mutation(update_request: KubernetesObject, kyverno: Kyverno) -> Attempt:
-    """Patch the targets of the rule that an UpdateRequest names, and those of its sisters.
+    """Patch the targets of all mutate existing rules of the policy of an UpdateRequest.
 
-    That the trigger is not there ends the work, without another attempt, as upstream has it.
+    If the trigger does not exist, there is no further attempt, as in upstream.
     """
     spec = update_request["spec"]
     policy = kyverno.lister.get(spec["policy"])
@@ -91,8 +91,8 @@ def _mutate(
     request: AdmissionRequest | None,
     kyverno: Kyverno,
 ) -> Iterator[FailureReason]:
-    """Write the targets as all rules of a policy leave them, and give what failed."""
-    # Upstream resolves targets by kind, also kinds without an object yet.
+    """Write the targets as mutated by all rules of a policy, and yield failures."""
+    # Upstream resolves targets by kind, even if no object of the kind exists yet.
     store = kyverno.sim.store
     targets = [one for rule in policy.policy.rules for one in rule.facts.targets]
     named = [(one.api_version, one.kind.partition("/")[0]) for one in targets]
@@ -122,7 +122,7 @@ def _mutate(
 
 
 def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[FailureReason]:
-    """Write and report the targets of a rule, and yield what failed."""
+    """Write and report the targets of a rule, and yield failures."""
     sim, source, rule = kyverno.sim, EventSource.MUTATE, result.rule.name
     named = f"{policy.key}/{rule}"
     client = sim.client(BACKGROUND, Purpose("mutate existing", (named,)))
@@ -140,8 +140,8 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
 
 # One attempt at an UpdateRequest for a MutatingPolicy: targets are selected, changed and written.
 #
-# A target that cannot be evaluated is left unchanged, and silently: no report, no event, and
-# the UpdateRequest counts as done.
+# A target that cannot be evaluated is silently unchanged: no report, no event, and the
+# UpdateRequest counts as successful.
 # Source of the rules and texts: upstream pkg/background/mpol/processor.go,
 # pkg/cel/policies/mpol/engine.
 
@@ -168,7 +168,7 @@ def attempt_mutation_in_cel(update_request: KubernetesObject, kyverno: Kyverno) 
 
 
 class _Attempt:
-    """One run of a policy over its targets."""
+    """One evaluation of a policy on its targets."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Attempt:
         self.notes: list[FailureReason] = []
 
     def listed(self) -> Iterator[tuple[KubernetesObject, str]]:
-        """Yield what the policy's constraints select, with the subresource to write."""
+        """Yield the targets that the policy's constraints select, with the subresource to write."""
         for listing in target_listings(self._policy, self._store, self._store.defined):
             key, problem = listing.key, None
             if key.namespace and not self._store.is_namespaced(key.api_version, key.kind):
@@ -209,7 +209,7 @@ class _Attempt:
                 self.problems.append(FailureReason(FailureCause.OTHER, str(error)))
 
     def named(self) -> Iterator[tuple[KubernetesObject, str]]:
-        """Yield what the policy's expression names for the trigger, as that is now."""
+        """Yield the targets that the policy's expression returns for the current trigger."""
         trigger = self._trigger()
         if trigger is None or self._request is None:
             return
@@ -222,7 +222,7 @@ class _Attempt:
             yield (obj, written_part(self._policy, obj, self._store.defined))
 
     def _trigger(self) -> KubernetesObject | None:
-        """Return the trigger, its last state if it is deleted; None with a problem recorded."""
+        """Return the trigger, its last state if it is deleted; None after recording a problem."""
         request = self._request
         if request is None or not request.subject:
             what = "the fields needed to extract resource data are nil"
@@ -248,7 +248,7 @@ class _Attempt:
         return Evaluation(opened.scope, opened.request, obj)
 
     def change(self, target: KubernetesObject, part: str) -> None:
-        """Mutate a target, write it if it changed, and report that."""
+        """Mutate a target, write it if it changed, and report the results."""
         obj: KubernetesObject | None = None
         responses: list[PolicyResponse] = []
         again, key = [], object_key(target)
@@ -273,7 +273,7 @@ class _Attempt:
             return
         obj = with_whole_numbers(obj)
         if same(obj, target) or self._write(target, part, obj):
-            source = EventSource.ADMISSION  # upstream names this one, whoever does it
+            source = EventSource.ADMISSION  # upstream uses this source in all cases
             for response in responses:
                 events = of_response(self._kyverno.sim, source, response, blocked=False)
                 self._kyverno.events.record(*events)
@@ -296,15 +296,15 @@ class _Attempt:
         return error is None
 
 
-# Requests that are triggers of MutatingPolicies for objects that are there.
+# Requests that trigger MutatingPolicies for existing objects.
 # Source of the rules: upstream pkg/webhooks/resource/mpol/handler.go,
 # pkg/cel/policies/mpol/engine.
 
 
 def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
-    """Give the work of policies that change existing objects, for a request.
+    """Yield the work of policies that change existing objects, for a request.
 
-    Each webhook that is called for it creates the work of all of them.
+    Every webhook called for the request creates the work of all of them.
     """
     policies = [
         one
@@ -348,12 +348,12 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
     )
 
 
-# Work that MutatingPolicies create: when they are created and changed, and once an hour.
+# Work of MutatingPolicies: when they are created or changed, and once an hour.
 # Source of the rules: upstream pkg/policy (policy_controller.go, mpol.go).
 
 
 def start_mutating_policies(kyverno: Kyverno) -> None:
-    """Apply policies in CEL that are created or changed to existing objects."""
+    """Apply new and changed CEL policies to existing objects."""
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if before is None or not before.has_same_spec(policy):
@@ -363,7 +363,7 @@ def start_mutating_policies(kyverno: Kyverno) -> None:
 
 
 def sync_mutating_policy(policy: Policy, kyverno: Kyverno) -> None:
-    """Make the work for what is there: for each trigger where that names the targets."""
+    """Submit the work for existing objects: for each trigger, if an expression has the targets."""
     facts, sim = mutating_facts(policy), kyverno.sim
     if not facts.changes_existing:
         return

@@ -32,7 +32,7 @@ from kyvsim.simulator.configuration import BACKGROUND, MANAGED, NAMESPACE, setti
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
-# The labels that name the owner of a generated object, and the selection by them.
+# The labels that name the owner of a generated object, and how objects are selected by them.
 # Source of the rules: upstream pkg/background/common (labels.go, util.go),
 # pkg/background/generate/utils.go.
 
@@ -46,13 +46,13 @@ def selected(
     required: Mapping[str, str],
     namespace: str = "",
 ) -> list[KubernetesObject]:
-    """Return the objects of a kind that carry labels."""
+    """Return the objects of a kind that have the required labels."""
     objects = store.list(api_version, kind, namespace)
     return [obj for obj in objects if required.items() <= labels(obj).items()]
 
 
 def policy_labels(policy: Policy) -> dict[str, str]:
-    """Return the labels of everything that a policy generated."""
+    """Return the labels of all objects that a policy generated."""
     owner = {f"{LABEL}policy-name": policy.name, f"{LABEL}policy-namespace": policy.namespace}
     return {**MANAGED, **owner}
 
@@ -69,27 +69,27 @@ class Attempt(NamedTuple):
     """The failures and notes of one attempt."""
 
     problems: tuple[FailureReason, ...] = ()
-    """Why it failed; it is tried again."""
+    """Why it failed; it is retried."""
     notes: tuple[FailureReason, ...] = ()
-    """Why nothing was done where that counts as done."""
+    """Why nothing was done although the attempt counts as successful."""
 
     def on_behalf_of(self, name: str) -> "Attempt":
-        """Return the attempt with the rule or policy that it is for in each reason."""
+        """Return the attempt with the rule or policy name added to each reason."""
         return Attempt(*(tuple(one._replace(on_behalf_of=name) for one in some) for some in self))
 
 
 def joined(attempts: Iterable[Attempt]) -> Attempt:
-    """Return several attempts as one."""
+    """Merge several attempts."""
     return Attempt(*(tuple(chain.from_iterable(some)) for some in zip(*attempts, strict=True)))
 
 
 def failure_reason_of(error: ApiError, key: ObjectKey) -> FailureReason:
-    """Return the refusal of a request about an object as an obstacle."""
+    """Return the error of a request for an object as a failure reason."""
     return FailureReason(error.why, error.message, key)
 
 
 def noted(reason: FailureCause, message: str) -> Attempt:
-    """Return an attempt that counts as done although nothing was."""
+    """Return an attempt that counts as successful although nothing was done."""
     return Attempt(notes=(FailureReason(reason, message),))
 
 
@@ -104,14 +104,14 @@ def messages(failures: Iterable[FailureReason]) -> str:
 
 
 def within(start: str, failures: Iterable[FailureReason]) -> Iterator[FailureReason]:
-    """Yield failures with a text before each message."""
+    """Yield failures with a prefix for each message."""
     return (one._replace(message=f"{start}{one.message}") for one in failures)
 
 
 def as_by_someone(given: RuleInput) -> RuleInput:
-    """Return what a rule is evaluated on as if someone had made a request.
+    """Return the input of a rule as if some user had sent the request.
 
-    What cannot be evaluated without that, and can with it, is wanting for its user alone.
+    If a rule fails without and succeeds with it, it only lacks the user.
     """
     name = "someone"
     request = {
@@ -134,7 +134,7 @@ _DETAILS = (
 
 
 def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
-    """Return the context of an UpdateRequest, bare where no request led to it."""
+    """Return the context of an UpdateRequest, with empty fields if no request caused it."""
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
@@ -159,7 +159,7 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
 
 
 def update_of(obj: KubernetesObject, subresource: str, store: ObjectStore) -> AdmissionRequest:
-    """Return an existing object as an update without user information, as Kyverno sees it."""
+    """Return the update of an existing object without user information, as Kyverno builds it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
     gv, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
@@ -174,7 +174,7 @@ def update_of(obj: KubernetesObject, subresource: str, store: ObjectStore) -> Ad
 
 
 def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
-    """Return the request that the context of an UpdateRequest holds, or None."""
+    """Return the request in the context of an UpdateRequest, or None."""
     info = (context or {}).get("admissionRequestInfo") or {}
     fields = info.get("admissionRequest")
     if not fields:
@@ -208,7 +208,7 @@ def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
     )
 
 
-# UpdateRequests: what is to be done later, written down for the background controller.
+# UpdateRequests: the queue of the background controller.
 # Source of the rules: upstream api/kyverno/v2/update_request_types.go, pkg/webhooks/updaterequest,
 # pkg/policy/updaterequest.go, pkg/utils/generator, pkg/background/common/labels.go.
 
@@ -217,11 +217,11 @@ GENERATE, MUTATE = "generate", "mutate"
 CEL_GENERATE, CEL_MUTATE = "cel-generate", "cel-mutate"
 PENDING, FAILED, COMPLETED = "Pending", "Failed", "Completed"
 _MOST_CONTEXTS = 100
-"""How many rules and triggers one UpdateRequest of a policy event holds."""
+"""Maximum number of rule contexts in one UpdateRequest of a policy event."""
 _MUTATE = "mutate.updaterequest.kyverno.io/"
 
 REFERENCE = ("apiVersion", "kind", "namespace", "name")
-"""The fields of a reference besides `uid`, as keys have them."""
+"""The fields of a reference besides `uid`, named as in ObjectKey."""
 
 
 class RequestedWork(NamedTuple):
@@ -230,14 +230,14 @@ class RequestedWork(NamedTuple):
     type: str
     policy: str
     contexts: tuple[Json, ...] = ()
-    """Of generate rules: rule, trigger, and whether its objects are to be deleted."""
+    """Of generate rules: rule, trigger, and whether to delete the generated objects."""
     rule: str = ""
     """Of a mutate rule: its name."""
     trigger: Json = None
-    """Of a mutate rule: the trigger, as `reference` gives it."""
+    """Of a mutate rule: the trigger, as `reference` returns it."""
     request: AdmissionRequest | None = None
     generated: tuple[Json, ...] = ()
-    """References to objects that are to be deleted."""
+    """References to objects to delete."""
 
 
 def reference(obj: KubernetesObject | None) -> dict[str, str]:
@@ -247,9 +247,9 @@ def reference(obj: KubernetesObject | None) -> dict[str, str]:
 
 
 def applies_to(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy in CEL applies to requests of this user in this namespace.
+    """Return whether a CEL policy applies to requests of this user in this namespace.
 
-    Its own objects are written by the background controller, which it ignores by default.
+    By default it ignores requests of the background controller, which writes generated objects.
     """
     if policy.namespace and policy.namespace != request.namespace:
         return False
@@ -269,23 +269,23 @@ def cel_context(
     synchronizes: bool = False,
     restores: bool = False,
 ) -> dict[str, Json]:
-    """Return the entry of an UpdateRequest for a policy in CEL and one trigger.
+    """Return the entry of an UpdateRequest for a CEL policy and one trigger.
 
-    With `restores` existing objects are only collected, so that they are watched.
+    With `restores`, existing objects are only collected, so that they are watched.
     """
     context = rule_context(policy, trigger, deletes=deletes)
     return {**context, "synchronize": synchronizes, "cacheRestore": restores}
 
 
 def in_batches(work: RequestedWork) -> Iterator[RequestedWork]:
-    """Give the work in parts of a size that an API server stores; none where there is none."""
+    """Yield the work in batches that an API server can store; none if it has no contexts."""
     for start in range(0, len(work.contexts), _MOST_CONTEXTS):
         yield work._replace(contexts=work.contexts[start : start + _MOST_CONTEXTS])
 
 
 def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
-    """Write an UpdateRequest down, unless there are too many; it is pending at once."""
-    # Listed only if it can matter: this reads every UpdateRequest.
+    """Create a pending UpdateRequest, unless there are too many."""
+    # Counted first with `ever`: listing reads every UpdateRequest.
     text = str(settings_of(sim.store).get("updateRequestThreshold") or "")
     most = int(text) if text.isdecimal() else 1000
     if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
@@ -333,14 +333,14 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
 def of_mutation(
     sim: SimulationContext, policy_name: str, trigger: Json = None
 ) -> list[KubernetesObject]:
-    """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
+    """Return the UpdateRequests for mutate rules of a policy, of one trigger [default: all]."""
     required = {f"{_MUTATE}policy-name": policy_name}
     required = mutate_labels(policy_name, trigger) if trigger else required
     return selected(sim.store, *KIND, required, NAMESPACE)
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
-    """Return the rules that an UpdateRequest is about, as `policy/rule`; policies without rules."""
+    """Return the rules of an UpdateRequest as `policy/rule`; for CEL policies the policy."""
     if spec.get("requestType") in {CEL_GENERATE, CEL_MUTATE}:
         return (str(spec.get("policy")),)
     names = [spec.get("rule"), *(one.get("rule") for one in spec.get("ruleContext") or ())]
@@ -348,7 +348,7 @@ def rules_of(spec: Json) -> tuple[str, ...]:
 
 
 def triggers_of(spec: Json) -> str:
-    """Return the triggers that an UpdateRequest is about, as text."""
+    """Describe the triggers of an UpdateRequest."""
     every = [one.get("trigger") for one in spec.get("ruleContext") or ()] or [spec.get("resource")]
     if spec.get("requestType") == CEL_MUTATE:
         info = (spec.get("context") or {}).get("admissionRequestInfo") or {}
@@ -363,7 +363,7 @@ def triggers_of(spec: Json) -> str:
     return ", ".join(titles) or "existing objects"
 
 
-# The trigger of an UpdateRequest, as it is now in the cluster.
+# The trigger of an UpdateRequest, as it is stored now.
 # Source of the rules and texts: upstream pkg/background/common/resource.go.
 
 
@@ -378,9 +378,9 @@ class TriggerError(Exception):
 def live_trigger(
     trigger: Json, request: AdmissionRequest | None, store: ObjectStore
 ) -> KubernetesObject:
-    """Return the trigger that a generate rule runs for.
+    """Return the trigger of a generate rule.
 
-    Raises `TriggerError` where the request that brought it was not stored, or not yet.
+    Raises `TriggerError` if its request was not stored, or not yet.
     """
     operation = request.operation if request is not None else Operation.UPDATE
     if request is None or operation is Operation.UPDATE:
@@ -407,9 +407,9 @@ def live_trigger(
 def created_trigger(
     trigger: Json, request: AdmissionRequest, store: ObjectStore
 ) -> KubernetesObject:
-    """Return the trigger of a creation; for a subresource, what was sent to it.
+    """Return the trigger of a creation; for a subresource, the object sent to it.
 
-    Raises `TriggerError` where it is not there.
+    Raises `TriggerError` if there is none.
     """
     try:
         return find(trigger, request, store)
@@ -420,9 +420,9 @@ def created_trigger(
 
 
 def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> KubernetesObject:
-    """Return the object that a reference names, by its uid if it has one.
+    """Return the object of a reference, by its uid if it has one.
 
-    Raises `TriggerError` where there is none.
+    Raises `TriggerError` if there is none.
     """
     api_version, kind, namespace, name = (text_field(trigger, field) for field in REFERENCE)
     uid, place = text_field(trigger, "uid"), "" if kind == "Namespace" else namespace
@@ -433,7 +433,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         if refused is not None:
             text = f"failed to list trigger resources: {refused.message}"
             raise TriggerError(FailureReason(refused.why, text, anywhere))
-        # One with a name can only be that one.
+        # A reference with a name can only match the object of that name.
         candidates = [named] if name else store.list(api_version, kind, namespace)
         for obj in candidates:
             if obj is not None and metadata(obj).get("uid") == uid:
@@ -455,13 +455,13 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
     return named or (request.subject if request else {})
 
 
-# Triggers that were there before their policy.
+# Triggers that are older than their policy.
 # Source of the rules: upstream pkg/policy (generate.go, mutate.go, policy_controller.go,
 # utils.go).
 
 
 def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWork:
-    """Return the work of generate rules for triggers that are there already."""
+    """Return the work of generate rules for existing triggers."""
     own = policy.policy
     contexts: list[Json] = []
     for rule in own.rules:
@@ -485,7 +485,7 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
 
 
 def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[RequestedWork]:
-    """Give the work of mutate rules on existing objects for triggers that are there already."""
+    """Yield the work of mutate rules on existing objects for existing triggers."""
     own = policy.policy
     for compiled in policy.rules:
         rule = compiled.rule
@@ -503,7 +503,7 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Req
 def _status_for(
     policy: CompiledPolicy, rule: CompiledRule, trigger: Json, kyverno: Kyverno
 ) -> RuleStatus | None:
-    """Return the status of a background rule for a trigger without any request."""
+    """Return the status of a background rule for a trigger without a request."""
     if not rule.rule.generates and not rule.rule.mutates_existing:
         return None
     world = World(kyverno.sim.store, account=BACKGROUND)
@@ -515,7 +515,7 @@ def _status_for(
 
 
 def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[KubernetesObject]:
-    """Give the objects that the match block of a rule names by kind, name and labels."""
+    """Yield the objects that the match block of a rule selects by kind, name and labels."""
     place = policy.namespace if policy.kind == "Policy" else ""
     for one in rule.tree.match.filters:
         selects = compile_selector(one.selector or {})

@@ -1,4 +1,4 @@
-"""Hazards: what goes wrong in a run, or will; described in docs/hazards.md."""
+"""Hazards: what goes wrong in a run, or could; described in docs/hazards.md."""
 
 from collections.abc import Callable, Iterable
 

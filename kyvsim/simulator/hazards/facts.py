@@ -1,4 +1,4 @@
-"""The data of a run in which hazards are searched."""
+"""The data of a run for the detection of hazards."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -21,21 +21,21 @@ from kyvsim.simulator.policies import POLICY_KINDS, is_cel_policy
 
 
 class Facts(NamedTuple):
-    """One run at its end."""
+    """A finished run."""
 
     sim: SimulationContext
     kyverno: Kyverno
     events: tuple[TimelineEvent, ...]
     documents: Mapping[str, Document]
-    """The files of policies, by key."""
+    """The documents of policies, by key."""
     admissions: tuple[Admission, ...]
-    """What the webhooks evaluated, in order."""
+    """The webhook calls, in order."""
     policies: tuple[Policy, ...]
-    """The policies that act, or did, each as it was last."""
+    """The active and formerly active policies, in their last form."""
     stored: Mapping[str, TimelineEvent]
-    """The events with which objects were first there, by uid."""
+    """By uid, the events that first stored objects."""
     cut: Cut | None = None
-    """Why it was stopped before its end, None where it was not."""
+    """Why the run was cut, None if it was not."""
 
     def hazard(
         self,
@@ -48,9 +48,9 @@ class Facts(NamedTuple):
         events: Iterable[int] = (),
         location: Location | None = None,
     ) -> Hazard:
-        """Return a hazard; its place is that of the first of its policies by default.
+        """Return a hazard; its location is that of the first of its policies by default.
 
-        A None among `objects` is left out.
+        None among `objects` is ignored.
         """
         if location is None and policies:
             location = self.place_of(policies[0])
@@ -58,14 +58,14 @@ class Facts(NamedTuple):
         return Hazard(code, level, message, keys, policies, tuple(events), location)
 
     def place(self, policy: Policy, rule: Rule | None = None) -> Location | None:
-        """Return the place of a policy or a rule in its file, None if that is unknown."""
+        """Return the location of a policy or a rule in its file, None if it is unknown."""
         document = self.documents.get(policy.key)
         if document is None:
             return None
         return document.locate(("metadata", "name") if rule is None else rule.path)
 
     def place_of(self, name: str) -> Location | None:
-        """Return the place of a `policy/rule` or a `policy`; of a derived rule its policy's."""
+        """Return the location of a `policy/rule` or `policy`; for a derived rule, the policy's."""
         derived: Policy | None = None
         for policy in self.policies:
             if name == policy.key:
@@ -82,8 +82,8 @@ class Facts(NamedTuple):
     ) -> Iterator[tuple[TimelineEvent, FailureReason, tuple[str, ...]]]:
         """Yield why the last attempt at each UpdateRequest failed, for some causes.
 
-        With the event of the attempt, and the rule that failed, or all rules that it is about.
-        Attempts that count as done are among them.
+        With the event of the attempt, and the rule that failed, or all rules of the request.
+        Attempts that count as successful are included.
         """
         last = {one.object: one for one in self.events if one.action == "attempt"}
         for event in last.values():
@@ -93,19 +93,19 @@ class Facts(NamedTuple):
                     yield event, failure, rules
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
-        """Return the request that an attempt is made for, None where a policy made the work."""
+        """Return the request that caused an attempt, None if a policy caused it."""
         requests = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
         return next(requests, None)
 
     def causes(self, event: TimelineEvent) -> Iterator[TimelineEvent]:
-        """Yield an event, what led to it, and so on."""
+        """Yield an event, its cause, the cause of that one, and so on."""
         at: TimelineEvent | None = event
         while at is not None:
             yield at
             at = None if at.cause is None else self.events[at.cause]
 
     def objects_by_uid(self) -> dict[str, KubernetesObject]:
-        """Return everything that ever was there, as it was last, by uid."""
+        """Return the last state of every object that was ever stored, by uid."""
         changes = self.sim.store.changes
         return {text_field(metadata(one.subject), "uid"): one.subject for one in changes}
 

@@ -1,4 +1,4 @@
-"""Hazards of generate rules: what they need is missing, denied, or made again and again."""
+"""Hazards of generate rules: missing sources and triggers, denied objects, endless loops."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -56,7 +56,7 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
 
 
 def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Return the rules that added references to objects that they mutated, by the target."""
+    """Return the rules that added references to mutated objects, by target."""
     added: dict[tuple[str, str, str], dict[str, None]] = {}
     for admission in facts.admissions:
         before = admission.review.object
@@ -130,7 +130,7 @@ def _denied_trigger_hazard(
 
 
 def _hints(rule: Rule) -> Iterator[str]:
-    """Yield criteria of a generate rule that exclude what a validate rule denies."""
+    """Yield criteria for a generate rule that exclude the objects that a validate rule denies."""
     required = rule.facts.asked_labels
     if required is not None:
         listed = ", ".join(f"{_plain(key)}: {value!r}" for key, value in required.items())
@@ -157,7 +157,7 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
     longest: dict[str, list[KubernetesObject]] = {}
     for obj in known.values():
         rule = _rule_of(obj)
-        # Its triggers and owners, one after the other.
+        # The object, its trigger or owner, that one's, and so on.
         chain: list[KubernetesObject] = []
         at: KubernetesObject | None = obj if rule else None
         while at is not None and at not in chain:
@@ -189,7 +189,7 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
 
 
 def _rule_of(obj: KubernetesObject) -> str:
-    """Return the rule that generated an object, as `policy/rule`, "" for none."""
+    """Return the rule that generated an object, as `policy/rule`, or ""."""
     marks = labels(obj)
     parts = ("policy-namespace", "policy-name", "rule-name")
     namespace, policy, rule = (marks.get(f"{LABEL}{part}", "") for part in parts)
@@ -230,7 +230,7 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
 
 
 def _taken(event: TimelineEvent) -> str:
-    """Return the owner of an object that a rule overwrote, "" if it was its own or had none."""
+    """Return the problem of a write that overwrote an object of another owner, or ""."""
     writes = event.action in {"generate", "synchronize"} and event.outcome == "done"
     if not writes or event.before is None:
         return ""

@@ -1,4 +1,4 @@
-"""Hazards of mutate rules: results that others overwrite, or that change again and again."""
+"""Hazards of mutate rules: lost changes and endless changes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -24,12 +24,12 @@ from kyvsim.simulator.policies import place_of
 
 
 class _MutationChange(NamedTuple):
-    """What one policy made of an object."""
+    """The mutation of an object by one policy."""
 
     rules: tuple[str, ...]
     """Each as `policy/rule`, or `policy`."""
     caller: str
-    """What calls the policy: the order of policies with the same caller is random."""
+    """The caller of the policy: the order of policies with the same caller is random."""
     after: KubernetesObject
     changes: Callable[[KubernetesObject], bool]
     """Whether the policy would change an object."""
@@ -63,7 +63,7 @@ def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
 
 
 def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield rules that would change one object again in a request, and what is wrong with them."""
+    """Yield rules that would change an object again in the same request, and the problem."""
     changes = [*_of_webhooks(facts, admissions)]
     if not changes:
         return
@@ -98,10 +98,10 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
 def _of_server(
     facts: Facts, admission: Admission, last: KubernetesObject
 ) -> Iterator[_MutationChange]:
-    """Yield the MutatingAdmissionPolicies that would change what became of their object.
+    """Yield the MutatingAdmissionPolicies that would change the final object.
 
-    One that would have changed what webhooks were given came later, or is not idempotent: nothing
-    of it was lost.
+    One that would also change the object sent to webhooks was created later, or is not
+    idempotent: none of its changes is lost.
     """
     review, store = admission.review, facts.sim.store
 
@@ -188,7 +188,7 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
     reported: set[frozenset[str]] = set()
     rounds: dict[int, int] = {}
     for event in facts.events:
-        # A round: the writes from one of a rule to an object up to the next that it led to.
+        # A round: the writes from one of a rule to an object up to the next that it caused.
         chain = _since_same(facts, event) if _writes(event) else ()
         if not chain:
             continue
@@ -217,7 +217,7 @@ def _writes(event: TimelineEvent) -> bool:
 
 
 def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]:
-    """Return the writes from the last of the same rule to the same object that led to one."""
+    """Return the chain of writes from the last one of the same rule and object to `event`."""
     chain = [event]
     for cause in islice(facts.causes(event), 1, None):
         if _writes(cause):

@@ -1,4 +1,4 @@
-"""Hazards of policies as written and installed: settings, rights, what evaluates them."""
+"""Hazards of policies as written and installed: settings, permissions, unsimulated features."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -113,7 +113,7 @@ _KINDS = MappingProxyType(
         ("policy", "PodDisruptionBudget"): "its budget, at evictions",
     }
 )
-"""What is not simulated of each kind."""
+"""The part of each kind that is not simulated."""
 
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
@@ -240,7 +240,7 @@ _CLEANUP_ROLE = _ROLE.format("cleanup-controller")
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
     """KH023: an object that a cleanup policy or a TTL label should delete cannot be deleted.
 
-    Yield what the cleanup controller could not list or delete, each object once.
+    Yield each object or kind that the cleanup controller could not delete or list, once.
     """
     reported: set[tuple[object, ...]] = set()
     for event in facts.events:

@@ -1,4 +1,4 @@
-"""Hazards of a whole run: workloads without Pods, work that was given up, a run that was cut."""
+"""Hazards of a whole run: workloads without Pods, dropped work, a run that was cut."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             "/".join(filter(None, (response.policy.key, result.rule.name))): result.message
             for response in admission.responses
             for result in response.results
-            # A mutation that fails denies whatever the policy does with violations.
+            # A failed mutation denies a request, whatever the policy's action.
             if result.status in {RuleStatus.FAIL, RuleStatus.ERROR}
             and (admission.mutating or enforces(response.policy, result.rule, namespace))
         }
@@ -136,7 +136,7 @@ def given_up(facts: Facts) -> Iterator[Hazard]:
 
 
 def _without_trigger(facts: Facts, event: TimelineEvent, failure: FailureReason) -> str:
-    """Return why there was no trigger, "" where it was denied (KH002) or came late (KH013)."""
+    """Return why there was no trigger, "" if it was denied (KH002) or late (KH013)."""
     request = facts.request_of(event)
     if request is not None and request.outcome == "denied":
         return ""

@@ -1,1 +1,1 @@
-"""What Kubernetes itself does in a cluster, as far as rules and people notice."""
+"""Kubernetes' own controllers, as far as rules and users depend on them."""

@@ -1,4 +1,4 @@
-"""The controllers of namespaces, ClusterRoles and definitions, and the garbage collector."""
+"""The controllers of Namespaces, ClusterRoles and CRDs, and the garbage collector."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -77,7 +77,7 @@ def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: Kubernete
 
 
 class NamespaceController:
-    """Deletes what is in Namespaces that are to be deleted, then lets these go.
+    """Deletes the objects in terminating Namespaces, then finalizes these.
 
     Source of the rules: k8s.io/kubernetes pkg/controller/namespace/deletion.
     """
@@ -101,7 +101,7 @@ class NamespaceController:
             self._queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
 
     def _empty(self, key: ObjectKey) -> bool:
-        """Delete the contents of a Namespace; return False where something refuses to go."""
+        """Delete the contents of a Namespace; return False if a deletion fails."""
         namespace = self._client.get(*key)
         if namespace is None or not is_terminating(namespace):
             return True
@@ -122,7 +122,7 @@ _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 
 
 def aggregate_cluster_roles(sim: SimulationContext) -> None:
-    """Give roles that select others the rules of those, now and whenever a role changes.
+    """Set the rules of aggregated ClusterRoles, now and whenever a role changes.
 
     Source of the rules: k8s.io/kubernetes pkg/controller/clusterroleaggregation.
     """
@@ -138,7 +138,7 @@ def aggregate_cluster_roles(sim: SimulationContext) -> None:
 
 
 def _outdated(store: ObjectStore) -> Iterator[tuple[KubernetesObject, list[Json]]]:
-    """Yield the roles whose rules are not those of the roles they select, with what they are."""
+    """Yield the aggregated roles whose rules are outdated, with their new rules."""
     roles = store.list(*_ROLE, "")
     for role in roles:
         selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
@@ -200,11 +200,11 @@ class _Owner(StrEnum):
     THERE = "there"
     GONE = "gone"
     WAITING = "waiting"
-    """It waits for what belongs to it to go first."""
+    """It waits for the deletion of its dependents."""
 
 
 class GarbageCollector:
-    """Deletes objects whose owners are all deleted, and releases owners that wait for theirs.
+    """Deletes objects whose owners are all deleted, and finalizes owners that wait for dependents.
 
     Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
     """
@@ -213,7 +213,7 @@ class GarbageCollector:
         self._sim = sim
         self._client = sim.client(GARBAGE_COLLECTOR)
         self._dependents: dict[str, dict[ObjectKey, None]] = {}
-        """By the uid of an owner, what refers to it."""
+        """By the uid of an owner, its dependents."""
         self._queue = WorkQueue(sim, "generic-garbage-collector", self._sync)
         sim.store.watch(self._observe)
 
@@ -255,7 +255,7 @@ class GarbageCollector:
         return self._client.delete(key, "Foreground" if foreground else "Background").ok
 
     def _release(self, owner: KubernetesObject) -> bool:
-        """Do what a terminating object waits for, and let it go when that is done."""
+        """Process the finalizers of a terminating object."""
         finalizers = metadata(owner).get("finalizers") or []
         uid = text_field(metadata(owner), "uid")
         dependents = list(self._dependents.get(uid, ()))
@@ -292,7 +292,7 @@ class GarbageCollector:
         if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
             return _Owner.THERE  # its kind is unknown, so it may exist
         if not dependent.namespace and is_namespaced_in_cluster(group, key.kind, defined):
-            return _Owner.THERE  # it is ambiguous which object is meant
+            return _Owner.THERE  # an ambiguous reference
         owner = self._client.get(*key)
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):
             return _Owner.GONE

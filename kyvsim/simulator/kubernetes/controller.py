@@ -1,4 +1,4 @@
-"""What Kubernetes' controllers share: identities, statuses, work queues, references to owners."""
+"""The common parts of Kubernetes' controllers: identities, statuses, work queues, owners."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -19,7 +19,7 @@ from kyvsim.simulator.api_server.authorizer import service_account
 from kyvsim.simulator.api_server.metadata import is_terminating, reference_to
 from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
-# The identities under which Kubernetes' own controllers work.
+# The identities of Kubernetes' own controllers.
 # Source of the names: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
 
 
@@ -45,7 +45,7 @@ def node(name: str) -> UserInfo:
 
 
 class StatusCondition(NamedTuple):
-    """What holds of an object, or does not."""
+    """A condition in the status of an object."""
 
     type: str
     holds: bool
@@ -54,7 +54,7 @@ class StatusCondition(NamedTuple):
 
 
 def conditions(old: Json, current: Iterable[StatusCondition], stamp: str) -> list[Json]:
-    """Return conditions as a status has them; the time of one that stays as it was is kept."""
+    """Return the conditions of a status; an unchanged one keeps its time."""
     before = {text_field(one, "type"): one for one in entries(old, "conditions")}
     written = []
     for one in current:
@@ -69,7 +69,7 @@ def conditions(old: Json, current: Iterable[StatusCondition], stamp: str) -> lis
 
 
 def has_condition(obj: KubernetesObject, kind: str) -> bool:
-    """Return whether a condition holds of an object."""
+    """Return whether a condition of an object is true."""
     return any(
         text_field(one, "type") == kind and text_field(one, "status") == "True"
         for one in entries(obj.get("status"), "conditions")
@@ -77,19 +77,19 @@ def has_condition(obj: KubernetesObject, kind: str) -> bool:
 
 
 def write_status(client: Client, obj: KubernetesObject, status: Mapping[str, Json]) -> bool:
-    """Give an object another status; return whether that went well, or was not necessary."""
+    """Update the status of an object; return whether that succeeded or was unnecessary."""
     if obj.get("status") == status:
         return True
     return client.update({**obj, "status": dict(status)}, "status").ok
 
 
 def counts(**numbers: int) -> dict[str, int]:
-    """Return the numbers of a status; those that are 0 are left out, as the API does."""
+    """Return the numbers of a status without zeros, as in the API."""
     return {name: number for name, number in numbers.items() if number}
 
 
 class WorkQueue:
-    """Objects that one controller processes soon; each is queued once, even if added again."""
+    """Objects that a controller processes soon; each is queued once, even if added again."""
 
     def __init__(
         self, sim: SimulationContext, actor: str, work: Callable[[ObjectKey], bool]
@@ -120,22 +120,22 @@ class WorkQueue:
             self._failures.pop(key, None)
             return
         count = self._failures.get(key, 0)
-        # After 16 failures in a row the time between two attempts is the longest in any case.
+        # After 16 failures in a row the delay is at its maximum anyway.
         self._failures[key] = min(count + 1, 16)
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
 
 
 class MissingObjects:
-    """Puts what waits for an object back into a queue when that object is written."""
+    """Queues objects again when the objects that they wait for are written."""
 
     def __init__(self, queue: WorkQueue) -> None:
         self._queue = queue
         self._waiting: dict[ObjectKey, dict[ObjectKey, None]] = {}
-        """By what is missing, what waits for it."""
+        """By missing object, the objects that wait for it."""
         self._needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
 
     def note(self, waiter: ObjectKey, missing: Iterable[ObjectKey]) -> None:
-        """Keep in mind what something waits for now, and nothing else."""
+        """Replace the objects that an object waits for."""
         self.forget(waiter)
         needs = tuple(missing)
         for key in needs:
@@ -144,19 +144,19 @@ class MissingObjects:
             self._needs[waiter] = needs
 
     def forget(self, waiter: ObjectKey) -> None:
-        """Forget what something waited for."""
+        """Remove the objects that an object waits for."""
         for key in self._needs.pop(waiter, ()):
             self._waiting.get(key, {}).pop(waiter, None)
 
     def observe(self, change: StoreChange) -> None:
-        """Queue what waited for the object that was written."""
+        """Queue the objects that wait for the written object."""
         if self._needs and change.new is not None:
             for waiter in self._waiting.get(change.key, ()):
                 self._queue.add(waiter)
 
 
 def owner_reference(owner: KubernetesObject) -> dict[str, Json]:
-    """Return the reference from an object to the one that controls it."""
+    """Return the owner reference of a controlled object."""
     return {**reference_to(owner), "controller": True, "blockOwnerDeletion": True}
 
 
@@ -166,7 +166,7 @@ def owner_references(obj: KubernetesObject | None) -> list[Json]:
 
 
 def controller_of(obj: KubernetesObject | None) -> Json | None:
-    """Return the reference to the object that controls another, or None."""
+    """Return the reference to the controller of an object, or None."""
     references = (one for one in owner_references(obj) if one.get("controller") is True)
     return next(references, None)
 
@@ -174,7 +174,7 @@ def controller_of(obj: KubernetesObject | None) -> Json | None:
 def controlled(
     store: ObjectStore, owner: KubernetesObject, api_version: str, kind: str
 ) -> list[KubernetesObject]:
-    """Return the objects of a kind that an object controls and that are to stay."""
+    """Return the objects of a kind that an object controls, without terminating ones."""
     uid = text_field(metadata(owner), "uid")
     return [
         one
@@ -184,7 +184,7 @@ def controlled(
 
 
 def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], None]:
-    """Return the reaction to a write of an object: its controller, of some kind, is queued."""
+    """Return a watcher that queues the controller of a written object, if it is of a kind."""
 
     def react(change: StoreChange) -> None:
         reference = controller_of(change.subject)
@@ -196,7 +196,7 @@ def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], N
 
 
 def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
-    """Return the reaction to a write of an object: it is queued.
+    """Return a watcher that queues a written object.
 
     Changes of its status are ignored, since the controller itself writes it.
     """
@@ -209,7 +209,7 @@ def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
 
 
 def _desired_state(obj: KubernetesObject | None) -> KubernetesObject | None:
-    """Return an object without its status, and without what changes with every write."""
+    """Return an object without its status and resourceVersion."""
     if obj is None:
         return None
     return {**obj, "status": None, "metadata": {**metadata(obj), "resourceVersion": None}}

@@ -1,4 +1,4 @@
-"""Binding and running of Pods: the scheduler, the kubelet, and the status of Pods."""
+"""Scheduling and running of Pods: the scheduler, the kubelet, and the status of Pods."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,13 +30,13 @@ from kyvsim.simulator.kubernetes.controller import (
 )
 from kyvsim.simulator.kubernetes.workloads import is_active
 
-# What a Pod refers to, and what of it is missing.
+# The missing references of a Pod.
 #
-# What blocks what: a volume that cannot be mounted holds every container of its Pod, for a kubelet
-# mounts all volumes before it starts the first one; a volume that no container mounts is never
-# checked. A variable whose ConfigMap or Secret is missing holds its own container only, and
-# those behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume.
-# What is `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all.
+# A volume that cannot be mounted blocks every container of its Pod, since a kubelet mounts all
+# volumes before it starts the first one; a volume that no container mounts is not checked. A
+# variable whose ConfigMap or Secret is missing blocks its own container only, and those after it
+# if it is an init container: so `1/4` ready means variables, `0/4` a volume. `optional` references
+# block nothing. A missing claim keeps a Pod from being bound to a node at all.
 # A missing imagePullSecret is a warning: images are pulled without it.
 # Source of the rules and texts: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go,
 # volumemanager/populator), pkg/volume (configmap, secret, projected),
@@ -44,18 +44,18 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 
 
 class MissingReference(NamedTuple):
-    """Something that a Pod refers to and that is not there."""
+    """A missing object or key that a Pod refers to."""
 
     key: ObjectKey
     """The object that is missing, or that lacks a key."""
     reason: str
-    """The message of a kubelet about it."""
+    """The message of the kubelet."""
     volume: str = ""
     """The volume that needs it; "" for a variable."""
 
 
 class _References:
-    """What a Pod refers to, looked up in its namespace."""
+    """The references of a Pod, looked up in its namespace."""
 
     def __init__(self, pod: KubernetesObject, store: ObjectStore) -> None:
         self._spec = pod["spec"]
@@ -63,7 +63,7 @@ class _References:
         self._store = store
 
     def missing_volumes(self) -> Iterator[MissingReference]:
-        """Yield what is missing for the volumes that the containers mount."""
+        """Yield the missing references of the volumes that containers mount."""
         used = {
             text_field(mount, "name")
             for group in CONTAINERS
@@ -76,7 +76,7 @@ class _References:
                 yield from (one._replace(volume=name) for one in self._volume(volume))
 
     def missing_variables(self, container: Json) -> Iterator[MissingReference]:
-        """Yield what is missing for the environment of a container."""
+        """Yield the missing references in the environment of a container."""
         kinds = (("configMap", "ConfigMap"), ("secret", "Secret"))
         for source in entries(container, "envFrom"):
             for field, kind in kinds:
@@ -89,13 +89,13 @@ class _References:
                 yield from self._missing(one, kind, [text_field(one, "key")], text)
 
     def missing_claims(self) -> list[MissingReference]:
-        """Return the PersistentVolumeClaims that are not there."""
+        """Return the missing PersistentVolumeClaims."""
         claims = (one.get("persistentVolumeClaim") for one in entries(self._spec, "volumes"))
         names = [{"name": text_field(one, "claimName")} for one in claims if one]
         return [lacks for one in names for lacks in self._missing(one, "PersistentVolumeClaim")]
 
     def missing_pull_secrets(self) -> list[MissingReference]:
-        """Return the imagePullSecrets that are not there."""
+        """Return the missing imagePullSecrets."""
         secrets = entries(self._spec, "imagePullSecrets")
         return [lacks for one in secrets for lacks in self._missing(one, "Secret")]
 
@@ -115,7 +115,7 @@ class _References:
                     yield MissingReference(key, text)
 
     def _files(self, source: Json, kind: str) -> Iterator[MissingReference]:
-        """Yield what a volume lacks that shows an object's keys as files."""
+        """Yield the missing references of a volume with an object's keys as files."""
         word = "config" if kind == "ConfigMap" else "secret"
         names = [text_field(item, "key") for item in entries(source, "items")]
         yield from self._missing(source, kind, names, (f"references non-existent {word} key: ", ""))
@@ -129,7 +129,7 @@ class _References:
     ) -> Iterator[MissingReference]:
         """Yield that an object is missing, or which of its keys are; nothing if it is optional.
 
-        `text` is what the message has before and after the name of a key.
+        `text` is the message before and after the name of a key.
         """
         if not source or source.get("optional") is True:
             return
@@ -150,19 +150,19 @@ _ADDRESS = "10.244.0.5"
 
 
 class Readiness(NamedTuple):
-    """Which containers of a Pod can run, and what keeps the others."""
+    """Which containers of a Pod can run, and what blocks the others."""
 
     volumes: tuple[MissingReference, ...]
-    """What keeps all of them."""
+    """What blocks all of them."""
     variables: Mapping[str, tuple[MissingReference, ...]]
-    """By the name of a container, what keeps this one."""
+    """By the name of a container, what blocks only this one."""
     initialized: bool
     ready: int
     total: int
 
     @property
     def missing(self) -> tuple[MissingReference, ...]:
-        """Everything that is missing."""
+        """All missing objects and keys."""
         return (*self.volumes, *(one for some in self.variables.values() for one in some))
 
 
@@ -179,7 +179,7 @@ def readiness(pod: KubernetesObject, store: ObjectStore) -> Readiness:
     initialized = not any(
         text_field(one, "name") in variables for one in entries(spec, "initContainers")
     )
-    # Those that are to keep running: sidecars among the init containers, too.
+    # Containers that keep running; sidecars are among the init containers.
     sidecars = [one for one in entries(spec, "initContainers") if _is_sidecar(one)]
     names = [text_field(one, "name") for one in (*sidecars, *entries(spec, "containers"))]
     free = [one for one in names if one not in variables]
@@ -192,7 +192,7 @@ def _is_sidecar(container: Json) -> bool:
 
 
 def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
-    """Return the status of a Pod whose containers run as far as they can."""
+    """Return the status of a Pod, with the containers running that can."""
     old, spec = pod.get("status") or {}, pod["spec"]
     started = state.initialized and not state.volumes
     names = [text_field(one, "name") for one in entries(spec, "containers")]
@@ -227,7 +227,7 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
         "containerStatuses": containers,
         "qosClass": old.get("qosClass", "BestEffort"),
     }
-    # Containers that go on as before have the times that they had.
+    # The state of containers that keep running or waiting is unchanged, with its times.
     for group in ("initContainerStatuses", "containerStatuses"):
         before = {text_field(one, "name"): one.get("state") or {} for one in entries(old, group)}
         for one in status.get(group) or ():
@@ -238,7 +238,7 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
 
 
 def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
-    """Return the statuses of init containers, each of which waits for the one before."""
+    """Return the statuses of init containers, each of which waits for the previous one."""
     statuses, held = [], bool(readiness.volumes)
     for container in entries(spec, "initContainers"):
         problems = readiness.variables.get(text_field(container, "name"))
@@ -276,12 +276,12 @@ def _status_of(container: Json, state: Json, *, ready: bool) -> Json:
     }
 
 
-# The scheduler: a Pod gets a node. The first one suits every Pod.
+# The scheduler: binds Pods to nodes. The first node suits every Pod.
 # Source of the rules: k8s.io/kubernetes pkg/scheduler.
 
 
 def bind_pods(sim: SimulationContext) -> None:
-    """Bind Pods to a node once their claims are there."""
+    """Bind Pods to a node once their claims exist."""
     if not sim.settings.kubelet:
         return
     client, actor = sim.client(SCHEDULER), "kube-scheduler"
@@ -316,10 +316,10 @@ def bind_pods(sim: SimulationContext) -> None:
     sim.store.watch(missing.observe)
 
 
-# The kubelet: Pods that are bound to a node start there, or hang where something is missing.
+# The kubelet: starts Pods that are bound to a node, unless something is missing.
 #
 # A Pod is processed again when an object that it waits for is written. The Pods of Jobs end
-# after the sleep that their command names, else after some seconds; it is unknown what other
+# after the `sleep` in their command, or after some seconds; it is unknown what other
 # Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet.
 
 _KUBELET_ACTOR = "kubelet"
@@ -347,7 +347,7 @@ class Kubelet:
             self._changes.add(change.key)
 
     def _pod(self, key: ObjectKey) -> KubernetesObject | None:
-        """Return a Pod that a kubelet has to do with, or None."""
+        """Return an active Pod that is not being deleted, or None."""
         pod = self._sim.store.get(*key)
         if pod is None or is_terminating(pod) or not is_active(pod):
             self._missing.forget(key)
@@ -355,7 +355,7 @@ class Kubelet:
         return pod
 
     def _sync(self, key: ObjectKey) -> bool:
-        """See whether something more of a Pod can start; it takes a while until it has."""
+        """Check whether more containers of a Pod can start; starting takes a while."""
         pod = self._pod(key)
         if pod is None:
             return True
@@ -378,14 +378,14 @@ class Kubelet:
         return self._report(pod, state)
 
     def _report(self, pod: KubernetesObject, state: Readiness) -> bool:
-        """Write and report a Pod's status if it has changed."""
+        """Write the status of a Pod and record it, if it has changed."""
         sim, key = self._sim, object_key(pod)
         status = pod_status(pod, state, sim.clock.stamp())
         if status == pod.get("status"):
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
         action, outcome = ("wait", "waiting") if state.missing else ("start", "done")
-        # How many containers are ready, and why not all.
+        # How many containers are ready, and why the others are not.
         reasons = [
             f'MountVolume.SetUp failed for volume "{one.volume}" : {one.reason}'
             for one in state.volumes
@@ -432,7 +432,7 @@ def _ends(pod: KubernetesObject) -> bool:
 
 
 def _seconds(pod: KubernetesObject) -> float:
-    """Return for how long the containers of a Pod work."""
+    """Return how long the containers of a Pod run, in seconds."""
     longest = 0.0
     for container in entries(pod["spec"], "containers"):
         words = [*(container.get("command") or ()), *(container.get("args") or ())]

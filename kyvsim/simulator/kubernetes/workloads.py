@@ -47,7 +47,7 @@ from kyvsim.simulator.kubernetes.controller import (
 def pod_of(
     owner: KubernetesObject, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
 ) -> dict[str, Json]:
-    """Return the Pod of a template: `name` has `name` or `generateName`, `marks` further labels."""
+    """Return the Pod of a template; `name` is `name` or `generateName`, `marks` are more labels."""
     meta: dict[str, Json] = {**name, "namespace": object_key(owner).namespace}
     held = {**labels(template), **marks}
     if held:
@@ -59,13 +59,13 @@ def pod_of(
 
 
 def template_hash(template: Json) -> str:
-    """Return a digest of a template; upstream computes another one."""
+    """Return a digest of a template; upstream's is different."""
     text = json.dumps(template, sort_keys=True)
     return letters(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]), 10)
 
 
 def is_active(pod: KubernetesObject) -> bool:
-    """Return whether a Pod runs or is going to."""
+    """Return whether a Pod is running or will run."""
     return (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}
 
 
@@ -87,7 +87,7 @@ def _sync_replica_set(sim: SimulationContext, client: Client, owner: KubernetesO
     ready = sum(is_ready(one) for one in pods)
     failed = []
     if problem is not None:
-        # The first message stays, for each failure names another Pod.
+        # The first message is kept, since each failure names another Pod.
         kind, first = "ReplicaFailure", {"reason": "FailedCreate", "message": problem.message}
         before = (one for one in entries(old, "conditions") if text_field(one, "type") == kind)
         first = next(before, first)
@@ -110,14 +110,14 @@ def _active_pods(sim: SimulationContext, owner: KubernetesObject) -> list[Kubern
 def _scale(
     client: Client, owner: KubernetesObject, pods: list[KubernetesObject]
 ) -> ApiError | None:
-    """Make the Pods that are missing and delete those that are too many; return what failed."""
+    """Create missing Pods and delete surplus ones; return the first error."""
     missing = _replicas(owner) - len(pods)
     name = {"generateName": f"{object_key(owner).name}-"}
     for _ in range(missing):
         made = client.create(pod_of(owner, owner["spec"]["template"], name, {}))
         if made.error is not None:
             return made.error
-    # Those that are not ready go first, then the youngest.
+    # Pods that are not ready are deleted first, then the youngest.
     pods.sort(key=lambda pod: (is_ready(pod), -int(metadata(pod)["resourceVersion"])))
     for pod in pods[: max(-missing, 0)]:
         gone = client.delete(object_key(pod))
@@ -128,8 +128,8 @@ def _scale(
 
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
 #
-# A rollout creates all new Pods before it deletes the old ones, or the reverse; the steps
-# between are left out. Source of the rules: k8s.io/kubernetes pkg/controller/deployment.
+# A rollout creates all new Pods before it deletes the old ones, or the reverse; intermediate
+# steps are not simulated. Source of the rules: k8s.io/kubernetes pkg/controller/deployment.
 
 _HASH = "pod-template-hash"
 _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
@@ -152,7 +152,7 @@ def _replica_sets(
 
 
 def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
-    """Do the next step of a rollout; return whether it went well."""
+    """Do the next step of a rollout; return whether it succeeded."""
     replicas = _replicas(owner)
     current, former = _replica_sets(sim, owner)
     recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
@@ -236,7 +236,7 @@ def _count(replica_sets: list[KubernetesObject], field: str) -> int:
     return sum(int((one.get("status") or {}).get(field, 0)) for one in replica_sets)
 
 
-# The StatefulSet controller: Pods with numbers, one after the other.
+# The StatefulSet controller: numbered Pods, created one after the other.
 # Source of the rules: k8s.io/kubernetes pkg/controller/statefulset.
 
 _REVISION = "controller-revision-hash"
@@ -260,7 +260,7 @@ def _sync_stateful_set(sim: SimulationContext, client: Client, owner: Kubernetes
 
 
 def _next_step(client: Client, owner: KubernetesObject, pods: list[KubernetesObject]) -> bool:
-    """Make what is missing, else delete what is too much or old; return whether it went well."""
+    """Create a missing Pod, or delete a surplus or outdated one; return whether it succeeded."""
     spec, existing = owner["spec"], {object_key(one).name: one for one in pods}
     parallel = spec.get("podManagementPolicy") == "Parallel"
     names = [f"{object_key(owner).name}-{number}" for number in range(int(spec["replicas"]))]
@@ -349,7 +349,7 @@ def _pod(owner: KubernetesObject, node: str, revision: str) -> Json:
 
 
 def _node_of(pod: KubernetesObject) -> str:
-    """Return the name of the Node that a Pod of a DaemonSet is meant for."""
+    """Return the name of the Node for which a Pod of a DaemonSet was created."""
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or ():
@@ -387,7 +387,7 @@ def _sync_job(sim: SimulationContext, client: Client, job: KubernetesObject) -> 
 
 
 def delete_finished_jobs(sim: SimulationContext) -> None:
-    """Delete Jobs that have been finished for as long as they are to be kept."""
+    """Delete finished Jobs when their ttlSecondsAfterFinished has passed."""
     if not sim.settings.workloads:
         return
     client = sim.client(TTL_AFTER_FINISHED)
@@ -432,7 +432,7 @@ def _make_pods(client: Client, job: KubernetesObject, pods: list[KubernetesObjec
     succeeded = _phases(pods).count("Succeeded")
     desired = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
-        desired = 0  # a work queue is done when one of its Pods succeeds
+        desired = 0  # a work queue is finished when one of its Pods succeeds
     used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
     base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
     for _ in range(desired - len(active)):
@@ -449,7 +449,7 @@ def _make_pods(client: Client, job: KubernetesObject, pods: list[KubernetesObjec
 
 
 def _deleted(client: Client, objects: list[KubernetesObject]) -> bool:
-    """Delete objects; return whether all of them went."""
+    """Delete objects; return whether all were deleted."""
     return not [one for one in objects if not client.delete(object_key(one)).ok]
 
 
@@ -488,13 +488,13 @@ _WORKLOADS: tuple[tuple[UserInfo, tuple[str, str], tuple[str, str], _Sync], ...]
     (DAEMON_SET, ("apps/v1", "DaemonSet"), ("v1", "Pod"), _sync_daemon_set),
     (JOB, ("batch/v1", "Job"), ("v1", "Pod"), _sync_job),
 )
-"""The account of each controller, its kind, what objects of that control, and the work on one."""
+"""For each controller: account, kind, kind of the controlled objects, and reconcile function."""
 
 
 def run_workloads(sim: SimulationContext) -> None:
-    """Reconcile the objects of each kind of workload when they or what they control is written.
+    """Reconcile workloads whenever they or the objects they control are written.
 
-    Objects that are being deleted are left alone.
+    Objects that are being deleted are skipped.
     """
     if not sim.settings.workloads:
         return
@@ -522,7 +522,7 @@ def run_workloads(sim: SimulationContext) -> None:
 
 
 class CronJobController:
-    """Makes the Jobs of CronJobs in time, and deletes old ones."""
+    """Creates the Jobs of CronJobs when they are due, and deletes old ones."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
@@ -546,7 +546,7 @@ class CronJobController:
         if due is not None and due <= now and spec.get("suspend") is not True:
             made, well = self._make(cron_job, due)
         if due is None or due <= now:
-            # None is planned if the schedule is invalid.
+            # An invalid schedule has no next time.
             with suppress(ValueError):
                 for time in next_times(text_field(spec, "schedule"), now, 1):
                     self._next[which] = time
@@ -563,7 +563,7 @@ class CronJobController:
         return controlled(self._sim.store, cron_job, "batch/v1", "Job")
 
     def _make(self, cron_job: KubernetesObject, due: datetime) -> tuple[datetime | None, bool]:
-        """Make the Job of a time, unless another runs that forbids it; return when it was due."""
+        """Create the Job of a time, unless a running Job forbids it; return the time if created."""
         active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         policy = cron_job["spec"].get("concurrencyPolicy")
         if active and policy == "Forbid":
