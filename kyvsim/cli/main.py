@@ -68,7 +68,7 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
         code = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
         print_stderr("terminated" if code == TERMINATED else "interrupted")
         return int(code or INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 — the last resort, so that users never see a traceback
+    except Exception as error:  # noqa: BLE001 — last resort: users never see a traceback
         return exit_status_of(error)
 
 

@@ -14,11 +14,11 @@ from kyvsim.report.style import TextLayout, wrapped
 # `kyvsim rule`, editors and reports; docs/diagnostics.md and docs/diagnostics/ are generated.
 #
 # A code is a heading, `## KV202 deprecated field {warning, deprecated}`: its title, and in braces
-# its severities, if they are not `error` alone, and `deprecated` if what it is about still works
+# its severities, if not only `error`, and `deprecated` if the feature it reports still works
 # and has a successor. Below it are paragraphs on what is wrong, why it matters and how to fix it,
 # and blocks of YAML: `bad` has the code, `good` is the corrected form. They are files of a folder
 # in which the command after the word `bad` (`lint example.yaml` if there is none) reports the code.
-# A comment that is nothing but a name (`# values.yaml`) begins a file; what comes before any is
+# A comment with only a name (`# values.yaml`) starts a file; text before the first one belongs to
 # `example.yaml`. Files of a block `beside` are in the folder of both.
 
 

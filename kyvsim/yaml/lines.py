@@ -361,7 +361,7 @@ def _folded(text: str) -> str:
 
 _SHALLOW = 4
 _FOLD = "\x01"
-"""Replaces the line end and the blanks before a line that is indented by more than four columns: it
+"""Replaces a line end and the blanks after it, where the line is indented by over four columns: it
 is read together with the preceding line that is indented less.
 """
 _DEEP = " " * (MAX_DEPTH // 2)
