@@ -312,7 +312,7 @@ def run_in_blocks(
     if documents is None:
         note("-o or the output format needs all results at once")
         return None
-    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — large inputs only
+    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — if streamed
 
     if processes > 1:
         from kyvsim.api.processes import can_fork  # noqa: PLC0415 — only for several processes
