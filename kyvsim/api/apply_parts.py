@@ -214,7 +214,7 @@ def _responses(
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
             for response in without_lookups(responses, cluster):
-                # Rules that match no object are not in the response.
+                # Rules that match no object of the run are not in the response.
                 for answer in response.responses:
                     if answer.phase not in ALONE:
                         name = (answer.results or answer.silent)[0].rule.name
