@@ -1,6 +1,6 @@
 """The Python API: from paths to results.
 
-Names are imported on first use, so that a command loads only the modules that it needs.
+Names are imported on first use, so that a command only loads the modules that it needs.
 """
 
 from importlib import import_module
@@ -24,7 +24,7 @@ _HOMES = MappingProxyType(
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the module that has it."""
+    """Return a public name from the module that defines it."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""`apply`: load → compile → one engine run for each resource."""
+"""`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -54,11 +54,11 @@ from kyvsim.report.run import (
 from kyvsim.report.style import RenderOptions
 
 _SHOWN = 3
-"""How many of the next times of a schedule are shown."""
+"""Number of shown next times of a schedule."""
 
 
 def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ...]:
-    """Return the schedules of the policies that delete, with their next times."""
+    """Return the schedules of deleting policies, with their next times."""
     schedules: list[Schedule] = []
     for policy in policies:
         if policy.facts.schedule is None:
@@ -78,7 +78,7 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
 def open_application(
     inputs: ApplyInputs, stdin: bytes | None = None, load: LoadResources = load_resources
 ) -> Run:
-    """Return the compiled policies of `inputs` and, lazily, the responses to its resources.
+    """Return the compiled policies of `inputs` with lazy responses to the resources.
 
     `stdin` is read for the path `-`. Problems with inputs are diagnostics; the rest is evaluated.
     """
@@ -98,7 +98,7 @@ def open_application(
 def counted_responses(
     responses: Iterable[EngineResponse], counts: ResultCounts, marker: FailureMarker | None = None
 ) -> Iterator[EngineResponse]:
-    """Yield the responses of the engine, marked by the baseline and counted."""
+    """Yield the responses, marked by the baseline and counted."""
     for response in responses:
         marked = marker.mark(response) if marker else response
         counts.add_response(marked)
@@ -108,8 +108,8 @@ def counted_responses(
 def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
     """Yield the pieces of several documents of a run, each with the index of its document.
 
-    Each response of the engine is passed to each document at once, so that none stores the run.
-    Parts that other processes have rendered are joined instead.
+    Each response is immediately passed to all documents, so that none stores the run. Parts that
+    other processes have rendered are joined instead.
     """
     for index, document in enumerate(documents):
         for piece in document.head():
@@ -134,7 +134,7 @@ def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tup
 
 
 def render_document(begin: BeginDocument, run: Run, options: RenderOptions) -> Iterator[str]:
-    """Yield one document of a run as a whole, a piece at a time."""
+    """Yield one document of a run in pieces."""
     for _, piece in render_run(run, (begin(run, options),)):
         yield piece
 
@@ -142,10 +142,10 @@ def render_document(begin: BeginDocument, run: Run, options: RenderOptions) -> I
 def explaining(
     inputs: ApplyInputs, read: ReadInputs, cluster: ClusterView | None = None
 ) -> Explain:
-    """Return what explains single results, of which it must be asked while they are told.
+    """Return a function that explains results; it must be called while they are rendered.
 
-    What it needs is loaded and compiled when it is first asked. Several formats show the same
-    failures: those of the response that was read last are explained once.
+    Compilation is deferred to the first call. Several formats show the same failures, so the
+    explanations of the last response are cached.
     """
     ask: list[Explain] = []
     last: list[EngineResponse] = []
@@ -154,7 +154,7 @@ def explaining(
     def explain(response: EngineResponse, row: Row) -> tuple[FailureExplanation, ...]:
         if not ask:
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
-            sound = told._replace(admitted=True)  # or there would be no results
+            sound = told._replace(admitted=True)  # otherwise there would be no results
             ask.append(compile_explain(sound, world_of(read, cluster), read.payloads))
         if not last or last[0] is not response:
             last[:] = [response]
@@ -178,7 +178,7 @@ class Compiled(NamedTuple):
 
 
 def compiled_for(inputs: ApplyInputs, read: ReadInputs, tracer: Tracer | None = None) -> Compiled:
-    """Return the policies that were read, compiled for a tracer, if there is one."""
+    """Return the compiled policies of a run, with a tracer if there is one."""
     options = _options(inputs, read)._replace(tracer=tracer)
     policies, refused = compile_policies(read.policies, options)
     return Compiled(policies, refused, options.system.clock)
@@ -197,7 +197,7 @@ def _options(inputs: ApplyInputs, read: ReadInputs) -> CompileOptions:
 
 
 class Sample(NamedTuple):
-    """The resources of a run, or so many of them that they have all kinds and names."""
+    """The resources of a run, or a subset with all of their kinds and names."""
 
     objects: tuple[KubernetesObject, ...]
     number: int
@@ -213,10 +213,10 @@ def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
 
 
 def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
-    """Return a run without its responses."""
+    """Return a run without responses."""
     policies, refused, clock = compiled
     sound = tuple(policy.policy for policy in policies.policies)
-    # Partial reports of a fleet are summed up behind all else, so these come last in every run.
+    # The last ones, since the partial reports of a fleet also append them at the end.
     unfit = warnings_of(sample.refused)
     diagnostics = (*read.diagnostics, *refused)
     others = objects_of((*read.targets, *read.shared_data))
@@ -255,7 +255,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
 def _final_checks(
     matched: int, given: LintInputs, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if no rule matched anything, unless an error about input explains it."""
+    """Return a diagnostic if no rule matched, unless an error about input explains that."""
     is_whole = given.sound and inputs.unchanged is None and not inputs.walking.as_found
     if matched or not (given.resources or is_whole):
         return ()
@@ -268,7 +268,7 @@ def _final_checks(
 def responses_of(
     policies: PolicySet, read: ReadInputs, inputs: ApplyInputs, cluster: ClusterView | None = None
 ) -> Iterator[EngineResponse]:
-    """Yield the responses to resources and payloads; rules read `cluster` or the given objects."""
+    """Yield the responses to resources and payloads; rules read `cluster` or the inputs."""
     world = world_of(read, cluster)
     for document in read.resources:
         world = world._replace(arriving=document.data)
@@ -283,7 +283,7 @@ def responses_of(
 
 
 def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:
-    """Return the request about an object: a CREATE, unless options or a review say more."""
+    """Return the request for an object: a CREATE, unless options or a review override it."""
     obj = document.data
     created = creation_of(obj, read.user, read.values)
     operation = inputs.what_if.operation
@@ -300,7 +300,7 @@ def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> Admis
 
 
 def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
-    """Return what rules read besides the object: `cluster`, or the objects given."""
+    """Return the data that rules read besides the object: from `cluster`, or the given objects."""
     if cluster is None:
         given = objects_of((*read.resources, *read.targets, *read.shared_data))
         cluster = GivenObjects(given, read.definitions)
@@ -310,7 +310,7 @@ def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
 def _second_run(
     policies: PolicySet, request: AdmissionRequest, world: World, first: EngineResponse
 ) -> tuple[PolicyResponse, ...]:
-    """Return the mutations and the new errors of a second run."""
+    """Return the mutations and new errors of a second evaluation."""
     known = {
         (answer.policy.key, result.rule.name)
         for answer in first.responses
@@ -330,7 +330,7 @@ def _second_run(
 def failure_marker(
     inputs: ApplyInputs, read: ReadInputs, counts: ResultCounts
 ) -> FailureMarker | None:
-    """Return what marks failures as known or new, None for a run without a baseline."""
+    """Return the marker for known and new failures; None for a run without a baseline."""
     if not inputs.has_baseline:
         return None
     counts.matches = BaselineMatches()
@@ -338,7 +338,7 @@ def failure_marker(
 
 
 def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
-    """Return a run whose final checks also report stale entries of its baseline."""
+    """Return a run whose final checks also report stale baseline entries."""
     baseline = read.baseline
     if baseline is None:
         return run
@@ -357,7 +357,7 @@ def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
 def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
     """Return the known failures after a run, when all its responses have been read.
 
-    With a baseline: what is left of it, with the entries for files that were not evaluated.
+    With a baseline: its matched entries, and those for files that were not evaluated.
     """
     if run.result_counts.matches is None:
         return {}

@@ -1,8 +1,8 @@
-"""Parts of the resources of a run, rendered one by one and by several processes.
+"""Parts of the resources of a run, rendered separately and by several processes.
 
-A part is any number of blocks, which are held in memory one at a time. Its result is
-pieces of the output and a PartTotals. Joined in the order of their parts, the pieces are the output
-of the whole run; if they would not be, NotStreamable is raised.
+A part consists of blocks, of which one at a time is in memory. Its result is pieces of the output
+and a PartTotals. Joined in the order of their parts, the pieces are the output of the whole run; if
+they cannot be, NotStreamable is raised.
 """
 
 import pickle
@@ -30,7 +30,7 @@ from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
-"""Phases whose results depend on one object only; others create, delete or fetch something."""
+"""Phases whose results depend on one object only; others create, delete or fetch objects."""
 _EFFECTS: Final[Mapping[Phase, str]] = {
     Phase.GENERATE: "generates objects",
     Phase.DELETE: "deletes objects",
@@ -38,30 +38,31 @@ _EFFECTS: Final[Mapping[Phase, str]] = {
 }
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
-"""API version, kind and name; "" for a name that no value refers to."""
+"""API version, kind and name; "" for a name that values do not refer to."""
 
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
-"""Kinds of objects that affect others without being looked up."""
+"""Kinds of objects that affect other objects without lookups."""
 _NEEDED_WHOLE: Final = frozenset({"GlobalContextEntry"})
-"""Those of them for which all resources have to be read as a whole."""
+"""The kinds in SHARED for which all resources have to be read as a whole."""
 
 
-class NeedsMoreObjects(Exception):  # noqa: N818 — no error: it says how to go on
+class NeedsMoreObjects(Exception):  # noqa: N818 — not an error: the run begins again
     """A rule looked up objects that are not available in parts."""
 
     def __init__(self, kinds: frozenset[str], rule: str = "") -> None:
-        super().__init__(kinds, rule)  # which is what another process gets
+        super().__init__(kinds, rule)  # arguments are needed for pickling
         self.kinds = kinds
         self.rule = rule
 
 
 class PartWork(NamedTuple):
-    """What all parts share."""
+    """The data shared by all parts."""
 
     inputs: ApplyInputs
     read: ReadInputs
     kinds: frozenset[str]
-    """The kinds of objects available in all parts: those of SHARED, and those looked up."""
+    """The kinds of objects available in all parts: those in SHARED, and those that rules look up.
+    """
     shared: tuple[Document, ...]
     compiled: Compiled
     run: Run
@@ -69,7 +70,7 @@ class PartWork(NamedTuple):
 
 
 class PartTotals:
-    """What is known of a part besides its text, or of several in the order of their addition."""
+    """The counts and diagnostics of a part, or of several in the order of their addition."""
 
     def __init__(self, *, audit_warn: bool, is_final: bool = True) -> None:
         self.refused = RefusedObjects(is_final=is_final)
@@ -77,14 +78,14 @@ class PartTotals:
         self.problems: list[Diagnostic] = []
         self.resources = 0
         self.examples: dict[Example, None] = {}
-        """API versions and kinds of resources, and those names that values refer to."""
+        """API versions and kinds of resources, with those names that values refer to."""
         self.files: dict[str, None] = {}
         self.result_counts = ResultCounts(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
-        """The lists after the results that have entries: number of the format, name."""
+        """The lists after the results that have entries: index of the format, and name."""
 
     def add_block(self, file: str, loaded: LoadedText, names: frozenset[str]) -> None:
-        """Add the resources of a block; `names` are those that values refer to."""
+        """Add the resources of a block; `names` are the names that values refer to."""
         self.remarks += loaded.remarks
         self.problems += loaded.problems
         self.resources += len(loaded.resources)
@@ -118,7 +119,7 @@ class PartTotals:
 def shared_among(
     blocks: Iterable[FileBlock], read: ReadInputs, kinds: frozenset[str]
 ) -> tuple[Document, ...]:
-    """Return the resources of some kinds in blocks that mention them; raises NotStreamable."""
+    """Return the resources of some kinds in blocks that contain any; raises NotStreamable."""
     table = crd_kinds(read.definitions)
     shared = tuple(
         document
@@ -136,23 +137,22 @@ class Sink(Protocol):
     """Receives the output of a part."""
 
     def write(self, number: int, piece: str) -> None:
-        """Take the next piece of the text in the format of a number."""
+        """Write the next piece of the text in the format with this index."""
 
     def note(self, number: int, name: str, entries: Iterable[str]) -> None:
-        """Take the next entries of a list of that format, which are texts of one line."""
+        """Add the next entries of a list of that format, which are texts of one line."""
 
 
 RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartTotals]
-"""Writes the output of a part and returns its PartTotals.
-
-Raises NeedsMoreObjects, if the run can begin again with more objects, or NotStreamable.
+"""Writes the output of a part and returns its PartTotals. Raises NeedsMoreObjects if the run can
+begin again with more objects, or NotStreamable.
 """
 
 
 def compile_render_part(work: PartWork) -> RenderPart:
-    """Return what renders parts, in their order.
+    """Return a function that renders parts in order.
 
-    A process uses one for all of its parts: what explains failures is compiled once.
+    A process uses one for all of its parts, so that explanations are compiled once.
     """
     entries = work.read.values.entries if work.read.values else ()
     names = frozenset(entry.name for entry in entries if entry.kind == "resource")
@@ -184,7 +184,7 @@ def _write(
     sink: Sink,
     filled: dict[tuple[int, str], None],
 ) -> None:
-    """Write a piece of a document, and what was added to its lists; note which have entries."""
+    """Write a piece of a document and its new list entries; record which lists have entries."""
     if piece:
         sink.write(number, piece)
     for name, entries in document.lists.items():
@@ -200,7 +200,7 @@ def _responses(
     seen: tuple[PartTotals, frozenset[str]],
     cluster: RecordingView,
 ) -> Iterator[EngineResponse]:
-    """Yield the responses to the resources of a part; only those of one block are in memory.
+    """Yield the responses to the resources of a part, of which one block at a time is in memory.
 
     Raises NotStreamable for results that depend on other objects.
     """
@@ -227,7 +227,7 @@ def _responses(
 
 
 def _first_lookup(work: PartWork, documents: Iterable[Document]) -> str:
-    """Return the first rule that looks up other objects, as `policy/rule`, "" if none does."""
+    """Return the first rule that looks up other objects, as `policy/rule`, or ""."""
     for document in documents:
         read = work.read._replace(resources=(document,))
         for policy in work.compiled.policies.policies:
@@ -257,30 +257,30 @@ def without_lookups(
             raise NeedsMoreObjects(frozenset(cluster.queried))
         yield response
     if cluster.queried:
-        # For objects of which there is no response.
+        # For objects without a response.
         raise NeedsMoreObjects(frozenset(cluster.queried))
 
 
 _BUFFER: Final = 1 << 16
 _ERRORS: Final = "surrogatepass"
-"""Texts are read as they were written."""
+"""Texts are decoded as they were encoded."""
 _HEAD: Final = struct.Struct(">BI")
-"""Before each record: the sizes of its name and of its content, in bytes."""
+"""Header of each record: the sizes of its name and of its content, in bytes."""
 _FOOTER: Final = struct.Struct(">Q")
-"""At the end of the file: the offset of the PartTotals."""
+"""End of the file: the offset of the PartTotals."""
 _TEXT: Final = ""
 
 
 class PartText:
-    """A file of records that one process writes, and another reads when it is complete.
+    """A file of records that is written by one process and read by another when it is complete.
 
-    Each record has a part of the text in one format, or of a list that follows it.
+    Each record contains a part of the text in one format, or of a list after it.
     """
 
     __slots__ = ("_file", "_sizes", "_waiting")
 
     def __init__(self) -> None:
-        """Raise OSError where there can be no file."""
+        """Create the file; raises OSError if that is impossible."""
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
@@ -291,11 +291,11 @@ class PartText:
             self._file.close()
 
     def write(self, number: int, piece: str) -> None:
-        """Take the next piece of the text in the format of a number."""
+        """Write the next piece of the text in the format with this index."""
         self._put(_label(number, _TEXT), piece)
 
     def note(self, number: int, name: str, entries: Iterable[str]) -> None:
-        """Take the next entries of a list of that format, which are texts of one line."""
+        """Add the next entries of a list of that format, which are texts of one line."""
         label = _label(number, name)
         for entry in entries:
             self._put(label, f"{entry}\n")
@@ -314,7 +314,7 @@ class PartText:
         self._file.write(data)
 
     def end(self, partial: PartTotals) -> None:
-        """Add the PartTotals: now the file can be read."""
+        """Add the PartTotals, which completes the file."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
@@ -328,7 +328,7 @@ class PartText:
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:
-        """Yield the text in a format, some thousands of characters at a time."""
+        """Yield the text in a format, in pieces of some thousand characters."""
         return self._records(_label(number, _TEXT))
 
     def entries(self, number: int, name: str) -> Iterator[str]:
@@ -355,8 +355,8 @@ def _label(number: int, name: str) -> str:
     return f"{number} {name}"
 
 
-# Parts rendered by several processes, which are forked when the policies are compiled. Each writes
-# to a file without a name, so that nothing is left behind if a process is killed.
+# Parts rendered by several processes, which are forked when the policies are compiled. Each one
+# writes to an unnamed file, so that no file is left if a process is killed.
 
 
 _WORKER: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = ContextVar("own")
@@ -365,7 +365,7 @@ _WORKER: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = Con
 def rendered_by_processes(
     work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
 ) -> Iterator[int]:
-    """Render parts in `jobs` processes; yield the number of each that is done.
+    """Render parts in `jobs` processes; yield the index of each completed part.
 
     Raises NotStreamable, also if a process is lost, and OSError if none can be started.
     """
@@ -386,7 +386,7 @@ def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartTex
 
 
 def _render_numbered(number: int) -> None:
-    """Render a part into its file, so that a killed process blocks no other."""
+    """Render a part into its file, so that a killed process does not block others."""
     render_part, parts, texts = _WORKER.get()
     text = texts[number]
     text.end(render_part(parts[number], text))

@@ -1,8 +1,8 @@
-"""`apply` over large inputs: block by block, in one process or several.
+"""`apply` for large inputs: block by block, in one process or several.
 
 The result is that of `open_application`, with one block in memory. The output is written to unnamed
-files until it is complete. If parts give other results than the whole, a file changes or a process
-is lost, there is no such run, and nothing was shown.
+files until it is complete. If parts have other results than the whole, a file changes or a process
+is lost, the streamed run is abandoned before any output.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,16 +31,16 @@ from kyvsim.model.result import Phase
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
-"""Yields the items given, with their number, and may show the progress."""
+"""Yields the given items, whose number is the second argument, and may show the progress."""
 
 _BLOCK: Final = 1 << 16
-"""Bytes of a block; smaller ones save little memory."""
+"""Minimum size of a block in bytes; smaller ones save little memory."""
 _PARTS_EACH: Final = 8
-"""Parts per process, so that all end at about the same time."""
+"""Parts per process; several, so that all processes end at about the same time."""
 _MOST_KNOWN: Final = 0.25
-"""The share of blocks that may be read beforehand; with more, the whole is read once."""
+"""Maximum share of blocks that are read in advance; with more, the whole input is read once."""
 _ROUNDS: Final = 3
-"""How often the run may begin again with more kinds of objects."""
+"""Maximum number of runs, each with more kinds of objects."""
 _SWAPPED: Final = "KV029"
 
 
@@ -51,11 +51,11 @@ class StreamOptions(NamedTuple):
     documents: DocumentSet
     watch: Watch
     note: Callable[[str], None]
-    """Receives the reason why all resources have to be read as a whole."""
+    """Called with the reason why all resources have to be read as a whole."""
 
 
 def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
-    """Return a run whose responses are rendered, or None if it has to be read as a whole.
+    """Return a run whose responses are rendered; None if it must be read as a whole.
 
     If a rule looks up objects of some kind, the run begins again with these available.
     """
@@ -100,7 +100,7 @@ class _LookedUp(NamedTuple):
     rules: tuple[str, ...]
 
     def joined(self, needed: NeedsMoreObjects) -> "_LookedUp":
-        """Return the same with the kinds of another rule."""
+        """Return the kinds and rules with those of another rule."""
         rules = (*self.rules, needed.rule) if needed.rule else self.rules
         return _LookedUp(self.kinds | needed.kinds, tuple(dict.fromkeys(rules)))
 
@@ -143,7 +143,7 @@ def _open(
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))
     if read.unusable or any(diagnostic.code == _SWAPPED for diagnostic in read.diagnostics):
-        return None  # errors are reported
+        return None  # errors are reported by the other path
     if read.shared_data:
         raise NotStreamable("a GlobalContextEntry may select any of the resources")
     run = run_of(compiled, inputs, read, Sample((), 0))
@@ -176,7 +176,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     for text in texts:
         totals.add(text.partial())
     if {block.origin.name for block in blocks} - totals.files.keys():
-        return None  # a file without documents is reported
+        return None  # a file without documents is reported by the other path
     matches = totals.result_counts.matches
     if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
@@ -203,7 +203,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The entries of a list that follows the results of all parts; may be read several times."""
+    """The entries of a list after the results of all parts; can be read several times."""
 
     number: int
     name: str
@@ -214,7 +214,7 @@ class _Entries:
 
 
 def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:
-    """Yield parts of about the same size; a single one for one process."""
+    """Yield parts of about the same size; one part for one process."""
     total = sum(block.span.end - block.span.start for block in blocks)
     size = total if jobs == 1 else total // (jobs * _PARTS_EACH)
     part: list[FileBlock] = []

@@ -1,6 +1,6 @@
-"""CEL expressions of Kyverno's policy kinds: checked and evaluated, with their functions.
+"""Check and evaluation of CEL expressions with the functions of Kyverno's policy kinds.
 
-Codes: KV077 a file of several objects, KV078 a name of no object or of several.
+Codes: KV077 a file with several objects, KV078 a name of no object or of several.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _MUTATES = "MutatingAdmissionPolicy"
 _NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)
 """Kubernetes' own kinds, without Kyverno's libraries."""
 REQUEST_KINDS = (PayloadMode.HTTP, PayloadMode.ENVOY)
-"""The modes of ValidatingPolicies for requests, with environments of their own."""
+"""The modes of ValidatingPolicies for requests, which have separate environments."""
 EXPRESSION_KINDS = (
     *(name for kind in KINDS for name in (kind, f"Namespaced{kind}")),
     *_NATIVE,
@@ -49,7 +49,7 @@ EXPRESSION_KINDS = (
 
 
 class CelInputs(NamedTuple):
-    """What an expression is evaluated on; paths are as for `apply`."""
+    """The input of an expression; paths are as for `apply`."""
 
     kind: str = "ValidatingPolicy"
     resource: str = ""
@@ -61,7 +61,7 @@ class CelInputs(NamedTuple):
 
 
 class CelSession(NamedTuple):
-    """An environment, and the values of its variables."""
+    """An environment and the values of its variables."""
 
     environment: Environment
     values: tuple[Any, ...]
@@ -76,7 +76,7 @@ class CelValue(NamedTuple):
 
 
 def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
-    """Return the environment of a policy kind with the values of the inputs."""
+    """Return the environment of a policy kind with the input values."""
     system = own_system(inputs.now)
     env = _environment(inputs.kind, system)
     if inputs.kind in REQUEST_KINDS:
@@ -122,7 +122,7 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "http": http_access(ExternalData(cluster), namespace),
         "globalContext": global_access(ExternalData(cluster), system, []),
     }
-    if inputs.kind in _NATIVE:  # the API server's expressions have other values than Kyverno's
+    if inputs.kind in _NATIVE:  # variables of the API server have other values than Kyverno's
         values["oldObject"] = None
         if request is not None:
             values["request"] = cel_request.request_value(request)
@@ -141,7 +141,7 @@ def _environment(kind: str, system: System) -> Environment:
 def _chosen(
     documents: tuple[Document, ...], name: str
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
-    """Return the object that expressions are evaluated on, and diagnostics about the choice."""
+    """Return the value of `object`, and diagnostics about the choice."""
     matching = [document for document in documents if not name or name in _names(document.data)]
     first = matching[0] if matching else None
     if first and len(matching) == 1:
@@ -162,7 +162,7 @@ def _chosen(
 
 
 def _names(data: object) -> tuple[str, ...]:
-    """Return the names that select an object, the full name last."""
+    """Return the names that select an object; the full name is last."""
     key = object_key(data)
     short = (key.name, f"{key.kind}/{key.name}")
     if not key.namespace:
@@ -177,7 +177,7 @@ def compile_cel(text: str, session: CelSession) -> Program:
 
 
 def evaluate_cel(program: Program, session: CelSession) -> CelValue:
-    """Return the value of an expression; raises CelError with the reason if it has none."""
+    """Return the value of an expression; raises CelError with the reason if there is none."""
     try:
         value = program.evaluate(session.values)
     except (CelBudgetError, ports.BudgetError) as error:

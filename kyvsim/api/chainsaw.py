@@ -1,4 +1,4 @@
-"""Chainsaw tests on simulated clusters, a new one for each."""
+"""Chainsaw tests, each on a new simulated cluster."""
 
 import os
 import time
@@ -32,15 +32,15 @@ from kyvsim.simulator.context import SimulationSettings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
-"""Up to so many tests, one process is faster than several."""
+"""Maximum number of tests for which one process is faster than several."""
 
 
 class ChainsawRun(NamedTuple):
-    """What to run, and how."""
+    """The tests to run, and options."""
 
     paths: tuple[str, ...]
     file_name: str = ""
-    """The name of test files directly in the folders; "" for the usual one, also below them."""
+    """The name of test files directly in the folders; "" for the usual one, also in subfolders."""
     jobs: int = 0
     """Number of processes; 0 for one per processor if it is worth it."""
     timeline: bool = False
@@ -51,15 +51,15 @@ class ChainsawRun(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """A file of tests with its settings."""
+    """A test file with its settings."""
 
     file: str
     given: str
-    """The folder that the user named, or that of the file."""
+    """The folder given by the user, or that of the file."""
     configuration: ChainsawConfiguration
     install: str
     values: dict[str, object]
-    """The values of an unnamed installation; plain data, which other processes receive."""
+    """The values of an unnamed installation; plain data, which is sent to other processes."""
 
 
 def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
@@ -118,7 +118,7 @@ def _find(
 def run_file(
     job: _Job, *, timeline: bool
 ) -> tuple[list[ChainsawOutcome], tuple[Diagnostic, ...], set[str]]:
-    """Return the outcomes of the tests in a file, diagnostics, and the files that they name."""
+    """Return the outcomes of the tests in a file, diagnostics, and the files that they use."""
     tests, problems = read_tests(job.file, job.configuration)
     installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
     named = {file for test in tests for file in named_files(test)}

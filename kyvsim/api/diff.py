@@ -1,4 +1,4 @@
-"""`diff`: two runs of `apply` on the same resources, compared resource by resource."""
+"""`diff`: compares two runs of `apply` on the same resources, resource by resource."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,8 +18,8 @@ def open_comparison(
 ) -> RunComparison:
     """Return the differences between two policy sets on the same resources, lazily.
 
-    The inputs differ in their policies, or in the request options. Both have the same time and the
-    same resources, which are read once. With `words`, a different message counts as a difference.
+    The inputs differ in their policies, or in the request options. Both use the same time and the
+    same resources, which are read once. With `words`, different messages are differences.
     """
     now = old.now or own_system().clock.now()
     cached: list[Loaded] = []

@@ -1,4 +1,4 @@
-"""`equal` and `examples`: two policy sets compared by cases, and cases that show what rules do."""
+"""`equal` and `examples`: comparison of two policy sets by cases, and example objects for rules."""
 
 import json
 import time
@@ -48,20 +48,20 @@ _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
 class ComparisonSetup(NamedTuple):
-    """What both policy sets share."""
+    """The context shared by both policy sets."""
 
     options: CompileOptions
     given: tuple[KubernetesObject, ...]
     case_world: CaseWorld
     user: UserInfo
-    """The user of requests that no policy depends on."""
+    """The user of requests if policies do not depend on it."""
     targets: tuple[KubernetesObject, ...] = ()
     """Synthesised objects for rules that change existing ones."""
     conditions: frozenset[Limit] = frozenset()
-    """Limits that are named beforehand: differences due to them do not count."""
+    """Limits that were stated in advance: differences due to these do not count."""
 
     def space(self, policies: Iterable[Policy]) -> Space:
-        """Return the space of cases for some policies."""
+        """Return the space of cases for the given policies."""
         references = [
             reference
             for policy in policies
@@ -76,7 +76,7 @@ class ComparisonSetup(NamedTuple):
         return space_of(references, self.options.kinds, now)._replace(user=self.user)
 
     def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
-        """Return both sides, with counts of what is reached in their policies."""
+        """Return both sides, with coverage counts of their policies."""
         return self._pair(self._followed(old), self._followed(new), self._patterns((*old, *new)))
 
     def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
@@ -92,7 +92,7 @@ class ComparisonSetup(NamedTuple):
         return PolicyPair(old, new, self.case_world, find, self.conditions, patterns)
 
     def _patterns(self, policies: tuple[Policy, ...]) -> frozenset[str]:
-        """Return the texts with operators that policies compare fields with."""
+        """Return the patterns with operators to which policies compare fields."""
         written = (value for values in self.space(policies).places.values() for value in values)
         return frozenset(text for text in written if text.__class__ is str and is_pattern(text))
 
@@ -106,14 +106,14 @@ class ComparisonSetup(NamedTuple):
 def comparison_setup(
     shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()
 ) -> ComparisonSetup:
-    """Return what both sides share, with the objects that rules of `policies` would change."""
+    """Return the shared context, with the objects that rules of `policies` would mutate."""
     given = tuple(whole_numbers(document) for document in objects_of(shared.resources))
     others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
     targets = objects_of(shared.targets)
     world = given_world(GivenObjects(()), shared.values, shared.context, targets)
     exceptions = shared.exceptions
     options = CompileOptions(
-        # JMESPath has times in whole seconds, CEL has the fractions: no difference that matters.
+        # JMESPath truncates times to seconds, CEL does not: this difference does not matter.
         still_system(now or datetime.now(UTC).replace(microsecond=0)),
         exceptions.rules,
         cel_exceptions=exceptions.policies,
@@ -144,7 +144,7 @@ def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
 
 
 def decision_text(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
-    """Return what explains the decision in a case: the policies compiled with a tracer."""
+    """Return a function that explains a case: it evaluates the policies with a tracer."""
     recorder = Recorder()
     compiled = compile_policies(policies, setup.options._replace(tracer=recorder))[0]
     side = PolicyRunner(compiled, setup.case_world)
@@ -190,12 +190,12 @@ class Comparison(NamedTuple):
     tried: tuple[Case, ...] = ()
 
     def manifests(self) -> tuple[list[KubernetesObject], int]:
-        """Return the tried cases as manifests for tests, and how many cannot be one."""
+        """Return the tried cases as manifests for tests, and the number of unconvertible ones."""
         return manifests(self.tried)
 
 
 def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
-    """Return whether two policy sets behave the same, as far as cases show.
+    """Return the evidence on whether two policy sets behave the same.
 
     `stdin` is read for the path `-`. Without evidence if a policy or manifest could not be used.
     """
@@ -225,7 +225,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     )
     evidence = evidence_of(tried, space, context)
     if is_identical:
-        # Whatever the cases did not reach is the same on both sides.
+        # Parts that the cases did not reach are the same on both sides.
         evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)
     if unlike:
         kinds = listed(unlike)
@@ -236,7 +236,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
 
 
 def _contents(policies: Iterable[Policy | Document | Binding]) -> list[str]:
-    """Return the sorted contents of policies, without files and comments."""
+    """Return the sorted contents of policies, without file names and comments."""
     documents = (policy if isinstance(policy, Document) else policy.document for policy in policies)
     return sorted(json.dumps(document.data, sort_keys=True, default=str) for document in documents)
 
@@ -244,14 +244,14 @@ def _contents(policies: Iterable[Policy | Document | Binding]) -> list[str]:
 def _unlike_beside(old: ReadInputs, new: ReadInputs) -> list[str]:
     """Return the kinds of bindings and shared data that differ.
 
-    Cases are evaluated without both, so equal policies would be no evidence.
+    Cases are evaluated without these, so equal policies would not prove anything.
     """
     before, after = ({*_contents((*side.bindings, *side.shared_data))} for side in (old, new))
     return sorted({json.loads(text)["kind"] for text in before ^ after})
 
 
 def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
-    """Return the evidence on two identical policy sets: nothing has to be tried."""
+    """Return the evidence for two identical policy sets, without cases."""
     before, after = (
         SideReached(tuple(f"{policy.kind} {policy.key}" for policy in policies), 0, Ratio(0, 0), ())
         for policies in (old, new)
@@ -273,14 +273,14 @@ def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
 
 _CASES = 20000
 _PATIENCE = 300
-"""Cases in a row without anything new, after which the search ends."""
+"""Number of consecutive cases without new results after which the search ends."""
 
 
 def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
     """Return examples of all outcomes of the rules, policy by policy.
 
-    `seconds` limits the cases of one policy; `stdin` is read for the path `-`. Without examples if
-    a policy or manifest could not be used.
+    `seconds` limits the search for one policy; `stdin` is read for the path `-`. There are no
+    examples if a policy or manifest could not be used.
     """
     read = read_inputs(inputs, stdin)
     setup = comparison_setup(read, inputs.now, read.policies)

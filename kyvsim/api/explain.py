@@ -32,32 +32,32 @@ from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 
 
 class ExplainTarget(NamedTuple):
-    """What to explain; everything by default."""
+    """The rule and object to explain; all by default."""
 
     rule: str = ""
-    """The name of a written or autogen rule, of a policy, or POLICY/RULE."""
+    """The name of a written or autogen rule, a policy, or POLICY/RULE."""
     object: str = ""
     """`NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`."""
 
 
 class NotFoundError(Exception):
-    """There is no rule or object of the requested name."""
+    """No rule or object has the requested name."""
 
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
-        """Store the diagnostics of the inputs, which may show why."""
+        """Store the diagnostics of the inputs, which may explain it."""
         super().__init__(message)
         self.diagnostics = diagnostics
 
 
 class Explaining(NamedTuple):
-    """A run, and the lazy explanations of its objects."""
+    """A run, and lazy explanations of its objects."""
 
     run: Run
     objects: Iterator[ObjectExplanation]
 
 
 def explained_run(explanations: Explaining) -> Run:
-    """Return the run with its responses; `explained` returns the explanation of the last one."""
+    """Return the run with its responses; `explained` explains the last one."""
     last: list[ObjectExplanation] = []
 
     def responses() -> Iterator[EngineResponse]:
@@ -74,7 +74,7 @@ def explained_run(explanations: Explaining) -> Run:
 def open_explanation(
     inputs: ApplyInputs, target: ExplainTarget, stdin: bytes | None = None
 ) -> Explaining:
-    """Return how the policies of `inputs` come to their results, lazily.
+    """Return the explanations of the results of `inputs`, lazily.
 
     `stdin` is read for the path `-`. Problems with inputs are diagnostics of the run. Raises
     NotFoundError if no rule or object has the requested name.
@@ -132,7 +132,7 @@ def _names_rule(name: str, policy: Policy, rule: Rule) -> bool:
 
 
 def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
-    """Yield the names that select a rule: its own, the written one's, and its policy's."""
+    """Yield the names that select a rule: its own, that of its source rule, and its policy's."""
     written = (own.name for own in policy.rules if own.path == rule.path)
     for name in {rule.name, *written}:
         if name:
@@ -158,14 +158,14 @@ _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 
 
 def tracer_for(name: str) -> SimulationTracer:
-    """Return a tracer of the evaluations of policies on objects of a name."""
+    """Return a tracer of the evaluations for objects with a name."""
     return SimulationTracer(lambda key: name in object_names(key))
 
 
 def with_inquiries(
     simulation: Simulation, tracer: SimulationTracer, name: str, scenario: Scenario
 ) -> Simulation:
-    """Return a simulation with the evaluations of policies on the object of a name.
+    """Return a simulation with the evaluations for the objects with a name.
 
     Raises NotFoundError if there was no such object.
     """
@@ -182,7 +182,7 @@ def with_inquiries(
 
 
 def document_finder(scenario: Scenario) -> Callable[[KubernetesObject], Document | None]:
-    """Return a function from an object of a cluster to its document, None if there is none."""
+    """Return a function that returns the document of an object in a cluster, or None."""
     written = _documents(scenario)
     return lambda obj: _document_of(obj, written)
 

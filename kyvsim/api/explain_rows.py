@@ -1,4 +1,4 @@
-"""Explanations of the failures that reports show: the policy is evaluated once more, traced."""
+"""Explanations of reported failures: the policy is evaluated again with a tracer."""
 
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from kyvsim.report.diagnostics import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
 
 _Opened: TypeAlias = tuple[AdmissionRequest, World, RuleInput | None]
-"""A request, the world around it, and what rules are evaluated on, if that is the same for all."""
+"""A request, its world, and the input of rules if all policies share it."""
 
 
 def compile_explain(
@@ -24,14 +24,14 @@ def compile_explain(
 ) -> Explain:
     """Return a function that explains results of a run in a world, with payloads.
 
-    `options` are those of its policies. Only results that are shown are explained, so a run that
-    passes costs nothing.
+    `options` are those of its policies. Only shown results are explained, so a run that passes
+    costs nothing.
     """
     return _RowExplainer(options, world, payloads).explain
 
 
 class _RowExplainer:
-    """Explains rows of one run, and stores what several of them need."""
+    """Explains rows of one run, and caches data shared by several rows."""
 
     def __init__(
         self, options: CompileOptions, world: World, payloads: tuple[Payload, ...]
@@ -44,12 +44,12 @@ class _RowExplainer:
             tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]
         ] = {}
         self._opened: tuple[EngineResponse, KubernetesObject | None, _Opened] | None = None
-        """The last response and object, and its request: failures of one object share it."""
+        """The last response and object with its request, which failures of one object share."""
         self._placing = Placing(None, ())
-        """The same for what is known of the parts of an object."""
+        """A cache of the positions in an object."""
 
     def explain(self, response: EngineResponse, row: Row) -> tuple[FailureExplanation, ...]:
-        """Return why a row failed; () if it cannot be shown, because it does not fail again."""
+        """Return why a row failed; () if unknown, because it does not fail again."""
         policies, result = self._policies(row), row.result
         if response.request is None:
             about = (one for one in self._payloads if one.document is response.document)
@@ -75,17 +75,17 @@ class _RowExplainer:
         return reasons_of(found.rules[0], result, self._placing.way)
 
     def _policies(self, row: Row) -> PolicySet:
-        """Return what is evaluated for a row, compiled when it is first needed.
+        """Return the policies to evaluate for a row, compiled on demand.
 
-        That is a rule that validates, else its policy, whose rules see what others changed. Of a
-        rule that failed the body alone is evaluated: it applied, or it had not failed.
+        This is a single validate rule, or for other types its policy, whose rules depend on earlier
+        mutations. If the rule failed, only its body is evaluated, since it must have matched.
         """
         only = row.result.rule if row.result.phase is Phase.VALIDATE else None
         failed = row.result.status is RuleStatus.FAIL
         key = (row.policy, only.path if only else None, failed)
         forms = self._compiled.setdefault(key, [])
         for form, policies in forms:
-            # For a result under another name a rule was made.
+            # A renamed rule is created for results with another name.
             if form is only or (form and only and form.is_renamed(only)):
                 return policies
         options = self._options._replace(only=only, settled=failed and only is not None)
@@ -94,7 +94,7 @@ class _RowExplainer:
         return policies
 
     def _open(self, response: EngineResponse, request: AdmissionRequest, row: Row) -> _Opened:
-        """Return the request of a response, about the object that the rule of a row saw."""
+        """Return the request of a response, with the object that the rule of a row evaluated."""
         last = self._opened
         if last is not None and last[0] is response and last[1] is row.resource:
             return last[2]
@@ -102,7 +102,7 @@ class _RowExplainer:
             request = request._replace(object=row.resource)
         arriving = response.document.data if response.document else None
         world = self._world._replace(arriving=arriving)
-        # Given values differ from policy to policy.
+        # Values differ from policy to policy.
         given = None if world.values else open_request(request, world, "")
         self._opened = response, row.resource, (request, world, given)
         return request, world, given

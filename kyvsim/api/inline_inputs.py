@@ -14,7 +14,7 @@ from kyvsim.model.ports import SIMULATED, UNCHANGED, Budget
 
 
 class Typed(NamedTuple):
-    """Texts that were typed."""
+    """Texts that were entered by the user."""
 
     policies: str = ""
     resources: str = ""
@@ -23,9 +23,9 @@ class Typed(NamedTuple):
 
 
 def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
-    """Return how the policies come to their results, lazily.
+    """Return the explanations of the results, lazily.
 
-    Problems are diagnostics of the run, with the files `policies.yaml` and so on.
+    Problems are diagnostics of the run, with file names such as `policies.yaml`.
     """
     values = _sources(typed, "values")
     inputs = ApplyInputs(
@@ -44,7 +44,7 @@ def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
 
 
 def simulate_typed(typed: Typed) -> Simulated:
-    """Return the simulation of the resources on a cluster that has the policies."""
+    """Return the simulation of the resources on a cluster with the policies."""
     return simulate(
         SimulateInputs(
             _sources(typed, "policies"),
@@ -61,7 +61,7 @@ def _sources(typed: Typed, name: str) -> tuple[Source, ...]:
 
 
 def _files_named(values: tuple[Source, ...]) -> Iterator[Diagnostic]:
-    """Yield an error for each entry of the values that names files: a text has none beside it."""
+    """Yield an error for each entry of the values that refers to files, which do not exist."""
     for document in read_documents(values, None, STRICT_FLOATS)[0]:
         entries = document.data.get("globalContextEntries") if is_mapping(document.data) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):

@@ -59,12 +59,12 @@ from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.report.results import title
 
-# Codes: KV037 an old object or a namespace that concerns no resource, KV038 resources without an
-# old object, KV039 an ignored exception that does not exist.
+# Codes: KV037 an old object or a namespace without a resource, KV038 resources without an old
+# object, KV039 an ignored exception that does not exist.
 
 
 OldKey: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name of an object, which an update keeps."""
+"""Group, kind, namespace and name of an object, which do not change in an update."""
 OldObjects: TypeAlias = Mapping[OldKey, KubernetesObject]
 
 
@@ -72,10 +72,11 @@ class WhatIf(NamedTuple):
     """Assumptions about requests; none by default."""
 
     user: UserInfo | None = None
-    """The user, instead of that of a file."""
+    """The user, which overrides that of a file."""
     operation: Operation | None = None
-    """The operation of all requests. None: UPDATE for objects with an old object, otherwise CREATE
-    or as in a values file."""
+    """The operation of all requests. None: UPDATE for objects with an old object; for others CREATE
+    or as in a values file.
+    """
     old_resources: tuple[str | Source, ...] = ()
     namespace_labels: tuple[tuple[str, str, str], ...] = ()
     """Labels of namespaces, which override all others: namespace, key, value."""
@@ -86,7 +87,7 @@ AS_GIVEN = WhatIf()
 
 
 def old_key(obj: object) -> OldKey:
-    """Return the key that an object and its old state share."""
+    """Return the key that an object has in common with its old state."""
     key = object_key(obj)
     return split_api_version(key.api_version)[0], key.kind, key.namespace, key.name
 
@@ -94,9 +95,9 @@ def old_key(obj: object) -> OldKey:
 def old_objects(
     documents: Sequence[Document], resources: Sequence[Document], what_if: WhatIf
 ) -> tuple[OldObjects, tuple[Diagnostic, ...]]:
-    """Return old objects by key, and warnings about assumptions that concern no resource.
+    """Return old objects by key, and warnings about assumptions without a resource.
 
-    Of two objects with one key the last counts.
+    If two objects have the same key, the last one is used.
     """
     if not documents and not what_if.namespace_labels:
         return MappingProxyType({}), ()
@@ -130,7 +131,7 @@ def _unused(document: Document, why: str) -> Diagnostic:
 
 
 def _unused_labels(what_if: WhatIf, given: Iterable[OldKey]) -> Iterator[Diagnostic]:
-    """Yield a warning about each namespace with labels that no resource is in."""
+    """Yield a warning about each namespace with labels that contains no resource."""
     known = {name if kind == "Namespace" else namespace for _, kind, namespace, name in given}
     for namespace in dict.fromkeys(name for name, _, _ in what_if.namespace_labels):
         if namespace not in known:
@@ -140,7 +141,7 @@ def _unused_labels(what_if: WhatIf, given: Iterable[OldKey]) -> Iterator[Diagnos
 
 
 def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
-    """Return the values of a run with the assumptions instead."""
+    """Return the values of a run, overridden by the assumptions."""
     if what_if.namespace_labels:
         values = values or Values()
         labels: dict[str, dict[str, str]] = {}
@@ -161,7 +162,7 @@ def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
 def supposed_exceptions(
     exceptions: Exceptions, what_if: WhatIf
 ) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
-    """Return the exceptions that count, and an error for each name that matches none."""
+    """Return the exceptions to apply, and an error for each name that does not match any."""
     patterns = what_if.without_exceptions
     if not patterns:
         return exceptions, ()
@@ -219,14 +220,14 @@ class ApplyInputs(NamedTuple):
 
     @property
     def has_baseline(self) -> bool:
-        """Whether failures are known or new: the run has a baseline, or writes one."""
+        """Whether failures are known or new: the run reads a baseline, or writes one."""
         return bool(self.baseline) or self.records_failures
 
 
 def walking_through(
     exclude: Iterable[str] = (), *, ignore_files: bool = True, most: int = USUAL.most
 ) -> Walking:
-    """Return how to walk folders; raise ValueError for an invalid pattern."""
+    """Return the settings for walking through folders; raises ValueError for an invalid pattern."""
     patterns = tuple(exclude)
     if patterns:
         check_patterns(patterns)
@@ -249,7 +250,7 @@ class ReadInputs(NamedTuple):
     context: ContextData
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
-    """Whether a file that every result depends on could not be used."""
+    """Whether a file that all results depend on could not be used."""
     payloads: tuple[Payload, ...] = ()
     definitions: tuple[KubernetesObject, ...] = ()
     bindings: tuple[Binding, ...] = ()
@@ -332,7 +333,7 @@ def read_inputs(
 def partition(
     documents: Iterable[Document], fits: Callable[[Document], bool]
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
-    """Return the documents that fit, and the others, both in their order."""
+    """Return the matching documents and the others, both in their order."""
     fitting: list[Document] = []
     others: list[Document] = []
     for document in documents:
@@ -345,7 +346,7 @@ def _changed_apart(
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Return the documents to evaluate, and those only for lookups.
 
-    What comes from no file (standard input, a chart) is always evaluated.
+    Documents without a file (standard input, a chart) are always evaluated.
     """
     if unchanged is None:
         return documents, ()
@@ -375,7 +376,7 @@ def shared_data_apart(
 def read_strictly(
     paths: tuple[str | Source, ...], kind: InputKind, stdin: bytes | None, walking: Walking
 ) -> Loaded:
-    """Return the documents of a kind, read strictly as policies are."""
+    """Return the documents of a kind, parsed as strictly as policies."""
     documents, remarks = read_documents(paths, stdin, STRICT, walking)
     kept, aside = partition_by_kind(documents, kind)
     return kept, (*remarks, *aside)
@@ -387,7 +388,7 @@ _Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], 
 def _read_terms(
     inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[KubernetesObject]
 ) -> tuple[_Terms, tuple[Diagnostic, ...]]:
-    """Return values, user, old objects and baseline, with the assumptions instead."""
+    """Return values, user, old objects and baseline, overridden by the assumptions."""
     what_if = inputs.what_if
     values, of_values = _read_values(inputs, stdin)
     user, known = None, None
@@ -419,7 +420,7 @@ def read_one(
     load: Callable[[Document], tuple[_Read | None, tuple[Diagnostic, ...]]],
     stdin: bytes | None = None,
 ) -> tuple[_Read | None, tuple[Diagnostic, ...]]:
-    """Return the content of a file with one document; None if no file is named."""
+    """Return the content of a file with one document; None if `path` is empty."""
     if not path:
         return None, ()
     documents, remarks = read_documents((path,), stdin, STRICT_FLOATS)
@@ -440,7 +441,7 @@ def name_of(path: str | Source) -> str:
 def _read_context(
     path: str | Source, stdin: bytes | None, policies: Iterable[Policy]
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
-    """Return the data of a context file; with a warning if no policy uses it."""
+    """Return the data of a context file, with a warning if no policy uses it."""
     if not path:
         return ContextData(), ()
     context, remarks = read_context_file(path, stdin)
@@ -456,7 +457,7 @@ def given_world(
     context: ContextData,
     targets: tuple[KubernetesObject, ...],
 ) -> World:
-    """Return what rules read besides the object, from what was given."""
+    """Return the data that rules read in addition to the object."""
     return World(
         cluster,
         values,

@@ -32,7 +32,7 @@ from kyvsim.policy.cel_policy import read_binding
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
 
-# `lint --fix`: a fix is accepted if the fixed file has one diagnostic less and no other one.
+# `lint --fix`: a fix is accepted if it removes one diagnostic and causes no new one.
 
 Check = Callable[[Source], tuple[Diagnostic, ...]]
 """Returns the diagnostics of a text."""
@@ -47,7 +47,7 @@ class FixedFile(NamedTuple):
 
 
 def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
-    """Return a diagnostic whose fix has the edits of a text; without a fix if there are none."""
+    """Return a diagnostic with the edits of its fix; without the fix if there are none."""
     if remark.fix is None:
         return remark
     try:
@@ -60,7 +60,7 @@ def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
 def fixed_files(
     remarks: Iterable[Diagnostic], sources: Iterable[Source], check: Check
 ) -> Iterator[FixedFile]:
-    """Yield each file among `sources` that can be fixed, with all fixes."""
+    """Yield each fixable file in `sources`, with all fixes."""
     fixable = {one.location.file for one in remarks if one.fix and one.location}
     for source in sources:
         if source.name in fixable:
@@ -70,10 +70,10 @@ def fixed_files(
 
 
 def _fixed(source: Source, check: Check) -> FixedFile:
-    """Return a file with all possible fixes, made several at once.
+    """Return a file with all possible fixes, several of which are made at once.
 
-    Fixes that a check rejects together are tried in halves; what it rejects alone is skipped, and
-    tried again after other fixes.
+    Rejected batches of fixes are split in halves; a single rejected fix is skipped, and tried again
+    after other fixes.
     """
     done: list[Diagnostic] = []
     now, diagnostics = source, check(source)
@@ -98,7 +98,7 @@ def _fixed(source: Source, check: Check) -> FixedFile:
 
 
 def _without_overlaps(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return those diagnostics whose edits do not overlap with earlier ones."""
+    """Return the diagnostics whose edits do not overlap with earlier ones."""
     apart: list[Diagnostic] = []
     taken: list[Edit] = []
     for remark in remarks:
@@ -111,7 +111,7 @@ def _without_overlaps(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _fits(edit: Edit, taken: Sequence[Edit]) -> bool:
-    """Return whether an edit overlaps with none of the sorted edits `taken`."""
+    """Return whether an edit does not overlap with the sorted edits `taken`."""
     place = bisect(taken, edit)
     around = (*taken[max(place - 1, 0) : place], edit, *taken[place : place + 1])
     return all(map(_are_disjoint, around, around[1:]))
@@ -129,9 +129,9 @@ def _edits(remark: Diagnostic) -> tuple[Edit, ...]:
 def with_fixes(
     remarks: Sequence[Diagnostic], source: Source, earlier: Iterable[Diagnostic], check: Check
 ) -> tuple[Source, tuple[Diagnostic, ...]] | None:
-    """Return a text with fixes and its diagnostics, None if one of them fixes nothing.
+    """Return a text with fixes and its diagnostics; None if one fix does not work.
 
-    `earlier` are the diagnostics of the text as it is.
+    `earlier` are the diagnostics of the unchanged text.
     """
     edits = sorted(edit for remark in remarks for edit in _edits(remark))
     fixed = source._replace(text=with_edits(source.text, edits))
@@ -153,7 +153,7 @@ def lint(
 ) -> Findings:
     """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
-    `stdin` is read for the path `-`. Kinds are those of `crd_paths` and of the documents;
+    `stdin` is read for the path `-`. CRDs are read from `crd_paths` and the documents;
     `is_reported` returns whether a file is reported.
     """
     read = tuple(read_sources(paths, stdin, walking))
@@ -189,7 +189,7 @@ def _findings(
     manifests = tuple(document for document in documents if is_test_manifest(document.data))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
-    # Documents that are left out below still say which kinds there are, as in a run of `apply`.
+    # CRDs in documents that are ignored below still define kinds, as in `apply`.
     given = tuple(filter(is_mapping, objects_of((*definitions, *documents))))
     kinds = crd_kinds(given)
     documents, aside = partition_by_kind(
@@ -231,7 +231,7 @@ def _findings(
         diagnostics += lone_problems(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
-        # Files that a hook names alone may refer to policies in other files.
+        # Files that are passed by a hook may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             diagnostics.append(problem)
     ordered = _in_order(one for one in diagnostics if is_reported(_file_of(one)))
@@ -257,7 +257,7 @@ def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return each diagnostic once, by file as first named, then by line and column."""
+    """Return the diagnostics without duplicates, by file in input order, line and column."""
     once = tuple(dict.fromkeys(diagnostics))
     files = {file: index for index, file in reversed([*enumerate(map(_file_of, once))])}
 

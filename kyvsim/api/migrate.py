@@ -1,6 +1,6 @@
-"""`migrate`: policies with rules → policies in CEL, with the outcome for each rule.
+"""`migrate`: converts policies with rules to CEL policies, with the outcome for each rule.
 
-Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
+Codes: KV280 nothing to convert. KV281 two converted policies have the same name.
 """
 
 import os
@@ -31,10 +31,10 @@ from kyvsim.report.object_text import to_yaml
 def migrate(
     paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL, kind: str = ""
 ) -> Migration:
-    """Return the conversions of the policies in `paths`, in their order.
+    """Return the conversions of the policies in `paths`, in order.
 
     `stdin` is read for the path `-`. A rule is not converted if its expression does not compile, or
-    if it becomes part of another `kind` of policy than requested.
+    if it would become another `kind` of policy than requested.
     """
     read = list(read_sources(paths, stdin, walking))
     sources = [source for source in read if isinstance(source, Source)]
@@ -70,7 +70,7 @@ def migrate(
 
 
 def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
-    """Yield an error for each policy that becomes one of the same name as another.
+    """Yield an error for each converted policy with the same name as another.
 
     Different folders are for different clusters.
     """
@@ -126,7 +126,7 @@ def _converted(
 def _with_exception(
     exception: PolicyException, source: str, pairs: Sequence[tuple[Conversion, str]]
 ) -> tuple[Conversion, str]:
-    """Return the conversion of an exception from converted policies, and its YAML."""
+    """Return the conversion of an exception, given the converted policies, and its YAML."""
     conversion = convert_exception(exception, [conversion for conversion, _ in pairs])
     comments = comments_of(exception.document, (), source)
     texts = []
@@ -164,7 +164,7 @@ def _not_compiled(error: str) -> tuple[str, str]:
 
 
 def _of_kind(kind: str, conversion: Conversion) -> Conversion:
-    """Return a conversion without policies of other kinds than the requested one."""
+    """Return a conversion without policies of kinds other than the requested one."""
     kept = []
     for made in conversion.made:
         made_kind = str(made.data["kind"]).removeprefix("Namespaced")
@@ -177,7 +177,7 @@ def _of_kind(kind: str, conversion: Conversion) -> Conversion:
 
 
 def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Conversion:
-    """Return a conversion in which the rules of a policy are refused."""
+    """Return a conversion that refuses the rules of a policy."""
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
@@ -186,7 +186,7 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
     return conversion._replace(rules=tuple(rules))
 
 
-# `migrate --check`: each policy and its conversion, compared by cases.
+# `migrate --check`: compares each policy with its conversion by cases.
 
 _LIMITS: Mapping[str, Limit] = {
     "requests of other operations": Limit.OTHER_OPERATIONS,
@@ -194,20 +194,21 @@ _LIMITS: Mapping[str, Limit] = {
     "amounts read at run time": Limit.READ_AMOUNTS,
     "texts read at run time": Limit.READ_TEXTS,
 }
-"""The differences that conditions explain, by their names."""
+"""The limits that conditions describe, by the names of conditions."""
 _BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
 
 
 def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: float) -> Migration:
-    """Return a migration with evidence on each policy that is converted as a whole.
+    """Return a migration with evidence for each completely converted policy.
 
-    `resources` are manifests to derive cases from; `seconds` limits the cases of one policy.
+    `resources` are manifests from which cases are derived; `seconds` limits the cases of one
+    policy.
     """
     return migration._replace(evidence=tuple(_each_evidence(migration, resources, seconds)))
 
 
 def with_counterexamples(migration: Migration) -> Migration:
-    """Return a migration with evidence only where a few small cases show a difference."""
+    """Return a migration with evidence only if a few small cases show a difference."""
     evidences = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
     shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in evidences)
     return migration._replace(evidence=tuple(shown))
@@ -224,7 +225,7 @@ def _each_evidence(
         exception = pair[0].policy
         policies, exceptions = [pair], list[_Pair]()
         if not isinstance(exception, Policy):
-            # An exception is compared with the policies that it names.
+            # An exception is compared together with the policies that it names.
             named = {entry.policy for entry in exception.exceptions}
             policies = [other for other in pairs if other[0].policy.key in named]
             exceptions = [pair]
@@ -241,7 +242,7 @@ def _evidence(
     seconds: float,
     cases: int,
 ) -> Evidence | None:
-    """Return the evidence on policies and exceptions; `cases` limits a short comparison."""
+    """Return the evidence for policies and exceptions; `cases` limits a short comparison."""
     inputs = EqualInputs(
         old=tuple(map(_before, policies)),
         new=tuple(map(_after, policies)),

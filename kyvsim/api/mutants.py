@@ -1,7 +1,7 @@
-"""`test --mutants`: small changes to policies, and which of them tests detect.
+"""`test --mutants`: small changes to policies, and whether tests detect them.
 
-Every manifest runs on every mutant of its policies. A mutant that no test detects is compared with
-its policy by cases: it behaves the same, or a small object shows what is not tested.
+Each manifest runs on each mutant of its policies. A mutant that no test detects is compared with
+its policy by cases: it behaves the same, or a small object shows an untested difference.
 """
 
 import os
@@ -52,7 +52,7 @@ class MutantStatus(Enum):
 
 
 class PolicyKey(NamedTuple):
-    """A policy, independent of the path by which it is named."""
+    """A policy, identified independently of the given path."""
 
     file: str
     line: int
@@ -83,7 +83,7 @@ class LoadedTest(NamedTuple):
     options: Reading
 
     def failing(self, policies: PolicySet) -> frozenset[tuple[Path, str, str]]:
-        """Return the rows that fail with some policies: their paths, rules and resources."""
+        """Return the failed rows for the given policies: their paths, rules and resources."""
         inputs = self.inputs._replace(suite=self.inputs.suite._replace(policies=policies))
         context = row_context(self.manifest, inputs)
         outcomes = check_rows(self.rows, inputs.suite, context, lenient=self.options.lenient)
@@ -95,7 +95,7 @@ class LoadedTest(NamedTuple):
 
 
 def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
-    """Yield the manifests of a file that can be run, with the rows that are chosen."""
+    """Yield the usable manifests of a file, with the selected rows."""
     for manifest in read_manifests(file)[0]:
         rows = chosen_rows(manifest, options)
         inputs = read_test(manifest, rows, walking=options.walking) if rows else None
@@ -106,7 +106,7 @@ def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
 def trials_of(file: str, options: Reading, ends: float) -> tuple[Trial, ...]:
     """Return the statuses of all mutants in the manifests of a file.
 
-    `ends` is the time limit, on the clock of `time.monotonic`.
+    `ends` is the time limit, as a time of `time.monotonic`.
     """
     return tuple(trial for test in open_tests(file, options) for trial in _trials(test, ends))
 
@@ -134,7 +134,7 @@ def _trials(test: LoadedTest, ends: float) -> Iterator[Trial]:
 
 
 def compiled_alone(policy: Policy, inputs: ManifestInputs) -> PolicySet | None:
-    """Return a policy compiled with the options of a test; None if it is refused."""
+    """Return a policy compiled with the options of a test; None if it is rejected."""
     compiled, diagnostics = compile_policies((policy,), inputs.options)
     return None if has_errors(diagnostics) or not compiled.policies else compiled
 
@@ -166,7 +166,7 @@ def surviving_mutant(
     """Return a surviving mutant; None if it behaves the same as its policy.
 
     `unnoticed` is a file with a test of its policy, the policy, and the index of the mutant.
-    `seconds` limits the search, and `ends` on the clock of `time.monotonic`.
+    `seconds` limits the search, as does `ends`, a time of `time.monotonic`.
     """
     file, own, number = unnoticed
     inputs, policy = next(
@@ -231,13 +231,13 @@ def _compared(
 
 _ORDER = (MutantStatus.NOTICED, MutantStatus.UNTRIED, MutantStatus.UNNOTICED, MutantStatus.REFUSED)
 _SECONDS = 3.0
-"""Minimum seconds to compare a mutant with its policy."""
+"""Minimum time in seconds to compare a mutant with its policy."""
 
 
 def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
-    """Return which mutants of policies are detected by the tests in some paths.
+    """Return which mutants of policies the tests in `run` detect.
 
-    After `seconds`, the mutants left are not tried.
+    After `seconds`, the remaining mutants are not tried.
     """
     ends = time.monotonic() + seconds
     jobs = run.jobs or processors()
@@ -257,7 +257,7 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
     every = [status for own in statuses.values() for status in own]
     return Mutants(
         noticed=every.count(MutantStatus.NOTICED),
-        # Those with an example first, all in the order of their places.
+        # Those with an example first, then by position.
         holes=tuple(
             sorted(filter(None, survivors), key=lambda one: (one.example is None, *one.location))
         ),
@@ -276,7 +276,7 @@ def _merged(
         for policy, own in trials:
             tests.setdefault(policy, file)
             known = statuses.get(policy, own)
-            # It is enough that one of the tests notices a mutant.
+            # One test that detects a mutant is enough.
             pairs = zip(known, own, strict=True)
             statuses[policy] = tuple(min(pair, key=_ORDER.index) for pair in pairs)
     return statuses, tests

@@ -1,7 +1,7 @@
-"""Work shared over processes with `concurrent.futures`: the only module that starts any.
+"""Parallel work with `concurrent.futures`: the only module that starts processes.
 
-Processes are forked where that is safe, so that they inherit what is compiled. They end with the
-work and with the process that started them.
+Processes are forked if that is safe, so that they inherit compiled policies. They end with the work
+and with the process that started them.
 """
 
 import multiprocessing
@@ -22,7 +22,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _MOST_CHUNKS = 1000
-"""More chunks spend more time on sending numbers than they gain by an even distribution."""
+"""With more chunks, the overhead is larger than the gain from an even distribution."""
 
 
 def can_fork() -> bool:
@@ -90,22 +90,22 @@ def _results(start: int, size: int) -> list[Any]:
 
 
 def active() -> frozenset[BaseProcess]:
-    """Return the processes of this one that have not ended."""
+    """Return the child processes that have not ended."""
     return frozenset(multiprocessing.active_children())
 
 
 def kill_all_but(others: frozenset[BaseProcess]) -> None:
-    """Kill the processes of this one, except for some.
+    """Kill the child processes, except for some.
 
     `ProcessPoolExecutor.shutdown` alone would wait forever for processes that stopped reading its
-    queue because one was killed while it had the lock.
+    queue because one was killed while it held the lock.
     """
     for process in active() - others:
         process.kill()
 
 
 def begin_worker() -> None:
-    """Make a process end with the one that started it, which alone handles interrupts."""
+    """Make a process end with its parent, which alone handles interrupts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = multiprocessing.parent_process()

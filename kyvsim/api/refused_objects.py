@@ -1,12 +1,12 @@
-"""Objects that an API server certainly refuses, whatever policies say.
+"""Objects that an API server certainly rejects, independent of policies.
 
-Results stay as they are: tests often have objects with only the fields that a rule reads. Reported
-are values that cannot be decoded, owners and elements without identifying fields, invalid names,
-and what the simulated API server rejects in Pods, workloads and a few other kinds; not if spec or
-template is omitted, or mutate rules may add what is missing. Missing fields beside a kustomization
-are not reported, since patches are partial. Unknown fields are ignored, as API servers drop them.
-upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pkg/api/validation,
-k8s.io/kubernetes pkg/apis/*/validation
+They do not affect results: tests often have objects with only the fields that a rule reads.
+Reported are values that cannot be decoded, owners and elements without identifying fields, invalid
+names, and errors that the simulated API server finds in Pods, workloads and a few other kinds;
+these not if spec or template is omitted, or mutate rules may add missing fields. Missing fields
+next to a kustomization are not reported, since patches are partial. Unknown fields are ignored, as
+API servers drop them. upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references),
+pkg/api/validation, k8s.io/kubernetes pkg/apis/*/validation
 """
 
 import json
@@ -44,9 +44,9 @@ _OF_OWNERS = ("apiVersion", "kind", "name", "uid")
 _NAMED_LISTS = frozenset(
     {"containers", "initContainers", "ephemeralContainers", "env", "volumes", "volumeMounts"}
 )
-"""Lists whose elements need the fields that identify them."""
+"""Lists whose elements must have the fields that identify them."""
 _UNCHECKED = frozenset({"CustomResourceDefinition"})
-"""Kinds whose fields hold types of other kinds."""
+"""Kinds whose fields contain types of other kinds."""
 _FITTING: Mapping[str, tuple[frozenset[type], str]] = {
     STRING: (frozenset({str}), "a string"),
     NUMERIC: (frozenset({int, float}), "a number"),
@@ -59,14 +59,14 @@ _QUANTITIES = frozenset(
     | {"divisor", "hard", "limits", "max", "maxLimitRequestRatio", "min", "overhead", "requests"}
     | {"sizeLimit", "used"}
 )
-"""Fields that hold a quantity, or a map of them; the types only say that they are scalars."""
+"""Fields with a quantity, or a map of quantities; their types only require a scalar."""
 _TIMES = ("Time", "Timestamp", "At", "time", "timeAdded")
-"""How fields end that hold a time; the types only say that they are scalars."""
+"""Suffixes of fields with a time; their types only require a scalar."""
 _BYTES: Mapping[tuple[str, str], str] = {
     ("v1", "Secret"): "data",
     ("v1", "ConfigMap"): "binaryData",
 }
-"""The field of a kind that maps names to base64; the types only say that its values are texts."""
+"""The field of a kind that maps names to base64; its type only requires strings."""
 _LONGEST_SHOWN = 60
 _WITHOUT_PARTS = frozenset({"apiVersion", "kind", "metadata", "status"})
 _WITH_PODS = frozenset(
@@ -78,7 +78,7 @@ _PLAIN_KEY = r"([a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]
 _PLAIN_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?)?"
 _PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME.pattern}(\n{_PLAIN_KEY})*")
 _PLAIN_VALUES = re.compile(rf"{_PLAIN_VALUE}(\n{_PLAIN_VALUE})*")
-"""Valid names and values, in lines; others are checked in detail."""
+"""Valid names and values, one per line; others are checked in detail."""
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -91,17 +91,17 @@ class _FieldError(NamedTuple):
 
 
 class RefusedObjects:
-    """KV233: objects that an API server refuses, once for each kind and cause, with a count."""
+    """KV233: objects that an API server rejects, once for each kind and cause, with a count."""
 
     __slots__ = ("_found", "_is_final")
 
     def __init__(self, *, is_final: bool) -> None:
-        """Objects are `is_final` if no rule mutates them."""
+        """Set `is_final` if no rule mutates the objects."""
         self._is_final = is_final
         self._found: dict[tuple[str, str, str], RefusalCount] = {}
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Check some objects."""
+        """Check the objects of some documents."""
         for document in documents:
             obj = document.data
             if obj.__class__ is not dict or (self._is_final and _is_ordinary(obj)):
@@ -164,7 +164,7 @@ def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
     yield from unreadable
     review = document.review or {}
     is_there = review.get("subResource") or review.get("oldObject")
-    # Tests often have no more than metadata, and an empty specification.
+    # Tests often have only metadata, and an empty specification.
     is_cut_down = not any(value for name, value in obj.items() if name not in _WITHOUT_PARTS)
     if unreadable or not is_final or is_there or is_cut_down:
         yield from () if _is_plain(obj) else _errors_in(metadata_problems(obj, new=True))
@@ -180,7 +180,7 @@ _PROBLEMS: Mapping[str, str] = {
     "Duplicate value": "is a duplicate",
     "Not found": "is not found",
 }
-"""Kubernetes' names of field errors, and the predicate of our message."""
+"""Kubernetes' names of field errors, and the corresponding text of our message."""
 
 
 _LEFT_ALONE = (
@@ -201,7 +201,7 @@ def _errors_in(problems: Iterable[str]) -> Iterator[_FieldError]:
 
 
 def _is_ordinary(obj: KubernetesObject) -> bool:
-    """Return whether an object is certainly valid, in some microseconds for a Pod."""
+    """Return whether an object is certainly valid; a Pod takes some microseconds."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     return (
         version.__class__ is str
@@ -216,7 +216,7 @@ def _is_ordinary(obj: KubernetesObject) -> bool:
 
 
 def _has_ordinary_pod(obj: KubernetesObject) -> bool:
-    """Return whether a Pod or workload that fits its type is certainly valid."""
+    """Return whether a Pod or workload of the correct type is certainly valid."""
     spec = obj.get("spec")
     if not spec:
         return True
@@ -252,7 +252,7 @@ def _accepts_nothing(_: object) -> bool:
 
 
 class _Accepted(NamedTuple):
-    """Values that are certainly valid for a type: none of them is reported by `_misfits`."""
+    """Values that are certainly valid for a type: `_misfits` reports none of them."""
 
     leaves: frozenset[type]
     inner: _Accepts
@@ -287,7 +287,7 @@ _QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity)
 
 @lru_cache(maxsize=512)
 def _accepting(api_version: str, kind: str) -> _Accepts:
-    """Return what recognises valid objects of a kind quickly."""
+    """Return a fast function that recognises valid objects of a kind."""
     known = None if kind in _UNCHECKED else _type_of(api_version, kind)
     if known is not None:
         return _accepted(known, "").inner
@@ -314,7 +314,7 @@ def _accepted(kind: Type, field: str) -> _Accepted:
 
 
 class _AcceptedFields(dict[str, _Accepted]):
-    """The valid values of fields, computed on first use."""
+    """The valid values of fields, computed on demand."""
 
     __slots__ = ("_fields", "_other")
 
@@ -327,7 +327,7 @@ class _AcceptedFields(dict[str, _Accepted]):
 
     def __missing__(self, name: str) -> _Accepted:
         if name not in self._fields:
-            return self._other  # not kept: names of others are without number
+            return self._other  # not cached: other names are unlimited
         accepted = self[name] = _accepted(resolve(self._fields[name]), name)
         return accepted
 
@@ -362,7 +362,7 @@ def _list_acceptor(kind: ListType, field: str) -> _Accepts:
 
 
 def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
-    """Return what accepts maps or lists of values of one type."""
+    """Return a function that accepts maps or lists of values of one type."""
     leaves, accepts_inner = accepted
     if accepted is _ANY_VALUE:
         return lambda value: value.__class__ is holder
@@ -394,7 +394,7 @@ def _is_plain(obj: object) -> bool:
         shown = "\n".join((name, *(texts or ()), *(notes or ())))
         values = "\n".join((texts or _NO_TEXTS).values())
     except (AttributeError, TypeError):
-        return False  # they are no texts
+        return False  # they are not strings
     return _PLAIN_NAMES.fullmatch(shown) is not None and _PLAIN_VALUES.fullmatch(values) is not None
 
 
@@ -415,7 +415,7 @@ def _metadata_type() -> Type:
 
 
 def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
-    """Yield values that cannot be decoded into a type, and list elements without a name."""
+    """Yield values that cannot be decoded into a type, and list elements without keys."""
     actual = value.__class__
     if value is None:
         return
@@ -453,7 +453,7 @@ def _in_list(kind: ListType, value: list[object], path: Path) -> Iterator[_Field
 
 
 def _expected(kind: Type, actual: type) -> str:
-    """Return the expected value if a type does not allow a class of values, or ""."""
+    """Return the expected type if a class of values is not allowed, or ""."""
     if kind.mapping is None and kind.sequence is None:
         fitting = _FITTING.get(kind.scalar)
         return "" if fitting is None or actual in fitting[0] else fitting[1]
@@ -469,7 +469,7 @@ def _missing_key(keys: Iterable[str] | None, element: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as JSON, shortened if it is long."""
+    """Return a value as JSON, truncated if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
@@ -485,7 +485,7 @@ def _of_owners(obj: object) -> Iterator[_FieldError]:
 
 
 def _of_bytes(obj: KubernetesObject) -> Iterator[_FieldError]:
-    """Yield byte values that are not the base64 that Go's encoding/json decodes."""
+    """Yield byte values that are not base64 as decoded by Go's encoding/json."""
     key = object_key(obj)
     field = _BYTES.get((key.api_version, key.kind), "")
     held = obj.get(field)
@@ -495,6 +495,6 @@ def _of_bytes(obj: KubernetesObject) -> Iterator[_FieldError]:
         try:
             decode_base64(value)
         except Base64Error:
-            # The value may be a secret: it is not shown.
+            # The value may be a secret, so it is not shown.
             hint = " (`stringData` takes plain text)" if key.kind == "Secret" else ""
             yield _FieldError((field, name), f"must be base64{hint}")

@@ -1,4 +1,4 @@
-"""The JSON Schemas of all files that users write for Kyverno and for kyvsim."""
+"""The JSON Schemas of all files for Kyverno and kyvsim."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ class UnknownKindError(Exception):
 
 
 def known_schemas() -> Mapping[str, SchemaNode]:
-    """Return the schemas of files by apiVersion/kind; the usual version of a kind is the last."""
+    """Return the schemas by apiVersion/kind; the usual version of a kind is the last."""
     native = native_schemas()
     return {
         **{name: written_schema(name) for name in written_names()},
@@ -35,7 +35,7 @@ def known_schemas() -> Mapping[str, SchemaNode]:
 def schema_of(name: str) -> Json:
     """Return the JSON Schema of an apiVersion/kind, or of a kind in its usual version.
 
-    Raises UnknownKindError, also for a kind that several groups have.
+    Raises UnknownKindError, also if several groups have the kind.
     """
     known = known_schemas()
     if name in known:

@@ -1,4 +1,4 @@
-"""`simulate`: scenarios on a simulated cluster, in one order of steps or several."""
+"""`simulate`: scenarios on a simulated cluster, in one or several interleavings."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -84,7 +84,7 @@ def readers(written: Callable[[KubernetesObject], Document | None] = lambda _: N
         return Document(obj, "", 0, lambda _: Location(""))
 
     def policy(obj: KubernetesObject) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-        # What controllers say of a policy is no part of what its author wrote.
+        # The status is written by controllers, so it is not part of the policy.
         spec = {name: value for name, value in obj.items() if name != "status"}
         policies, remarks = load_policies([document(spec)], SIMULATED_READERS)
         return (policies[0] if policies else None), remarks
@@ -101,7 +101,7 @@ def readers(written: Callable[[KubernetesObject], Document | None] = lambda _: N
 
 
 def _once(read: Callable[[KubernetesObject], _Found]) -> Callable[[KubernetesObject], _Found]:
-    """Return a reader that caches: all exceptions are read again when one changes."""
+    """Return a reader with a cache: when one exception changes, all are read again."""
     known: dict[ObjectKey, tuple[KubernetesObject, _Found]] = {}
 
     def remembered(obj: KubernetesObject) -> _Found:
@@ -113,15 +113,15 @@ def _once(read: Callable[[KubernetesObject], _Found]) -> Callable[[KubernetesObj
     return remembered
 
 
-# Other orders of steps, run by several processes. The next order depends on the result of the one
-# before, and is mostly one that waits already: those are begun ahead of time, some in vain.
+# Other interleavings, run by several processes. The next one depends on the result of the one
+# before, and is usually one that is already known: those are started ahead of time, some in vain.
 
 _AHEAD = 2
 
 
 @contextmanager
 def player(scenario: Scenario, jobs: int) -> Iterator[Player]:
-    """Provide what runs a scenario in an order of its steps, with `jobs` processes."""
+    """Provide a function that runs a scenario in a given interleaving, with `jobs` processes."""
     if jobs == 1:
         yield lambda directions, _: played(scenario, directions)
         return
@@ -130,7 +130,7 @@ def player(scenario: Scenario, jobs: int) -> Iterator[Player]:
 
 
 def played(scenario: Scenario, directions: Directions) -> Played:
-    """Return the result of a scenario in an order of its steps."""
+    """Return the result of a scenario in an interleaving."""
     reading = _reading()
     return play_directed(
         lambda directed: play(scenario, reading, directed.choose, directed.watch), directions
@@ -144,7 +144,7 @@ def _reading() -> Readers:
 
 
 class _Ahead:
-    """Runs orders ahead of time; in this process after one of the others was killed."""
+    """Runs interleavings ahead of time; in this process if one of the others was killed."""
 
     def __init__(self, scenario: Scenario, jobs: int, closed: ExitStack) -> None:
         self._scenario = scenario
@@ -155,7 +155,7 @@ class _Ahead:
         self._broken = False
 
     def play(self, directions: Directions, likely: Callable[[int], Iterable[Directions]]) -> Played:
-        """Return the result of an order, and begin the likely next ones."""
+        """Return the result of an interleaving, and start the likely next ones."""
         following = () if self._broken else tuple(likely(_AHEAD * self._jobs))
         try:
             for order in (directions, *following) if following else ():
@@ -171,7 +171,7 @@ class _Ahead:
         return played(self._scenario, directions)
 
 
-# Codes: KV051 inputs beside a scenario, KV052 an initial object that the cluster refuses.
+# Codes: KV051 inputs in addition to a scenario, KV052 an initial object that the cluster rejects.
 
 _FILE_READERS: PolicyReaders = MappingProxyType(
     {
@@ -179,16 +179,15 @@ _FILE_READERS: PolicyReaders = MappingProxyType(
         **{name: read for name, read in READERS.items() if name[0] == NATIVE_GROUP},
     }
 )
-"""The readers of policies in files: Kyverno's, and the API server's own."""
+"""The readers of policies in files: Kyverno's, and those of the API server."""
 Watched = Callable[[Iterator[Order]], Iterator[Order]]
-"""Yields orders of steps as they are tried, and may show the progress."""
+"""Yields interleavings as they are tried, and may show the progress."""
 
 
 class SimulateInputs(NamedTuple):
     """The inputs of `kyvsim simulate`; paths are files, folders, globs or `-`.
 
-    A Source is a text instead of a path. None stands for the scenario's own settings or the
-    defaults.
+    A Source is a text instead of a path. None means the scenario's own settings or the defaults.
     """
 
     paths: tuple[str | Source, ...]
@@ -205,9 +204,9 @@ class SimulateInputs(NamedTuple):
     budget: Budget = SIMULATED
     install: str | None = None
     interleavings: int | None = 1
-    """Maximum number of orders of steps; None for all that can make a difference."""
+    """Maximum number of interleavings; None for all that may differ."""
     jobs: int = 0
-    """Number of processes for other orders; 0 for one per processor."""
+    """Number of processes for other interleavings; 0 for one per processor."""
     walking: Walking = USUAL
     compared: tuple[str, ...] = ()
     explain: str = ""
@@ -219,10 +218,10 @@ class Simulated(NamedTuple):
     simulation: Simulation | None
     diagnostics: tuple[Diagnostic, ...]
     fail_on: str = ""
-    """The level of hazards that count as failures; "" if the scenario has none."""
+    """The lowest level of hazards that count as failures; "" if the scenario does not set one."""
     left_out: tuple[Diagnostic, ...] = ()
     files: frozenset[str] = frozenset()
-    """The files of the run, with those that a scenario names."""
+    """The files of the run, including those that a scenario refers to."""
 
 
 def scenario_json_schema() -> Json:
@@ -235,8 +234,8 @@ def simulate(
 ) -> Simulated:
     """Return the simulation of policies and resources, or of a scenario.
 
-    `stdin` is read for the path `-`. Nothing is run if some input cannot be read. A policy that
-    Kyverno refuses is refused in the cluster too. Raises NotFoundError if the object to explain
+    `stdin` is read for the path `-`. Nothing is run if an input cannot be read. A policy that
+    Kyverno rejects is also rejected in the cluster. Raises NotFoundError if the object to explain
     does not exist.
     """
     done = _simulated(inputs, stdin, watched)
@@ -244,7 +243,7 @@ def simulate(
         return done
     other = _simulated(inputs._replace(paths=inputs.compared), stdin, iter)
     simulation = done.simulation and done.simulation._replace(compared=other.simulation)
-    # Most inputs and their diagnostics are those of both runs.
+    # Both runs share most inputs and their diagnostics.
     diagnostics = tuple(dict.fromkeys((*done.diagnostics, *other.diagnostics)))
     left_out = tuple(dict.fromkeys((*done.left_out, *other.left_out)))
     files = done.files | other.files
@@ -286,7 +285,7 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
         with player(sound, inputs.jobs or processors()) as play_order:
             orders = explore(play_order, limit, sound.settings.seed)
             simulation = with_interleavings(interleavings_of(watched(orders)))
-    # Diagnostics of the file have more details than those of the cluster.
+    # Diagnostics of the files are more detailed than those of the cluster.
     known = {place for place, remarks in unsound.items() if has_errors(remarks)}
     diagnostics += tuple(one for one in simulation.diagnostics if one.location not in known)
     steps = (document for step in scenario.steps for document in step.objects)
@@ -363,7 +362,7 @@ def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
 
 
 def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
-    """Return a warning if exceptions are given that the installation ignores."""
+    """Return a warning if there are exceptions that the installation ignores."""
     settings = scenario.settings
     installation = settings.installation or HELM
     counts = bool(installation.exceptions_namespace)
@@ -383,7 +382,7 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
 
 
 def _is_policy(obj: object) -> bool:
-    """Return whether a document is a named policy of Kyverno, or of the API server."""
+    """Return whether a document is a named policy of Kyverno or the API server."""
     group, kind = split_api_version(text_field(obj, "apiVersion"))[0], text_field(obj, "kind")
     own = group == NATIVE_GROUP and kind in native_kinds()
     return (own and bool(text_field(metadata(obj), "name"))) or _is_of_kyverno(obj)

@@ -1,4 +1,4 @@
-"""`test`: runs the tests of manifests, and explains failures."""
+"""`test`: runs test manifests and explains failures."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -34,11 +34,11 @@ from kyvsim.suite.coverage import CoverageRecorder, merged_coverage
 from kyvsim.suite.row_targets import RowSelector
 from kyvsim.suite.run import OnRun, ResourceAnswers, observe
 
-# Explanations of unexpected results: the rule is evaluated once more.
+# Explanations of unexpected results: the rule is evaluated again.
 
 
 def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
-    """Return what explains the results of a test; for a rule that passed, only its position."""
+    """Return a function that explains test results; for passed rules, only with the position."""
 
     def reasons(
         answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
@@ -63,15 +63,15 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
 # Codes: KV049 a folder without manifests, KV074 a selector that matches no row.
 
 _FEW = 50
-"""Up to so many manifests, one process is faster than several."""
+"""Maximum number of manifests for which one process is faster than several."""
 _FIRST = 8
-"""Manifests that run before processes are forked, which inherit what these load."""
+"""Number of manifests that run before processes are forked, so that these share loaded modules."""
 
 _USUAL_NAME = "kyverno-test.yaml"
 
 
 class Reading(NamedTuple):
-    """How manifests are read and run."""
+    """Options for reading and running manifests."""
 
     selector: RowSelector = RowSelector()
     lenient: bool = False
@@ -101,8 +101,8 @@ def run_tests(
 ) -> SuiteOutcome:
     """Return the outcomes of all manifests in the paths, in their order.
 
-    The result does not depend on the number of processes. `watching` receives the outcomes of files
-    and their number, and yields them.
+    The result does not depend on the number of processes. `watching` is given the outcomes of files
+    and their number, and yields the outcomes.
     """
     files, diagnostics = find_files(run)
     coming = run_files(files, run)
@@ -121,13 +121,13 @@ def suite_outcome(
     diagnostics: tuple[Diagnostic, ...],
     coverage: Coverage | None = None,
 ) -> SuiteOutcome:
-    """Return the outcome of all manifests, with diagnostics of their paths."""
+    """Return the outcome of all manifests, with the diagnostics of their paths."""
     remarks, left_out = without_left_out(diagnostics)
     return SuiteOutcome(outcomes, remarks, coverage, left_out=left_out)
 
 
 def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the files of manifests, each once, and diagnostics of the paths."""
+    """Return the manifest files without duplicates, and the diagnostics of the paths."""
     files: list[str] = []
     diagnostics: list[Diagnostic] = []
     empty: list[str] = []
@@ -139,7 +139,7 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
             empty.append(path)
     for path in empty:
         text = f"there is no `{run.file_name}` in or below this folder"
-        # Who chooses a name for manifests means a folder of tests.
+        # A custom name for manifests shows that the folder contains tests.
         is_meant = bool(files) or run.file_name != _USUAL_NAME
         hint = "" if is_meant else hint_for_folder(path, run.options.walking)
         diagnostics.append(Diagnostic("KV049", Severity.ERROR, text + hint, Location(path)))
@@ -147,14 +147,14 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
 
 
 def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
-    """Yield the outcomes of each file, in their order."""
+    """Yield the outcomes of each file, in order."""
     jobs = run.jobs or (processors() if len(files) > _FEW else 1)
     work = partial(run_file, options=run.options)
     yield from each_in_processes(work, files, jobs, chunk=4, first=_FIRST)
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
-    """Return the outcome of each manifest in a file, and of the file if it has none."""
+    """Return the outcome of each manifest in a file; of the file if it has none."""
     stamps = (fingerprint(file, options.walking),) if options.stamped else ()
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
@@ -167,7 +167,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return the outcome of a manifest."""
     rows = chosen_rows(manifest, options)
     if not rows:
-        # Where it has none its policies are there to be reached all the same.
+        # Without rows, the coverage of its policies is still reported.
         file = manifest.document.file
         if manifest.rows:
             passed_over = tuple(row.policy for row in manifest.rows)
@@ -180,7 +180,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     inputs = read_test(manifest, rows, recorder, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     context = None if inputs.unusable else row_context(manifest, inputs, begin)
-    # Rows without results evaluate rules once more below, which does not count.
+    # Rows without results evaluate rules again below, which does not count.
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
     if context:
@@ -196,7 +196,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
 
 
 def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]:
-    """Return the rows to check, narrowed to the selected resources."""
+    """Return the rows to check, restricted to the selected resources."""
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     return tuple(row for row in narrowed if row is not None)
 
@@ -204,7 +204,7 @@ def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]
 def row_context(
     manifest: Manifest, inputs: ManifestInputs, begin: OnRun | None = None
 ) -> RowContext:
-    """Return what the rows of a manifest are compared with: its policies are evaluated here."""
+    """Return the expected values for the rows of a manifest; this evaluates its policies."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
     return RowContext(observed, inputs.files, inputs.refused, inputs.unread)
@@ -213,7 +213,7 @@ def row_context(
 def placed(
     manifest: Manifest, row: ExpectedRow, outcome: RowOutcome, *, keep_goldens: bool
 ) -> RowOutcome:
-    """Return an outcome with whole paths of expected files, and the place of a failed row."""
+    """Return an outcome with complete paths of expected files, and the position of a failed row."""
 
     def whole(file: str) -> str:
         return os.path.normpath(os.path.join(os.path.dirname(manifest.document.file), file))
@@ -237,13 +237,13 @@ def no_rows(manifest: Manifest) -> Diagnostic:
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))
 
 
-# Manifests case by case, for the pytest plugin: a case is a row for one of its resources.
+# Manifests by test case, for the pytest plugin: a case is a row for one of its resources.
 
 _ALL = "*"
 
 
 class Case(NamedTuple):
-    """What a row expects of one resource, or of all of them if they cannot be separated."""
+    """The expectation of a row for one resource, or for all if they cannot be separated."""
 
     name: str
     """`policy/rule/resource`, `*` for any."""
@@ -251,14 +251,14 @@ class Case(NamedTuple):
 
 
 class CaseFile(NamedTuple):
-    """Manifests of a file, each with its cases."""
+    """The manifests of a file, each with its test cases."""
 
     manifests: tuple[tuple[Manifest, tuple[Case, ...]], ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
 class OpenManifest(NamedTuple):
-    """A manifest whose inputs are read and whose policies have been evaluated."""
+    """A manifest whose inputs are read and whose policies are evaluated."""
 
     diagnostics: tuple[Diagnostic, ...]
     check: Callable[[ExpectedRow], tuple[RowOutcome, ...]] | None
@@ -274,7 +274,7 @@ def read_cases(file: str) -> CaseFile:
 
 
 def open_manifest(manifest: Manifest) -> OpenManifest:
-    """Return a manifest ready to be checked, case by case, in any order."""
+    """Return a manifest whose cases can be checked in any order."""
     inputs = read_test(manifest, manifest.rows)
     if inputs.unusable:
         return OpenManifest(inputs.diagnostics, None)
@@ -297,9 +297,9 @@ def _cases(manifest: Manifest) -> Iterator[Case]:
 
 
 def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
-    """Yield the row for each resource that it names.
+    """Yield one row for each resource that a row names.
 
-    With several expected files, any of the resources may produce each: such a row stays whole.
+    With several expected files, any of the resources may produce each: such a row is not split.
     """
     names = row.resources or ()
     if len(row.generated) > 1 or len(names) + len(row.specs) < 2:
@@ -311,16 +311,16 @@ def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
         yield row._replace(resources=(), specs=(spec,))
 
 
-# `test --watch`: manifests run again after a change of their inputs.
+# `test --watch`: runs manifests again when their inputs change.
 
 INTERVAL = 0.5
-"""Seconds between two checks of the files."""
+"""Seconds between two checks for changes."""
 SETTLING = 0.1
-"""Seconds from a change to the run: editors save in several steps."""
+"""Seconds between a change and the run, since editors save in several steps."""
 
 
 class Round(NamedTuple):
-    """The outcomes of a run of what had changed, and of everything."""
+    """The outcomes of changed manifests, and of all manifests."""
 
     fresh: SuiteOutcome
     whole: SuiteOutcome
@@ -345,10 +345,10 @@ class _Changes(NamedTuple):
 
 
 def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round]:
-    """Yield a round of everything, then one after each change; this never ends.
+    """Yield a round of all manifests, then one after each change, forever.
 
-    `sleep` waits for seconds between checks. A change during a run counts, since fingerprints are
-    taken before files are read.
+    `sleep` waits for seconds between checks. Changes during a run are detected, since fingerprints
+    are computed before files are read.
     """
     run = run._replace(options=run.options._replace(stamped=True))
     state = _SuiteState({}, ())
@@ -363,7 +363,7 @@ def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round
 
 
 def _wait(run: SuiteRun, state: _SuiteState, sleep: Callable[[float], None]) -> _Changes:
-    """Return the next change; one that is undone at once does not count."""
+    """Return the next change; a change that is reverted immediately is ignored."""
     while True:
         sleep(INTERVAL)
         if _changes(run, state).any:
@@ -376,7 +376,7 @@ def _wait(run: SuiteRun, state: _SuiteState, sleep: Callable[[float], None]) -> 
 def _changes(run: SuiteRun, state: _SuiteState) -> _Changes:
     files, diagnostics = find_files(run)
     walking = run.options.walking
-    # Manifests share inputs.
+    # Cached, since manifests share inputs.
     current = cache(lambda path: fingerprint(path, walking))
 
     def is_stale(file: str) -> bool:

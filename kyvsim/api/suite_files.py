@@ -1,4 +1,4 @@
-"""Test files to write: new tests, and updated files of expected objects."""
+"""Test files to write: new tests, and updated files with expected objects."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ _GLOB = frozenset("*?[{")
 
 
 class FileText(NamedTuple):
-    """A file to write, inside a folder."""
+    """A file to write, in a folder."""
 
     path: str
     text: str
@@ -36,20 +36,20 @@ class FileText(NamedTuple):
 
 
 class Updates(NamedTuple):
-    """Files to change, and why others can't be changed."""
+    """Files to change, and why others cannot be changed."""
 
     files: tuple[FileText, ...]
     problems: tuple[str, ...]
 
 
 class UpdateError(ValueError):
-    """A file can't be updated; the text is the reason."""
+    """A file cannot be updated; the text is the reason."""
 
 
 def plan_updates(outcome: SuiteOutcome) -> Updates:
     """Return the files of expected objects that differ from the results.
 
-    Needs an outcome whose rows have their goldens. Other documents of a file stay as they are.
+    The rows of the outcome must contain their goldens. Other documents in a file are not changed.
     """
     folders: dict[str, list[str]] = {}
     for manifest in outcome.manifests:
@@ -78,7 +78,7 @@ def _goldens(manifest: ManifestOutcome) -> Iterator[Golden]:
 
 
 def _home(path: str, folders: list[str]) -> str:
-    """Return the manifest folder that contains a path, or else the first folder."""
+    """Return the manifest folder that contains a path, or the first folder."""
     whole = os.path.abspath(path)
     holding = (one for one in folders if whole.startswith(os.path.join(os.path.abspath(one), "")))
     return next(holding, folders[0])
@@ -87,7 +87,7 @@ def _home(path: str, folders: list[str]) -> str:
 def updated(path: str, expected: ExpectedFile) -> tuple[str, tuple[str, ...]]:
     """Return a file's text with the expected objects, and the titles of changed ones.
 
-    Raises UpdateError if a file cannot be read or rewritten without loss.
+    Raises UpdateError if a file cannot be read or cannot be rewritten without loss.
     """
     text, line_end = _read(path)
     pending = dict(expected.objects)
@@ -131,7 +131,7 @@ def updated(path: str, expected: ExpectedFile) -> tuple[str, tuple[str, ...]]:
 
 
 def _read(path: str) -> tuple[str, str]:
-    """Return a file's text with LF, and its line end; "" if there is no file."""
+    """Return a file's text with LF, and its line end; "" if the file does not exist."""
     if not os.path.lexists(path):
         if not _GLOB.isdisjoint(path):
             raise UpdateError("it matches several files")
@@ -173,17 +173,17 @@ class Creation(NamedTuple):
 
 
 class Created(NamedTuple):
-    """Files to write, the manifest last; none if some input can't be used."""
+    """Files to write, the manifest last; none if an input cannot be used."""
 
     files: tuple[FileText, ...]
     row_count: int
     remarks: tuple[str, ...]
-    """Warnings about the rows, and about results that they can't express."""
+    """Warnings about the rows, and about results that rows cannot express."""
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def unusable(self) -> bool:
-        """Whether some input could not be used."""
+        """Whether an input could not be used."""
         return has_errors(self.diagnostics)
 
 

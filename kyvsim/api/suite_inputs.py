@@ -54,21 +54,21 @@ class ManifestInputs(NamedTuple):
     suite: SuiteInputs
     files: Files
     refused: dict[str, str]
-    """Names of invalid policies, with the reason."""
+    """Names of invalid policies, with reasons."""
     unread: dict[str, str]
-    """Names of policies that could not be read or are of another kind, with the reason."""
+    """Names of policies that could not be read or have another kind, with reasons."""
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
-    """Whether an input that every result depends on could not be used."""
+    """Whether an input that all results depend on could not be used."""
     stamps: tuple[Fingerprint, ...]
-    """Fingerprints of the paths before they were read, if requested."""
+    """Fingerprints of the paths, computed before they were read, if requested."""
     left_out: tuple[Diagnostic, ...]
     policies: tuple[Policy, ...]
     options: CompileOptions
 
 
 class _Reader:
-    """Reads the files of a manifest, and collects diagnostics."""
+    """Reads the files of a manifest and collects diagnostics."""
 
     def __init__(self, manifest: Manifest, walking: Walking, *, stamped: bool) -> None:
         self.walking = walking
@@ -78,19 +78,19 @@ class _Reader:
         self._folder = os.path.dirname(manifest.document.file)
 
     def keep(self, loaded: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
-        """Return the loaded value, and keep its diagnostics."""
+        """Return the loaded value, and store its diagnostics."""
         self.diagnostics += loaded[1]
         return loaded[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the paths of a manifest's entries, and record fingerprints if requested."""
+        """Return the paths of a manifest's entries, and compute fingerprints if requested."""
         paths = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
         if self._stamped:
             self.stamps += [fingerprint(path, self.walking) for path in paths]
         return paths
 
     def parted(self, path: str) -> tuple[str, str]:
-        """Return the folder of the manifest and the path below it; "" and the path for others."""
+        """Return the folder of the manifest and the path in it; "" and the path for other paths."""
         folder = os.path.normpath(self._folder)
         inside = path.startswith(f"{folder}{os.sep}")
         return (folder, path[len(folder) + 1 :]) if inside else ("", path)
@@ -100,7 +100,7 @@ class _Reader:
         return self.keep(read_strictly(self.paths(names), kind, None, self.walking))
 
     def path(self, name: str) -> str:
-        """Return the path of an entry, "" for an empty one."""
+        """Return the path of an entry, or "" if it is empty."""
         return self.paths((name,))[0] if name else ""
 
 
@@ -112,9 +112,9 @@ def read_test(
     *,
     stamped: bool = False,
 ) -> ManifestInputs:
-    """Return the inputs of a manifest, for the rows to check.
+    """Return the inputs of a manifest for the rows to check.
 
-    `tracer` observes the evaluations, for coverage; `stamped` requests fingerprints.
+    `tracer` traces the evaluations for coverage; `stamped` requests fingerprints.
     """
     reader = _Reader(manifest, walking, stamped=stamped)
     values = _read_values(manifest, reader)
@@ -191,7 +191,7 @@ def read_test(
 
 
 def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
-    """Return a function from a policy to its rules, as compiled."""
+    """Return a function that returns the compiled rules of a policy."""
     known = {policy.policy: policy for policy in compiled.policies if policy.policy.facts.has_rules}
 
     def rules(policy: Policy) -> Iterable[Rule]:
@@ -231,9 +231,9 @@ def _read_payloads(manifest: Manifest, reader: _Reader) -> tuple[Payload, ...]:
 def _outcasts(
     documents: Iterable[Document], policies: Iterable[Policy], compiled: PolicySet
 ) -> tuple[list[Document], list[Document]]:
-    """Return the policies with rules that were refused, and all others that cannot be used.
+    """Return the rejected policies with rules, and the other unusable policies.
 
-    Kyverno's command reports the first as invalid, and does not know the others, or fails.
+    Kyverno's command reports the former as invalid, and ignores the others, or fails.
     """
     sound = {policy.policy.name for policy in compiled.policies}
     refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
@@ -242,7 +242,7 @@ def _outcasts(
 
 
 def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV166: a row with the flag of another kind of policy."""
+    """KV166: a row with the flag of a different policy kind."""
     kinds: dict[str, set[str]] = {}
     for policy in policies:
         for name in (policy.name, policy.key):
@@ -334,7 +334,7 @@ def _clone_sources(
 def _read_expected(path: str) -> tuple[KubernetesObject, ...] | str:
     """Return the objects of an expected file, or why there are none.
 
-    Upstream opens it by its name: no folders or patterns.
+    upstream opens a single file by its name: no folders or patterns.
     """
     if os.path.isdir(path) or not os.path.lexists(path):
         return str(Diagnostic("KV001", Severity.ERROR, "no such file", Location(path)))

@@ -16,14 +16,14 @@ class _SystemClock:
 
 class _SystemEntropy:
     def below(self, bound: int) -> int:
-        """Return a whole number from 0 up to and without `bound`."""
-        # Of so many bits that no remainder is noticeably more likely than another.
+        """Return a random integer from 0 to `bound`, exclusive."""
+        # 256 bits make the bias of the remainder negligible.
         return int.from_bytes(os.urandom(32)) % bound
 
 
 class _LastChance:
     def below(self, bound: int) -> int:
-        """Return the largest whole number below `bound`."""
+        """Return the largest integer below `bound`."""
         return bound - 1
 
 
@@ -36,7 +36,7 @@ class _StoppedClock(NamedTuple):
 
 
 def own_system(now: "datetime | None" = None, budget: Budget | None = None) -> System:
-    """Return the system's clock and randomness, with a fixed time `now` and a budget, if given."""
+    """Return the system clock and randomness, or a fixed time `now`, and a budget if given."""
     clock = _StoppedClock(now) if now else _SystemClock()
     return System(clock, _SystemEntropy(), Meter(budget or UNCHANGED, settable=budget is not None))
 

@@ -18,14 +18,14 @@ from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document
 
 _MARKS = ("kyverno", "kyvsim/", "admissionregistration.k8s.io/")
-"""Parts of texts of Kyverno, kyvsim or Kubernetes' admission policies."""
+"""Strings in files of Kyverno, kyvsim or Kubernetes' admission policies."""
 
 
 class Rules(NamedTuple):
     """The settings of an editor."""
 
     paths: tuple[str, ...] = ()
-    """Files and folders to read besides open files; () for the editor's folders."""
+    """Files and folders to read in addition to open files; () for the editor's folders."""
     exceptions: tuple[str, ...] = ()
     crd_paths: tuple[str, ...] = ()
     walking: Walking = USUAL
@@ -36,12 +36,12 @@ USUAL_RULES = Rules()
 
 
 def concerns(text: str) -> bool:
-    """Return whether a text may concern Kyverno or kyvsim."""
+    """Return whether a text may be relevant for Kyverno or kyvsim."""
     return any(mark in text for mark in _MARKS)
 
 
 def read_workspace(paths: Iterable[str], walking: Walking = USUAL) -> Mapping[str, Source]:
-    """Return the readable files in `paths` that may concern policies, by their real paths."""
+    """Return the readable files in `paths` that may be relevant, by their real paths."""
     sources = read_sources(paths, None, walking)
     return {
         os.path.realpath(source.name): source
@@ -51,7 +51,7 @@ def read_workspace(paths: Iterable[str], walking: Walking = USUAL) -> Mapping[st
 
 
 def read_within(file: str, roots: Iterable[str]) -> Source | None:
-    """Return a file by its real path; None if it is outside of `roots`, or not a text."""
+    """Return a file by its real path; None if it is outside of `roots` or not text."""
     real = (os.path.realpath(root) for root in roots)
     if not os.path.isfile(file) or not any(
         file == root or file.startswith(os.path.join(root, "")) for root in real
@@ -64,7 +64,7 @@ def read_within(file: str, roots: Iterable[str]) -> Source | None:
 def remarks_on(
     source: Source, others: Iterable[Source], rules: Rules = USUAL_RULES
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a text, in order; none if it does not concern Kyverno.
+    """Return the diagnostics of a text, in order; none if it is not relevant.
 
     `others` are files with related policies, exceptions and bindings.
     """
@@ -86,7 +86,7 @@ def remarks_on(
 
 
 def can_be_fixed(remark: Diagnostic, source: Source, rules: Rules = USUAL_RULES) -> bool:
-    """Return whether the fix of a diagnostic works and causes no other one."""
+    """Return whether a fix works and causes no other diagnostic."""
 
     def check(source: Source) -> tuple[Diagnostic, ...]:
         return remarks_on(source, (), rules)

@@ -1,1 +1,1 @@
-"""The command line: from options to exit status; the only package that writes files."""
+"""The command line, from options to exit status; the only package that writes files."""

@@ -71,7 +71,7 @@ from kyvsim.report.run import DocumentSet, Run, baseline_text, run_ending
 from kyvsim.report.style import Show, counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
-"""Names of formats, which are not files for changed objects."""
+"""Names of formats, which are not accepted as files for changed objects."""
 
 
 _HELP = """Evaluate policies on resources and show the results.
@@ -88,7 +88,7 @@ _LIFETIME = "720h0m0s"
 
 
 def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return a duration in Go's format, "" for none."""
+    """Return a duration in Go's format; "" for 0."""
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
         raise bad_value(ctx, param.opts[-1], f"{value}: not a time such as 168h or 90m")
@@ -202,7 +202,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         )
     chosen = chosen_by(options, ctx)
     if is_distributed(options):
-        from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — for such runs only
+        from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — only for such runs
 
         check_fleet(options, chosen, ctx)
     inputs = inputs_of(options, ctx)._replace(
@@ -217,7 +217,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
         return explain_applied((inputs, stdin), options, chosen, ctx)
     if is_distributed(options):
-        from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
+        from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — only for such runs
 
         return apply_fleet(inputs, stdin, options, chosen)
     if not options["output"]:
@@ -265,7 +265,7 @@ def _apply(
         if files:
             print_stderr(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            # Nothing is written if some input could not be used.
+            # Nothing is written if an input could not be used.
             path = options["write_baseline"]
             if run_ending(current).verdict is RunVerdict.INCOMPLETE:
                 print_stderr(safe_line(f"{path} not written: some input could not be used"))
@@ -286,7 +286,7 @@ def _apply(
 
 
 _LARGE: Final = 2_000_000
-"""Bytes of resources for which blocks and several processes are faster."""
+"""Size of resources in bytes from which blocks and several processes are faster."""
 
 
 def run_in_blocks(
@@ -303,7 +303,7 @@ def run_in_blocks(
         return None
 
     def note(reason: str) -> None:
-        """Report why the work is not shared, or memory grows with the input."""
+        """Report why the work is not distributed, or memory grows with the input."""
         done = (
             f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
         )
@@ -312,10 +312,10 @@ def run_in_blocks(
     if documents is None:
         note("-o or the output format needs all results at once")
         return None
-    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — for much only
+    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — if streamed
 
     if processes > 1:
-        from kyvsim.api.processes import can_fork  # noqa: PLC0415 — for several only
+        from kyvsim.api.processes import can_fork  # noqa: PLC0415 — only for several processes
 
         if not can_fork():
             processes = 1
@@ -333,7 +333,7 @@ def run_in_blocks(
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:
-    """Return the bytes of a resource file, 0 for others."""
+    """Return the size of a resource file in bytes; 0 for others."""
     if isinstance(path, Source):
         return len(path.text)
     if path == "-":

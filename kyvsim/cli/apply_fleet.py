@@ -1,4 +1,4 @@
-"""`kyvsim apply` over a fleet (--engine, --partials), and the output of partial reports."""
+"""`kyvsim apply` for distributed runs (--engine, --partials), and the output of partial reports."""
 
 import sys
 import tempfile
@@ -83,7 +83,7 @@ def _refuse(options: Options, ctx: click.Context) -> None:
 
 
 def apply_fleet(inputs: ApplyInputs, stdin: bytes | None, options: Options, chosen: Chosen) -> int:
-    """Run `kyvsim apply` over a fleet and return its exit status; raises click.ClickException."""
+    """Run `kyvsim apply` distributed and return its exit status; raises click.ClickException."""
     try:
         with ExitStack() as stack:
             folder = options["partials"] or stack.enter_context(
@@ -120,7 +120,7 @@ WHOLE = ("text", "json")
 
 
 def whole_of(reports: Reports, shown: str, options: Options) -> int:
-    """Write a run in a format as `apply` does, and return its exit status.
+    """Write a run in a format, like `apply`, and return its exit status.
 
     Raises FleetError if the requested rows are not in the reports.
     """

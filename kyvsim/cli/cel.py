@@ -36,7 +36,7 @@ def cel() -> None:
 
 command = cel
 _PLACE = "ERROR: <input>:"
-"""The prefix of errors before line and column."""
+"""The prefix of errors, before line and column."""
 _kind = safe_option(
     "--kind",
     type=click.Choice(EXPRESSION_KINDS),

@@ -1,4 +1,4 @@
-"""Commands and groups of click, with settings from files and variables, and Go's spelling."""
+"""Commands and groups of click, with settings from files and variables, and Go's syntax."""
 
 import contextlib
 import json
@@ -39,24 +39,24 @@ from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely
 from kyvsim.model.source import Location
 
-# The outputs that a discovered configuration chooses stay below its folder, since it may be an
-# unknown clone, and replace only what kyvsim has written, by the digests in `.kyvsim/outputs.json`.
-# A clone may bring such a file, but only with digests of files that it brings as well, not of the
-# user's.
+# A discovered configuration may come from an unknown clone, so its outputs must be in its folder,
+# and may only replace files that kyvsim has written, according to the digests in
+# `.kyvsim/outputs.json`. A clone may contain such a file, but only with digests of files in the
+# clone, not of the user's.
 # Codes: KV056 a setting that only the user may choose, KV057 an output that would replace a file.
 
 RECORD_FOLDER = ".kyvsim"
 _RECORD = "outputs.json"
 _RECORD_BYTES = 1 << 20
 _OF_VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".svn"})
-"""Folders that affect other programs, and that a clone cannot contain."""
+"""Folders that affect other programs, and that cannot be part of a clone."""
 _OBJECTS = ("-mutated.yaml", "-generated.yaml")
 _FLAG_EFFECTS = frozenset({Effect.OVERWRITES, Effect.RUNS})
 _FILE_EFFECTS = frozenset({Effect.WRITES_FILE, Effect.WRITES_OBJECTS})
 
 
 class Output(NamedTuple):
-    """An output that a discovered configuration chooses."""
+    """An output chosen by a discovered configuration."""
 
     folder: str
     """The real path of the configuration's folder."""
@@ -86,7 +86,7 @@ def check_discovered(
 ) -> Iterator[Output | Diagnostic]:
     """Yield the outputs that a discovered configuration chooses, or errors.
 
-    `path` leads to the key and its value.
+    `path` is the path of the key.
     """
     is_list, effect = isinstance(value, list), parameter.effect
     for number, item in enumerate(value if is_list else [value]):
@@ -124,7 +124,7 @@ def _output(effect: Effect, path: str, given: _Given) -> Output | Diagnostic:
     if effect in _FILE_EFFECTS:
         for file in _written_files(output):
             digest = known.get(_key(folder, file))
-            if digest is None or digest != _digest(file):  # not as kyvsim wrote it
+            if digest is None or digest != _digest(file):  # modified, or not written by kyvsim
                 text = (
                     f"`{given.key}` would replace {os.path.relpath(file)}, which kyvsim has not "
                     f"written: remove or rename it, or use the command line"
@@ -150,7 +150,7 @@ def _key(folder: str, file: str) -> str:
 
 
 def _digest(file: str) -> str:
-    """Return the digest of a regular file, "" for others."""
+    """Return the digest of a regular file; "" for others."""
     if os.path.islink(file) or not os.path.isfile(file):
         return ""
     from hashlib import file_digest  # noqa: PLC0415 — loads OpenSSL, which few runs need
@@ -177,7 +177,7 @@ def _recorded(folder: str) -> dict[str, str]:
 def record_outputs(outputs: Iterable[Output]) -> None:
     """Record the digests of outputs, so that the next run may replace them.
 
-    If that fails, the next run refuses to replace them.
+    If that fails, the next run will not replace them.
     """
     folders: dict[str, list[Output]] = {}
     for output in outputs:
@@ -207,13 +207,13 @@ def record_outputs(outputs: Iterable[Output]) -> None:
                 os.replace(temporary, place)
 
 
-# The command line counts first, then `KYVSIM_COMMAND_OPTION`, `KYVSIM_OPTION`, the command's part
-# of the configuration, and its keys for all commands. click reads variables by their prefix, and
-# the configuration as the default map of the command's context.
-# Codes: KV095 an unknown key or variable, KV096 a value that does not fit its key.
+# The command line has the highest precedence, then `KYVSIM_COMMAND_OPTION`, `KYVSIM_OPTION`, the
+# command's part of the configuration, and its keys for all commands. click reads variables by their
+# prefix, and the configuration as the default map of the command's context.
+# Codes: KV095 an unknown key or variable, KV096 an invalid value of a key.
 
 CONFIG = "config_file"
-"""The name of the option for a configuration."""
+"""The name of the parameter for the configuration."""
 NO_CONFIG = "no_config"
 _FILE = f"{PREFIX}_CONFIG"
 _OTHERS = frozenset({_FILE, f"{PREFIX}_TRACEBACK"})
@@ -265,7 +265,7 @@ class NoConfig(Option):
 
 
 def _named_on_line(ctx: click.Context, opts: Mapping[str, Any]) -> str | None:
-    """Return the configuration of the command line, before or after the command."""
+    """Return the configuration in the command line, before or after the command."""
     before = ctx.find_root().params
     given = [file for file in (before.get(CONFIG), opts.get(CONFIG)) if file is not None]
     if not (before.get(NO_CONFIG) or opts.get(NO_CONFIG)):
@@ -304,7 +304,7 @@ def configuration_files(ctx: click.Context) -> ConfigurationFiles:
 def read_values(ctx: click.Context) -> list[Diagnostic]:
     """Read the settings of a context's command without a command line; return errors.
 
-    Values that a command itself reads, such as formats, are not checked.
+    Values that a command parses itself, such as formats, are not checked.
     """
     wrong: list[Diagnostic] = []
     for parameter in settable(ctx.command):
@@ -312,13 +312,13 @@ def read_values(ctx: click.Context) -> list[Diagnostic]:
             parameter.handle_parse_result(ctx, {}, [])
         except click.UsageError as error:
             place = origin_of(ctx, parameter)
-            if place:  # what is required may well be missing
+            if place:  # required parameters may be missing
                 wrong.append(Diagnostic("KV096", Severity.ERROR, error.format_message(), place))
     return sorted(wrong, key=lambda diagnostic: diagnostic.location or Location(""))
 
 
 def command_contexts(ctx: click.Context) -> Iterator[click.Context]:
-    """Yield a context for each command, importing their modules."""
+    """Yield a context for each command; this imports their modules."""
     pending = [ctx.find_root()]
     while pending:
         parent = pending.pop()
@@ -421,7 +421,7 @@ def _refuse_key(
     path: tuple[str, ...],
     settings: Settings,
 ) -> None:
-    """Report an unknown key; at the top it may be an option of another command."""
+    """Report an unknown key; at the top level, it may be an option of another command."""
     key, why = path[-1], ""
     if not level.parent:
         known |= {
@@ -464,7 +464,7 @@ def _wrong_variables(ctx: click.Context) -> Iterator[Diagnostic]:
         for name in parameter.variables(context)
     }
     for name in sorted(left.keys() - known):
-        # Others may belong to another program.
+        # Other variables may belong to another program.
         if hint := likely(name, known):
             text = f"the variable does not set any option{hint}"
             yield Diagnostic("KV095", Severity.WARNING, text, Location(name))
@@ -476,9 +476,9 @@ _SHORT = re.compile("-[a-zA-Z]")
 
 
 class Command(click.Command):
-    """A command whose parameters configurations and variables may set.
+    """A command whose parameters can be set by configurations and variables.
 
-    With `go_spelling` it also accepts `--flag=true` and `-r=path`, as Go programs do. Without
+    With `go_spelling` it also accepts `--flag=true` and `-r=path`, like Go programs. Without
     `reads_settings` the command reads settings itself.
     """
 
@@ -495,7 +495,7 @@ class Command(click.Command):
         if not reads_settings:
             self.context_settings["auto_envvar_prefix"] = ""
         self.go_spelling = go_spelling
-        # chainsaw has a --config of its own, as the reference has.
+        # chainsaw has a different --config, like the original.
         if not any("--config" in parameter.opts for parameter in self.params):
             self.params.append(
                 Option(
@@ -528,7 +528,7 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         words, off = self._respelled(args)
         rest = super().parse_args(ctx, words)
-        # `--flag=false` counts for more than a variable or a configuration that sets the flag.
+        # `--flag=false` overrides a variable or a configuration that sets the flag.
         for name in off:
             given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
             if name in ctx.params and not given:
@@ -537,7 +537,7 @@ class Command(click.Command):
         return rest
 
     def _respelled(self, args: list[str]) -> tuple[list[str], set[str]]:
-        """Return the words before `--` in click's spelling, and the flags that are off."""
+        """Return the words before `--` in click's syntax, and the flags that are set to false."""
         flags = {
             name: parameter.name
             for parameter in self.params
@@ -568,7 +568,7 @@ class Group(click.Group):
 
 @contextlib.contextmanager
 def of_extra(extra: str) -> Iterator[None]:
-    """Raise ClickException if the imports in the block need the packages of an extra."""
+    """Raise ClickException if imports in the block need the packages of an extra."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -74,7 +74,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, None if it is unknown."""
+        """Return a command by name; None if it is unknown."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -92,7 +92,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups, without importing any."""
+        """Write the commands in groups, without importing their modules."""
         del ctx
         column = max(map(len, COMMANDS))
         for title, commands in COMMAND_GROUPS.items():
@@ -115,5 +115,5 @@ def kyvsim(**_: object) -> None:
 def completion_script(shell: str) -> str:
     """Return the completion script of bash, zsh or fish."""
     make = get_completion_class(shell)
-    assert make is not None  # noqa: S101 — click has all three
+    assert make is not None  # noqa: S101 — click supports all three
     return make(kyvsim, {}, "kyvsim", COMPLETION).source()

@@ -1,4 +1,4 @@
-"""`kyvsim completion`: scripts by which shells complete words."""
+"""`kyvsim completion`: shell completion scripts."""
 
 import click
 

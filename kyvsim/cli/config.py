@@ -1,4 +1,4 @@
-"""`kyvsim config`: what a project's configuration and variables set, and from where."""
+"""`kyvsim config`: the settings of a project's configuration and variables, with origins."""
 
 import json
 import os

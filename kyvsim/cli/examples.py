@@ -58,7 +58,7 @@ _MANIFEST = "kyverno-test.yaml"
 @option(
     "-o",
     "--output",
-    # In the other commands `-o` is `--output-format`.
+    # In other commands, `-o` is `--output-format`.
     old_names=("-o",),
     effect=Effect.WRITES_NEW,
     metavar="DIR",

@@ -74,7 +74,7 @@ def explain_applied(
     chosen: Chosen,
     ctx: click.Context,
 ) -> int:
-    """Explain a run of `apply`, and return its exit status.
+    """Explain a run of `apply` and return its exit status.
 
     Standard output has the explanation instead of the text view, or a format that includes it.
     """
@@ -169,7 +169,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             written(chosen.shown, objects, colours=shows_colours()), FORMATS[chosen.shown].media
         )
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
-    # The explanation shows that no rule matched, not that policies were given as resources.
+    # The explanation already shows that no rule matched, but not that policies were given as
+    # resources.
     final = explained.run.final_diagnostics()
     later = tuple(one for one in final if one.severity is Severity.ERROR)
     print_diagnostics(later)

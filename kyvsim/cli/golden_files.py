@@ -1,4 +1,4 @@
-"""Test files and expected objects, written completely or not at all, inside a folder."""
+"""Test files and expected objects, written completely or not at all, in a folder."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
 def write_updates(updates: Updates) -> int:
-    """Write updated files, report each, and return how many could not be written."""
+    """Write updated files, report each, and return the number of failures."""
     problems = list(updates.problems)
     for file in updates.files:
         try:
@@ -47,7 +47,7 @@ def check_place(file: FileText) -> None:
 def write_files(files: Sequence[FileText]) -> None:
     """Write files, all or none; raises OutputError.
 
-    All are complete before the first takes its place.
+    All are complete before the first one is moved to its path.
     """
     with contextlib.closing(ScratchFiles()) as scratch:
         whole: list[tuple[str, str]] = []

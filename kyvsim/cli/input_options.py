@@ -236,7 +236,7 @@ _OPTIONS = combined(
 
 
 def input_options_of(metavar: str) -> Decorator:
-    """Return what adds the input options, with the metavar of the policies."""
+    """Return a decorator that adds the input options, with the metavar of the policies."""
     path = PathType()
     return combined(
         argument("policies", shared=True, nargs=-1, metavar=metavar, type=path, key="policies"),
@@ -263,7 +263,7 @@ input_options = combined(
 
 
 def with_manifests_named(options: Options) -> dict[str, Any]:
-    """Return the options in which arguments are resources if --policy is given."""
+    """Return the options; if --policy is set, positional arguments are resources."""
     if not options["policy"]:
         return dict(options)
     manifests = (*options["resource"], *options["policies"])
@@ -271,7 +271,7 @@ def with_manifests_named(options: Options) -> dict[str, Any]:
 
 
 def check_inputs(ctx: click.Context, options: Options) -> None:
-    """Raise UsageError if nothing is given to evaluate, or options contradict each other.
+    """Raise UsageError if there is nothing to evaluate, or options contradict each other.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
@@ -298,7 +298,7 @@ def check_inputs(ctx: click.Context, options: Options) -> None:
 
 
 def _decider(options: Options) -> Callable[[str], bool]:
-    """Return whether a change of a file, which may be deleted, affects other resources."""
+    """Return a function that returns whether a changed or deleted file affects other resources."""
     apart = () if options["exceptions_with_resources"] else ("resource",)
     names = (*(name for name in _EVERY if name not in apart), "baseline")
     named = [read_path(path) for name in names for path in paths_of(options, name)]
@@ -361,8 +361,8 @@ def unchanged_of(
 ) -> frozenset[str] | None:
     """Return the real paths of unchanged files, or None to evaluate all; raises UsageError.
 
-    All are evaluated if a file has changed that affects all, such as the configuration or a policy:
-    `decider` returns a function that recognises those.
+    All are evaluated if a changed file affects all, such as the configuration or a policy:
+    `decider` returns a function that detects these.
     """
     ref = options["changed"]
     if ref is None:
@@ -404,7 +404,7 @@ def what_if_of(options: Options, ctx: click.Context) -> WhatIf:
 
 
 def is_rendered(options: Mapping[str, object]) -> bool:
-    """Return whether manifests are rendered."""
+    """Return whether manifests are to be rendered."""
     return bool(options["helm"] or options["kustomize"])
 
 

@@ -37,7 +37,7 @@ from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 _ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Characters that are valid in JSON, but not safe on terminals."""
+"""Characters that are valid in JSON, but unsafe on terminals."""
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
@@ -171,7 +171,7 @@ def read_text(name: str) -> str:
 
 
 def read_lines(name: str) -> list[str]:
-    """Return the lines of a file that are not blank; raises ClickException if there are none."""
+    """Return the non-blank lines of a file; raises ClickException if there are none."""
     lines = [line for line in read_text(name).split("\n") if line.strip()]
     if not lines:
         raise click.ClickException(f"{_shown(name)} is empty: it must have at least one line")
@@ -201,7 +201,7 @@ def _data(text: str, name: str) -> Json:
 
 
 def _pointed(error: QuerySyntaxError) -> str:
-    """Return the message with a caret below its position."""
+    """Return the message, with a caret below the position."""
     before = error.expression[: error.offset]
     line = error.expression.split("\n")[before.count("\n")]
     column = len(before) - before.rfind("\n") - 1
@@ -209,7 +209,7 @@ def _pointed(error: QuerySyntaxError) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return compact JSON with line breaks; escapes are preserved."""
+    """Return compact JSON with line breaks and indentation; escapes are preserved."""
     pieces: list[str] = []
     depth = 0
     for piece in _JSON_TOKEN.findall(text):

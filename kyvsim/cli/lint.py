@@ -145,7 +145,7 @@ def _after_fixes(
     *,
     shows: bool,
 ) -> Findings:
-    """Show fixes, write them if requested, and return the findings afterwards."""
+    """Show fixes, write them if requested, and return the resulting findings."""
     writes = not options["diff"]
     if shows or not writes:
         paint = layout_of(_render_options()).paint
@@ -178,7 +178,7 @@ def _render_options() -> RenderOptions:
 
 
 def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:
-    """Return the number of fixes; with --diff they make a run fail."""
+    """Return the number of fixes; with --diff, fixes make the run fail."""
     number = sum(len(file.fixed) for file in files)
     extent = f"{counted(number, 'finding')} in {counted(len(files), 'file')}"
     if written:

@@ -48,9 +48,9 @@ and functions, and links tests and exceptions to their policies. PATH adds files
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lsp` and return its exit status."""
     with of_extra("lsp"):
-        from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
+        from kyvsim.lsp.server import serve  # noqa: PLC0415 — needs an extra
     walking_of(options, ctx)
-    # What the line says counts wherever the editor's folder is, before what that folder sets.
+    # Options of the command line override those of the editor's folder.
     given = {
         name: value
         for name, value in options.items()
@@ -64,7 +64,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> "ProjectSettings":
     """Return the settings in the editor's folder, with diagnostics."""
-    from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — likewise
+    from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — needs an extra
 
     usual, now = (click.Context(ctx.command, ctx.parent, ctx.info_name, ctx.obj) for _ in range(2))
     usual.auto_envvar_prefix = None

@@ -1,4 +1,4 @@
-"""The entry point: runs a command and returns an exit status for every ending."""
+"""The entry point: runs a command and returns an exit status in all cases."""
 
 import gc
 import os
@@ -23,19 +23,20 @@ from kyvsim.cli.streams import (
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
-"""Maximum depth of calls: fifty for each level of input (`kyvsim/kubernetes/objects.py`). The stack
-of a thread has room for more than twice as many."""
+"""Maximum call depth: fifty for each level of input (`kyvsim/kubernetes/objects.py`). The stack of
+a thread has room for more than twice as many.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program with `arguments` (the process's own by default) and exit."""
-    # Most of what is made stays: counting references frees the rest, cycles are few.
+    # Most objects live until the end; reference counting frees the others, since cycles are rare.
     gc.set_threshold(250_000, 20, 100)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments, alone=True))
 
 
 def _take_signals() -> None:
-    """Make SIGINT and SIGTERM raise Interrupted; a second SIGTERM kills.
+    """Make SIGINT and SIGTERM raise Interrupted; a second SIGTERM kills the process.
 
     An ignored SIGINT stays ignored, as in a background process of a shell.
     """
@@ -53,7 +54,7 @@ def _take_signals() -> None:
 def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     """Run a command and return its exit status; never raises.
 
-    `alone` means that the process runs nothing else, so that it may handle signals.
+    `alone` means that the process does nothing else, so that signals can be handled.
     """
     sys.setrecursionlimit(max(_CALLS, sys.getrecursionlimit()))
     try:
@@ -67,7 +68,7 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
         code = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
         print_stderr("terminated" if code == TERMINATED else "interrupted")
         return int(code or INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
+    except Exception as error:  # noqa: BLE001 — last resort: users never see a traceback
         return exit_status_of(error)
 
 
@@ -106,7 +107,7 @@ def exit_status_of(error: Exception) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Print an error; parts from users and programs are escaped."""
+    """Print an error; text from users and programs is escaped."""
     print_stderr(f"error: {safe_text(text)}")
 
 

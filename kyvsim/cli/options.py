@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 import csv
 import re
@@ -53,13 +53,13 @@ _ONLINE = (
     (("--username",), False, _GIT),
     (("--password",), False, _GIT),
 )
-"""Flags of Kyverno's command that need a server: whether they are flags, and what to do instead."""
+"""Options of Kyverno's command that need a server: whether they are flags, and an alternative."""
 
 _NEEDLESS = (
     (("--continue-on-fail",), True, "kyvsim always continues after an error: remove this option"),
     (("--v", "-v"), False, "kyvsim writes no log: remove this option"),
 )
-"""Flags of Kyverno's command that have no effect here."""
+"""Options of Kyverno's command that have no effect here."""
 
 strict_option = flag_option(
     "--strict",
@@ -93,7 +93,7 @@ colour_option = combined(
         group=OUTPUT,
         help="When to use colours [default: auto, on a terminal].",
     ),
-    # What the reference calls it.
+    # The name in Kyverno's command.
     flag_option(
         "--remove-color",
         shared=True,
@@ -136,7 +136,7 @@ extent_options = combined(
 def extent_of(
     options: Mapping[str, object], ctx: click.Context, wider: Iterable[str]
 ) -> dict[str, Any]:
-    """Return options in which --verbose sets those of `wider`; raises UsageError."""
+    """Return options in which --verbose sets those in `wider`; raises UsageError."""
     chosen = [name for name in ("quiet", "verbose", "statistics") if options[name]]
     if len(chosen) > 1:
         names = " and ".join(f"--{name}" for name in chosen)
@@ -145,9 +145,9 @@ def extent_of(
 
 
 def at_commas(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of all values: the callback of options that split at commas.
+    """Return the parts of all values; the callback of options that split at commas.
 
-    A string in a configuration is one value; several are a list.
+    A string in a configuration is one value; several values are a list.
     """
     if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP:
         return tuple(filter(None, values))
@@ -155,28 +155,28 @@ def at_commas(ctx: click.Context, param: click.Parameter, values: Sequence[str])
 
 
 def split_at_commas(value: str) -> list[str]:
-    """Return the parts of a value; quoted commas do not split."""
+    """Return the parts of a value; quoted commas do not split it."""
     return next(csv.reader([value])) if '"' in value else value.split(",")
 
 
 def list_option(*names: str, effect: Effect = Effect.NONE, **settings: Any) -> Decorator:
-    """Return an option that may repeat, as a tuple; it splits its values at commas."""
+    """Return a repeatable option whose values are split at commas, as a tuple."""
     return option(*names, effect=effect, multiple=True, callback=at_commas, **settings)
 
 
 def paths_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
-    """Return an option for paths that are read; it may repeat and splits its values at commas."""
+    """Return a repeatable option for input paths, whose values are split at commas."""
     return list_option(*names, type=PathType(), group=group, **settings)
 
 
 def resource_option(text: str, *, shared: bool = False) -> Decorator:
-    """Return --resource, with the text of its help."""
+    """Return --resource with its help text."""
     names = ("-r", "--resource", "--resources")
     return paths_option(*names, shared=shared, help=text)
 
 
 def exception_option(text: str = "PolicyExceptions.", *, shared: bool = False) -> Decorator:
-    """Return --exception, with the text of its help."""
+    """Return --exception with its help text."""
     names = ("-e", "--exception", "--exceptions")
     text = f"{text} Repeatable."
     return paths_option(*names, shared=shared, help=text)
@@ -189,12 +189,12 @@ def crd_option(*names: str, shared: bool = False) -> Decorator:
 
 
 def file_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
-    """Return an option for the path of one file that is read."""
+    """Return an option for the path of a single input file."""
     return safe_option(*names, default="", type=PathType(), group=group, **settings)
 
 
 def force_option(text: str) -> Decorator:
-    """Return --force, with the text of its help."""
+    """Return --force with its help text."""
     return option("--force", effect=Effect.OVERWRITES, is_flag=True, group=OUTPUT, help=text)
 
 
@@ -220,7 +220,7 @@ def budget_of(given: tuple[str, ...], ctx: click.Context, usual: Budget = UNCHAN
 
 
 def seconds_option(usual: int, text: str) -> Decorator:
-    """Return --seconds, with the text of its help; --budget is refused with a hint."""
+    """Return --seconds with its help text; --budget is rejected with a hint."""
     return combined(
         safe_option(
             "--seconds",
@@ -254,7 +254,7 @@ def time_option(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that are known but cannot be supported; each reports the reason."""
+    """Add known options that cannot be supported; each reports the reason."""
     function = offline_options(*(names[-1] for names, _, _ in _ONLINE))(function)
     for names, bare, reason in _NEEDLESS:
         function = _refused(names, bare, f"{names[-1]}: {reason}")(function)
@@ -262,7 +262,7 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def offline_options(*names: str) -> Decorator:
-    """Return what adds flags of Kyverno's command that need a server, and refuses them."""
+    """Return a decorator that adds and rejects options of Kyverno's command that need a server."""
     return combined(
         *(
             _refused(spelled, bare, f"kyvsim works offline: {spelled[-1]}: {reason}")
@@ -361,7 +361,7 @@ fleet_options = combined(
 
 
 def is_distributed(options: Mapping[str, object]) -> bool:
-    """Return whether an option for distributed runs is given."""
+    """Return whether an option for distributed runs is set."""
     names = ("engine", "scheduler", "partials", "partials_format", "resume", "cluster_per")
     return any(options[name] for name in (*names, "piece_size"))
 
@@ -396,7 +396,7 @@ walking_options = combined(
 
 
 def walking_of(options: Options, ctx: click.Context) -> Walking:
-    """Return how folders are walked; raises UsageError."""
+    """Return the settings for walking through folders; raises UsageError."""
     try:
         return walking_through(
             options["exclude"], ignore_files=not options["no_ignore"], most=options["max_files"]

@@ -1,4 +1,4 @@
-"""Output files: reports and objects, written completely or not at all, never over inputs."""
+"""Output files: reports and objects, written completely or not at all, and never over inputs."""
 
 import errno
 import os
@@ -26,18 +26,18 @@ from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import generated, mutations, patched_targets
 from kyvsim.report.style import counted, safe_line
 
-# Outputs must be different files, and no inputs.
+# Outputs must be different files, and must not be inputs.
 
 BASELINE = "--write-baseline"
 _TESTS = frozenset({"tests", "scenarios"})
-"""Keys of folders in which only files of one name are read."""
+"""Keys of parameters whose folders are only searched for files of one name."""
 
 
 _WOULD_OVERWRITE = "would overwrite {}, which the run reads: choose another file"
 
 
 class ReadPath(NamedTuple):
-    """A path that a run reads; `folder` and `pattern` are "" if it is none."""
+    """A path that a run reads; `folder` and `pattern` are "" if it is not one."""
 
     place: str
     folder: str
@@ -47,7 +47,7 @@ class ReadPath(NamedTuple):
 def refuse_overwriting(
     written: Iterable[tuple[str, str]], options: Mapping[str, object], ctx: click.Context
 ) -> None:
-    """Raise UsageError if two of the outputs (name, path) are one file, or one is an input."""
+    """Raise UsageError if two outputs (name, path) are the same file, or one is an input."""
     places: dict[str, str] = {}
     for name, path in written:
         if not path:
@@ -63,13 +63,13 @@ def refuse_overwriting(
 def refuse_named(
     written: Iterable[tuple[str, str]], files: Iterable[str], ctx: click.Context
 ) -> None:
-    """Raise UsageError if an output is one of the files named in documents.
+    """Raise UsageError if an output is one of the files that documents refer to.
 
-    These are known after the documents were read, before anything is written; folders and patterns
-    stand for their files.
+    These are known when the documents are read, before anything is written; folders and patterns
+    represent their files.
     """
     outputs = [*written]
-    # Most runs write no files: then the inputs are not needed.
+    # Most runs write no files, and then do not need the inputs.
     named = [read_path(path) for path in files] if outputs else []
     for name, path in outputs:
         place = os.path.realpath(path)
@@ -89,7 +89,7 @@ def reader_of(options: Mapping[str, object], ctx: click.Context) -> Callable[[st
 
 
 def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
-    """Raise OutputError if a file to be written is one that the run reads."""
+    """Raise OutputError if the run reads a file that would be written."""
     path = next(filter(reads, paths), "")
     if path:
         text = f"not overwriting {os.path.normpath(path)}, which the run reads: use another folder"
@@ -107,13 +107,13 @@ def refuse_existing(paths: Iterable[str]) -> None:
 def _reader(
     options: Mapping[str, object], ctx: click.Context, output: str = ""
 ) -> Callable[[str], bool]:
-    """Return a function that returns whether the run reads a real path, for an output's name."""
+    """Return a function that returns whether the run reads a real path; `output` is its option."""
     settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
     for parameter in ctx.command.params:
         kind = parameter.type
-        # A new baseline may be in a folder that is read, and may replace the old one.
+        # A new baseline may be in an input folder, and may replace the old one.
         is_replaced = output == BASELINE and parameter.name == "baseline"
         if not isinstance(kind, PathType) or kind.separator or kind.is_written or is_replaced:
             continue
@@ -140,7 +140,7 @@ def paths_of(options: Options, name: str) -> tuple[str, ...]:
 
 
 def read_path(path: str) -> ReadPath:
-    """Return a path that a run reads, as it is now."""
+    """Return a path that a run reads, in its current state."""
     place = os.path.realpath(path)
     folder = os.path.join(place, "") if os.path.isdir(place) else ""
     is_pattern = path != "-" and not os.path.exists(place)
@@ -203,7 +203,7 @@ def chosen_formats(
 def named_formats(
     values: Sequence[str], known: Mapping[str, OutputFormat], ctx: click.Context
 ) -> Chosen:
-    """Return the formats of the options, "" if none is for standard output."""
+    """Return the formats of the options, with "" if none is for standard output."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
@@ -222,7 +222,7 @@ def named_formats(
 def chosen_files(
     values: Sequence[str], known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[tuple[str, str], ...]:
-    """Return formats and paths of the `FORMAT=FILE` values of an option."""
+    """Return the formats and paths of an option's `FORMAT=FILE` values."""
     chosen = [_format_and_file(value, known, option, ctx) for value in values]
     without_file = next((name for name, path in chosen if not path), None)
     if without_file is not None:
@@ -234,7 +234,7 @@ def chosen_files(
 def _format_and_file(
     value: str, known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[str, str]:
-    """Return a format and its path, "" for none."""
+    """Return a format and its path, or ""."""
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
@@ -256,7 +256,7 @@ def _format_and_file(
 
 
 def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
-    """Raise UsageError if two formats go to one file."""
+    """Raise UsageError if two formats have the same file."""
     places: dict[str, str] = {}
     for name, path in files:
         other = places.setdefault(os.path.realpath(path), name)
@@ -265,9 +265,9 @@ def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Con
 
 
 class ReportFiles:
-    """Files for reports, which take their place when all are complete.
+    """Files for reports, which are moved to their final paths when all are complete.
 
-    Links are followed; what is not a file (`/dev/stderr`, a pipe) is written to directly.
+    Links are followed; streams (`/dev/stderr`, a pipe) are written directly.
     """
 
     def __init__(self, paths: Iterable[str], media: Iterable[str] = ()) -> None:
@@ -295,11 +295,11 @@ class ReportFiles:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Remove what is not committed, also when an interrupt comes."""
+        """Remove uncommitted files, also after an interrupt."""
         self.discard()
 
     def write(self, index: int, text: str) -> None:
-        """Write to a file by the index of its path; raises OutputError."""
+        """Write to the file with this index; raises OutputError."""
         with writing_to(self._paths[index]):
             self._streams[index].write(self._safe[index].feed(text))
 
@@ -313,7 +313,7 @@ class ReportFiles:
         self.commit()
 
     def commit(self) -> None:
-        """Put all files in their place."""
+        """Move all files to their final paths."""
         for path, stream, safe in zip(self._paths, self._streams, self._safe, strict=True):
             with writing_to(path):
                 stream.write(safe.rest())
@@ -325,7 +325,7 @@ class ReportFiles:
         self._scratch.close()
 
     def discard(self) -> None:
-        """Remove what was not committed."""
+        """Remove uncommitted files."""
         for stream in self._streams:
             with suppress(OSError):
                 stream.close()
@@ -335,7 +335,8 @@ class ReportFiles:
     def _open(self, path: str) -> IO[str]:
         if os.path.exists(path) and not os.path.isfile(path):
             return open(_stream(path), "w", encoding="utf-8", errors="backslashreplace")
-        # A stream's link leads to a name that can't be opened, so only links of files are followed.
+        # The link of a stream cannot be opened by its target name, so only links to files are
+        # followed.
         place = os.path.realpath(path)
         if os.path.exists(place) and not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -368,7 +369,7 @@ def report_files(chosen: Chosen, known: Mapping[str, OutputFormat]) -> ReportFil
 
 
 def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
-    """Write reports, each a path, a media type and pieces: all or none; raises OutputError."""
+    """Write reports (path, media type and pieces), all or none; raises OutputError."""
     listed = list(reports)
     with ReportFiles((path for path, *_ in listed), (media for _, media, _ in listed)) as files:
         files.fill(pieces for *_, pieces in listed)
@@ -379,19 +380,20 @@ def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
 _MODE = 0o666
 _UNSAFE = r"[^\w.:-]|^\.+"
 _LONGEST = 200
-"""Maximum bytes of a name before its suffix: file systems allow 255."""
+"""Maximum length of a name before its suffix in bytes: file systems allow 255."""
 
 
 class ObjectFiles:
-    """Collects objects in temporary files; `commit` puts them in their place.
+    """Collects objects in temporary files; `commit` moves them to their final paths.
 
     A path that ends in .yaml or .yml is one file; any other is a folder with `NAME-mutated.yaml`
-    for each changed resource and `POLICY-generated.yaml` for what a policy generates.
+    for each mutated resource and `POLICY-generated.yaml` for the generated ones of a policy.
+
     upstream: cmd/cli/kubectl-kyverno/processor/generate.go and policy_processor.go
     """
 
     def __init__(self, path: str, taken: Callable[[str], bool]) -> None:
-        """Raise OutputError if the path can't take files; `taken` are those already in use."""
+        """Raise OutputError if the path is not writable; `taken` detects files in use."""
         self._taken = taken
         self._path = path
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
@@ -421,7 +423,7 @@ class ObjectFiles:
             yield response
 
     def commit(self) -> str:
-        """Put all files in their place; return the number of objects as text."""
+        """Move all files to their final paths; return the number of objects as text."""
         for place, temporary in tuple(self._temporary.items()):
             with writing_to(place):
                 os.replace(temporary, place)
@@ -430,7 +432,7 @@ class ObjectFiles:
         return counted(self._count, "object")
 
     def discard(self) -> None:
-        """Remove what was not committed."""
+        """Remove uncommitted files."""
         self._temporary.clear()
         self._scratch.close()
 
@@ -443,7 +445,7 @@ class ObjectFiles:
         self._count += 1
 
     def _open(self, place: str) -> str:
-        """Create the temporary file for a place; a link is never written through or replaced."""
+        """Create the temporary file for a path; links are neither followed nor replaced."""
         is_link = os.path.islink(place)
         if is_link or (os.path.exists(place) and not os.path.isfile(place)):
             kind = "a symbolic link" if is_link else "not a regular file"
@@ -462,11 +464,11 @@ def _name(obj: object) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a safe file name for a name from user data; a changed one is reported."""
+    """Return a safe file name for a name from user data; a different one is reported."""
     plain = re.sub(_UNSAFE, "_", name).encode("utf-8", "replace")
     safe_name = plain[:_LONGEST].decode("utf-8", "ignore")
     if len(plain) > _LONGEST:
-        # What is alike so far stays apart.
+        # Distinguish names with equal beginnings.
         safe_name += f"-{zlib.crc32(plain):08x}"
     if safe_name != name:
         print_stderr(

@@ -1,4 +1,4 @@
-"""Options and arguments of click, with what configurations need to know."""
+"""Options and arguments of click, with properties for configurations."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from click.types import StringParamType
 from kyvsim.model.source import Location
 
 Options: TypeAlias = Mapping[str, Any]
-"""What a command was given, by the names of its parameters."""
+"""The parameters of a command by name."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 TRUE = ("true", "t", "1", "yes", "on")
 FALSE = ("false", "f", "0", "no", "off", "")
@@ -24,20 +24,20 @@ FALSE = ("false", "f", "0", "no", "off", "")
 
 
 class Effect(Enum):
-    """What an option affects.
+    """The effect of an option.
 
-    A discovered configuration belongs to whoever wrote the folder. It may choose what is read and
+    A discovered configuration is controlled by the author of the folder. It may choose inputs and
     how results are shown; not where to write, what to run or where to connect (`command.py`).
     """
 
     NONE = "none"
-    """What is read, how it is evaluated, and how results are shown."""
+    """Affects inputs, evaluation, or how results are shown."""
     WRITES_FILE = "writes a file"
     """The path of one file; `FORMAT` without `=FILE` goes to standard output."""
     WRITES_OBJECTS = "writes files"
     """A file, or a folder for files whose names end in `-mutated.yaml` or `-generated.yaml`."""
     WRITES_NEW = "writes new files"
-    """A folder; the command refuses to replace files in it."""
+    """A folder; the command does not replace files in it."""
     OVERWRITES = "overwrites files"
     """Whether existing files are replaced."""
     RUNS = "runs a program"
@@ -45,16 +45,16 @@ class Effect(Enum):
 
 
 class LineSettings(NamedTuple):
-    """The object of a context: settings from outside of the command line."""
+    """The object of a click context: settings from outside of the command line."""
 
     config: str | None = None
-    """The configuration of the command line; "" for none, None if it names none."""
+    """The configuration in the command line; "" to use none, None if it is not set."""
     origins: Mapping[str, Location] = MappingProxyType({})
     """Positions in the configuration, by parameter."""
 
 
 class _Settable(click.Parameter):
-    """A parameter that configurations and variables may set.
+    """A parameter that configurations and variables can set.
 
     With `shared`, one key of the configuration sets it for all commands.
     """
@@ -68,11 +68,11 @@ class _Settable(click.Parameter):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What it is called in a configuration; empty where it cannot be set there."""
+        """Its keys in a configuration; empty if it cannot be set there."""
         raise NotImplementedError
 
     def variables(self, ctx: click.Context) -> tuple[str, ...]:
-        """Return the variables that set it in a context, the strongest first."""
+        """Return its variables in a context, in order of precedence."""
         own, general = ctx.auto_envvar_prefix, ctx.find_root().auto_envvar_prefix
         if not own:
             return ()
@@ -81,14 +81,14 @@ class _Settable(click.Parameter):
         return tuple(f"{prefix}_{name}" for prefix in prefixes for name in names)
 
     def variable(self, ctx: click.Context) -> str | None:
-        """Return the variable that sets it."""
+        """Return the variable that sets it, or None."""
         return next((name for name in self.variables(ctx) if name in os.environ), None)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """Return the value of its variable, or None.
 
-        Unlike in click, an empty variable counts, blanks do not separate values, and several
-        variables may set one parameter.
+        Unlike in click, an empty variable counts, spaces do not separate values, and several
+        variables can set one parameter.
         """
         variable = self.variable(ctx)
         if variable is None:
@@ -112,9 +112,9 @@ SECTIONS = (INPUT, REQUEST, EVALUATION, OUTPUT, STATUS, COVERAGE, PERFORMANCE, D
 
 
 class Option(_Settable, click.Option):
-    """An option; its long spellings are its keys in a configuration.
+    """An option; its long names are its keys in a configuration.
 
-    `group` is its section in the help, which does not show `old_names`.
+    `group` is its section in the help, which omits `old_names`.
     """
 
     def __init__(
@@ -126,13 +126,13 @@ class Option(_Settable, click.Option):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What it is called in a configuration; empty where it cannot be set there."""
+        """Its keys in a configuration; empty if it cannot be set there."""
         if not self.expose_value:
             return ()
         return tuple(name[2:] for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the spelling and the help, without aliases."""
+        """Return the names and the help, without aliases."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -153,15 +153,15 @@ class Argument(_Settable, click.Argument):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What it is called in a configuration; empty where it cannot be set there."""
+        """Its keys in a configuration; empty if it cannot be set there."""
         return (self.key,) if self.key else ()
 
 
 class PathType(StringParamType):
-    """A path, relative to the folder of a configuration.
+    """A path, which is relative to the folder of a configuration.
 
     `separator` is between a word and the path, as in FORMAT=FILE; `words` are values that are not
-    paths; `offered` are words for completion; `is_written` is whether it is an output.
+    paths; `offered` are words for completion; `is_written` marks outputs.
     """
 
     name = "path"
@@ -180,14 +180,14 @@ class PathType(StringParamType):
         self.is_written = is_written
 
     def split(self, value: str) -> tuple[str, str]:
-        """Return the word before the path of a value, and the path, or ""."""
+        """Return the word before the path in a value, and the path, or ""."""
         if not self.separator:
             return "", value
         word, separator, path = value.partition(self.separator)
         return f"{word}{separator}", path
 
     def below(self, folder: str, value: str) -> str:
-        """Return a value with its path below a folder."""
+        """Return a value with its path joined to a folder."""
         word, path = self.split(value)
         if not folder or path in {"", *self.words} or "://" in path:
             return value
@@ -196,7 +196,7 @@ class PathType(StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the words that it may begin with, or complete files."""
+        """Return the completions of its first word, or complete file names."""
         del ctx, param
         if not self.offered:
             return [CompletionItem(incomplete, type="file")]
@@ -204,7 +204,7 @@ class PathType(StringParamType):
 
 
 class ValueUsageError(click.BadParameter):
-    """A wrong value; the message begins with the option as in `--budget x: not N`."""
+    """An invalid value; the message begins with the option, as in `--budget x: not N`."""
 
     def format_message(self) -> str:
         """Return the message without click's prefix."""
@@ -238,7 +238,7 @@ def argument(*names: str, **settings: Any) -> Decorator:
 
 
 def offering(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return the `shell_complete` of a parameter with some values, computed when needed."""
+    """Return a `shell_complete` function for some values, which are computed on demand."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         return [name for name in names(ctx) if name.startswith(incomplete)]
@@ -286,7 +286,7 @@ def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location
 
 
 def settings_outside_line(ctx: click.Context) -> str:
-    """Return the options that are set outside of the command line, and where, or ""."""
+    """Return the options that are set outside of the command line, with positions, or ""."""
     parameters = ((parameter, origin_of(ctx, parameter)) for parameter in settable(ctx.command))
     return ", ".join(
         f"{'--' if isinstance(parameter, Option) else ''}{parameter.keys[0]} ({place})"

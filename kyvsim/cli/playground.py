@@ -41,7 +41,7 @@ _PORT: Final = 8420
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
     with of_extra("playground"):
-        from kyvsim.playground.serving import PortTakenError, serve  # noqa: PLC0415 — of an extra
+        from kyvsim.playground.serving import PortTakenError, serve  # noqa: PLC0415 — an extra
 
     def began(address: str) -> None:
         print_stderr(f"{address} is served until Ctrl-C is pressed")

@@ -33,7 +33,7 @@ _folders = argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
 _REST = MappingProxyType(
     {"warn_no_pass": False, "show_ignored": False, "detailed_results": False, "show": None}
 )
-"""Values of options of `apply` that do not exist here."""
+"""Values of options that only `apply` has."""
 
 
 _format = safe_option(

@@ -1,4 +1,4 @@
-"""`kyvsim rule`: explain diagnostic codes."""
+"""`kyvsim rule`: explains diagnostic codes."""
 
 import json
 import sys
@@ -73,7 +73,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 
 def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) -> DiagnosticCode:
-    """Return the code of a name; raises UsageError with a hint."""
+    """Return the code with a name; raises UsageError with a hint."""
     spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
     if spelled in known:
         return known[spelled]

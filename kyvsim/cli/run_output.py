@@ -65,13 +65,13 @@ def show_run(
         run = run.strictly()
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
-        """Print diagnostics; only errors with --quiet."""
+        """Print diagnostics; with --quiet, only errors."""
         quiet = options.get("quiet")
         print_diagnostics(
             tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
         )
 
-    # A long view moves what is above it off the screen, so errors are printed below it.
+    # A long view would scroll errors off the screen, so they are printed below it.
     errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
     report(
         one for one in run.diagnostics if not view.for_people or one.severity is not Severity.ERROR
@@ -158,7 +158,7 @@ def shown_pieces(
     *,
     view: StreamingDocument | None = None,
 ) -> Iterator[str]:
-    """Yield the text for standard output, `view` if given; write the other formats to files."""
+    """Yield the text for standard output, or of `view`; write the other formats to files."""
     documents = _documents(run, chosen, options)
     if view:
         documents[0] = view
@@ -174,7 +174,7 @@ def shown_pieces(
 
 
 def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet | None:
-    """Return the documents of the formats for a run in parts, None if one needs all responses."""
+    """Return the documents of the formats for parts of a run; None if one needs all responses."""
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or any(FORMATS[name].single_process for name in names):
         return None
@@ -197,7 +197,7 @@ def render_options_of(chosen: Chosen, options: Mapping[str, object]) -> RenderOp
 
 
 def summary_style(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions | None:
-    """Return the style of the closing line; None for a single line."""
+    """Return the style of the closing line, or None for an unstyled line."""
     own = render_options_of(chosen, options)
     return own if chosen.shown == _VIEW and own.show is not Show.OBJECTS else None
 

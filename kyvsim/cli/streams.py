@@ -22,7 +22,7 @@ from kyvsim.report.formats import TEXT, log_safe, log_safe_pieces
 from kyvsim.report.run import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
 
-# Exit statuses of commands; that of a run follows from its verdict (`model/result.py`).
+# Exit statuses of commands; that of a run is derived from its verdict (`model/result.py`).
 
 OK = 0
 FAILED = 1
@@ -36,12 +36,12 @@ class Interrupted(SystemExit):
     """SIGINT or SIGTERM ended the command; `code` is the exit status for shells.
 
     Not a KeyboardInterrupt: after one inside `eval` or `exec`, as in declarations of named tuples,
-    `python -m` ends by SIGINT whatever its status.
+    `python -m` ends by SIGINT, whatever its status is.
     """
 
 
 def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:
-    """Return standard input if a parameter reads it, else None; raises UsageError for several."""
+    """Return standard input if a parameter reads it, or None; raises UsageError for several."""
     names = {
         name
         for name, paths in given.items()
@@ -74,7 +74,7 @@ class OutputError(click.ClickException):
 
 @contextlib.contextmanager
 def writing_to(path: str) -> Iterator[None]:
-    """Raise OutputError that names a path in place of an OSError inside the block."""
+    """Convert an OSError in the block to an OutputError with a path."""
     try:
         yield
     except OSError as error:
@@ -98,7 +98,7 @@ def read_stdin() -> bytes:
             read += piece
             if len(read) > files.LARGEST:
                 raise click.ClickException(f"standard input is {files.TOO_LARGE}")
-            if len(piece) < _PIECE:  # another read of a terminal would continue
+            if len(piece) < _PIECE:  # another read from a terminal would continue
                 return bytes(read)
     except (AttributeError, ValueError):
         raise click.UsageError("cannot read standard input (-): it is closed") from None
@@ -127,7 +127,7 @@ def shows_colours(stream: IO[str] | None = None) -> bool:
 
 
 def shown_width(stream: IO[str] | None) -> int:
-    """Return the width of a terminal within limits, else 80."""
+    """Return the width of a terminal, within limits; 80 for other streams."""
     if stream is None or not is_terminal(stream):
         return _USUAL_WIDTH
     with suppress(OSError, ValueError, AttributeError):
@@ -197,7 +197,7 @@ _PATIENCE = 1.0
 
 
 def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item]:
-    """Yield `items`; after a while with a progress bar."""
+    """Yield `items`, with a progress bar after a while."""
     start = time.monotonic()
     done = 0
     for item in items:
@@ -212,7 +212,7 @@ def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item
 
 @contextlib.contextmanager
 def waiting(what: str, *, shown: bool) -> Iterator[None]:
-    """Show the current work on standard error after a while."""
+    """Show the current activity on standard error after a while."""
     if not shown:
         yield
         return
@@ -241,7 +241,7 @@ def waiting(what: str, *, shown: bool) -> Iterator[None]:
 def with_growing_progress(
     items: Iterator[Item], total: Callable[[Item, int], int], what: str, done: int = 0
 ) -> Iterator[Item]:
-    """Yield `items` with a bar whose total depends on each item and its number."""
+    """Yield `items` with a progress bar; its total depends on each item and its number."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -264,17 +264,17 @@ class SummaryStyle(NamedTuple):
 
     look: RenderOptions
     begun: float | None = None
-    """Start of the run, on the clock of `time.perf_counter`; None to omit the duration."""
+    """Start of the run, as a time of `time.perf_counter`; None to omit the duration."""
 
     def lines(self, ending: RunEnding) -> Iterator[str]:
-        """Yield the closing line, with the duration on a terminal only."""
+        """Yield the closing line, with the duration only on a terminal."""
         is_told = self.begun is not None and is_terminal(sys.stdout)
         seconds = time.perf_counter() - (self.begun or 0) if is_told else None
         return closing_lines(ending, layout_of(self.look), seconds)
 
 
 def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = None) -> None:
-    """Write the closing line: to standard output after a view for people, else to stderr."""
+    """Write the closing line: to standard output after a view for people, otherwise to stderr."""
     if closing is None and on_stdout and is_terminal(sys.stdout):
         closing = SummaryStyle(RenderOptions(width=shown_width(sys.stdout)))
     if closing is not None:
@@ -286,7 +286,7 @@ def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = 
 
 
 def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
-    """Yield the lines of diagnostics, with those of their files if they still exist."""
+    """Yield the lines of diagnostics, with source lines if the files still exist."""
     width = shown_width(sys.stderr)
     layout = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
     places = ((one, one.location or Location("")) for one in remarks)

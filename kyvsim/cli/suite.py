@@ -129,11 +129,11 @@ coverage_options = combined(
         help="Fail if total coverage is lower.",
     ),
 )
-"""Each of them switches coverage on."""
+"""Each of these enables coverage."""
 
 
 def wants_coverage(options: Mapping[str, object]) -> bool:
-    """Return whether one of the options is given."""
+    """Return whether one of the coverage options is set."""
     names = ("coverage", "coverage_report", "coverage_threshold")
     return any(options[name] not in {False, (), None} for name in names)
 
@@ -153,11 +153,11 @@ mutants_options = combined(
     ),
     seconds_option(_SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."),
 )
-"""A minimum score switches mutation testing on, too."""
+"""A minimum score also enables mutation testing."""
 
 
 def wants_mutants(options: Mapping[str, object]) -> bool:
-    """Return whether one of the options is given."""
+    """Return whether one of the mutation testing options is set."""
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
 
 
@@ -176,7 +176,7 @@ def _creation(options: Options, ctx: click.Context) -> Creation:
         if is_given:
             text = f"--create cannot be combined with {others}: it runs no tests"
             raise click.UsageError(text, ctx)
-    # Without --output the folder may be given with -o, as before --output was there.
+    # The folder may also be given with -o, which predates --output.
     folders = (options["output"],) if options["output"] else options["output_format"]
     if len(folders) > 1:
         raise click.UsageError("--create writes to one folder: pass it with --output", ctx)
@@ -208,7 +208,7 @@ def create(options: Options, ctx: click.Context) -> int:
 
 
 def _write(created: Created, creation: Creation, *, force: bool) -> None:
-    """Write all files, or none if one exists and `force` is not given."""
+    """Write all files; or none if one exists and `force` is not set."""
     if not force:
         refuse_existing(file.path for file in created.files)
     with writing_to(creation.folder):
@@ -226,7 +226,7 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
 
 
 class Clock(NamedTuple):
-    """A clock that waits."""
+    """A clock with a sleep function."""
 
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -256,7 +256,7 @@ def check_watch(options: Mapping[str, object], chosen: Chosen, ctx: click.Contex
 def watch(
     run: SuiteRun, chosen: Chosen, options: Mapping[str, object], clock: Clock
 ) -> SuiteOutcome:
-    """Show each round; return the last outcome after an interrupt or when the reader is gone.
+    """Show each round; return the last outcome after an interrupt or a closed output.
 
     An interrupt in the first round is raised.
     """
@@ -282,7 +282,7 @@ def watch(
     except (KeyboardInterrupt, Interrupted):
         if last is None:
             raise
-        print_stderr("")  # the shell's prompt goes below the terminal's ^C
+        print_stderr("")  # put the shell's prompt below the terminal's ^C
     return last or SuiteOutcome((), ())
 
 
@@ -468,7 +468,7 @@ def _run_once(
 
 
 def _with_demands(outcome: SuiteOutcome, options: Options) -> SuiteOutcome:
-    """Return an outcome with what --require-tests and --strict demand."""
+    """Return an outcome with the requirements of --require-tests and --strict."""
     if options["strict"]:
         strict = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
         outcome = outcome._replace(
@@ -499,7 +499,7 @@ def _report_coverage(
 def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     """Update expected files; return the outcome with the number of failures.
 
-    Views for people show differences themselves, so they come first.
+    Views for people show the differences themselves, so they come first.
     """
     updates = plan_updates(outcome)
     rows = (row for manifest in outcome.manifests for row in manifest.rows if row.goldens)

@@ -1,1 +1,1 @@
-"""Facts about Kubernetes and the text forms it uses; knows nothing of Kyverno and does no I/O."""
+"""Facts about Kubernetes and its text formats, without Kyverno and I/O."""

@@ -1,4 +1,4 @@
-"""Cron schedules: whether a text is one, and the next times at which it is due."""
+"""Cron schedules: their validation, and the next times."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.quantities import parse_duration
 
-# Schedules: the next times at which a cron expression is due.
-#
-# Five fields; a sixth names years, and of seven the first names seconds. A name such as `@daily`
-# stands for fields. Days of the month and of the week together mean either, unless one of them is
-# `*`. All times are UTC.
-#
-# upstream: github.com/aptible/supercronic/cronexpr, with which Kyverno reads schedules.
+# The next times of a cron expression.
+# Five fields; a sixth contains years, and the first of seven contains seconds. Names such as
+# `@daily` represent fields. Days of the month and of the week are combined with "or", unless one of
+# them is `*`. All times are UTC.
+# upstream: github.com/aptible/supercronic/cronexpr, which Kyverno uses for schedules.
 
 _CRON_NAMES = MappingProxyType(
     {"@yearly": "0 0 0 1 1 * *", "@annually": "0 0 0 1 1 * *", "@monthly": "0 0 0 1 * * *"}
@@ -30,7 +28,7 @@ _WEEKS = "12345"
 
 
 class _CronField(NamedTuple):
-    """What a field is called, and the least and greatest of its numbers."""
+    """The name of a field, and its minimum and maximum."""
 
     name: str
     least: int
@@ -39,7 +37,7 @@ class _CronField(NamedTuple):
 
 
 def _words(names: str, first: int) -> Mapping[str, int]:
-    """Return the numbers of names, short and long, and of digits as they may be written."""
+    """Return the numbers by name, long and short, and by digits."""
     numbered = list(enumerate(names.split(), first))
     found = {text: number for number, name in numbered for text in (name, name[:3], str(number))}
     return MappingProxyType(found)
@@ -50,7 +48,7 @@ _MINUTE = _CronField("minute", 0, 59)
 _HOUR = _CronField("hour", 0, 23)
 _DAY = _CronField("day-of-month", 1, 31)
 _MONTH = _CronField("month", 1, 12, _words(_CRON_MONTHS, 1))
-# As upstream has it, a day of the week with a leading zero is Sunday.
+# In upstream, a weekday with a leading zero is Sunday.
 _WEEKDAY = _CronField(
     "day-of-week", 0, 6, {**{f"0{n}": 0 for n in range(8)}, **_words(_CRON_WEEK, 0), "7": 0}
 )
@@ -58,18 +56,18 @@ _YEAR = _CronField("year", 1970, 2099)
 
 
 class _Days(NamedTuple):
-    """What a field of days says: days by number, and functions that find days of a month."""
+    """The value of a field of days: days by number, and functions that find days of a month."""
 
     everyday: bool
     numbers: frozenset[int]
     others: tuple[Callable[[date], date | None], ...]
-    """Each gives its day of the month that a first day begins; None where it has none."""
+    """Functions that return a day, given the first day of a month; None if there is none."""
 
 
 def next_times(schedule: str, after: datetime, count: int) -> list[datetime]:
-    """Return the first `count` times after a moment in UTC; fewer where the years run out.
+    """Return the first `count` times in UTC after a time; fewer at the end of the years.
 
-    Raises ValueError, with upstream's message, where the schedule cannot be read.
+    Raises ValueError, with upstream's message, for an invalid schedule.
     """
     for name, meaning in _CRON_NAMES.items():
         schedule = schedule.replace(name, meaning)
@@ -95,7 +93,7 @@ def next_times(schedule: str, after: datetime, count: int) -> list[datetime]:
 
 
 def _days_of(first: date, days: _Days, weekdays: _Days) -> Iterator[date]:
-    """Yield the days of a month that are meant, in order."""
+    """Yield the matching days of a month, in order."""
     month = [first + timedelta(n) for n in range((_next_month(first) - first).days)]
     if days.everyday and weekdays.everyday:
         yield from month
@@ -121,7 +119,7 @@ def _numbers(text: str, field: _CronField) -> list[int]:
 def _days(
     text: str, field: _CronField, other: Callable[[str], Callable[[date], date | None] | None]
 ) -> _Days:
-    """Return the value of a field of days; `other` reads anything but numbers."""
+    """Return the value of a field of days; `other` parses everything except numbers."""
     parts = [part for part in text.lower().split(",") if part]
     if not parts:
         raise ValueError(f"{field.name} field: missing directive")
@@ -139,7 +137,7 @@ def _days(
 
 
 def _span(part: str, field: _CronField) -> range | None:
-    """Return the numbers of `*`, `5`, `5-20`, each also with `/2`; None for anything else."""
+    """Return the numbers of `*`, `5`, `5-20`, each also with `/2`; None for other texts."""
     base, slash, step = part.partition("/")
     low, dash, high = base.partition("-")
     if base == "*" or (base == "?" and not slash):
@@ -162,7 +160,7 @@ def _span(part: str, field: _CronField) -> range | None:
 
 
 def _cron_number(text: str, field: _CronField) -> int | None:
-    """Return the number that a word or one or two digits (of a year four) stand for, or None."""
+    """Return the number of a word or of one or two digits (four for a year), or None."""
     if text in field.words:
         return field.words[text]
     if field is _WEEKDAY or not (text.isascii() and text.isdigit()):
@@ -173,14 +171,14 @@ def _cron_number(text: str, field: _CronField) -> int | None:
 
 
 def _step(text: str) -> int:
-    """Return the width of a step; upstream knows minutes and years as numbers, and 0 for others."""
+    """Return a step; upstream accepts numbers in the ranges of minutes and years, 0 for others."""
     number = int(text) if len(text) <= 4 else 0
     is_year = _YEAR.least <= number <= _YEAR.most
     return number if is_year or (len(text) <= 2 and number <= _MINUTE.most) else 0
 
 
 def _other_day(part: str) -> Callable[[date], date | None] | None:
-    """Read `l` (the last day), `lw` (the last working day), `15w` (the one nearest to the 15th)."""
+    """Parse `l` (the last day), `lw` (the last working day), `15w` (that nearest to the 15th)."""
     if part == "l":
         return _last
     if part == "lw":
@@ -197,7 +195,7 @@ def _other_day(part: str) -> Callable[[date], date | None] | None:
 
 
 def _other_weekday(part: str) -> Callable[[date], date | None] | None:
-    """Read `5l` (the last Friday) and `5#3` (the third)."""
+    """Parse `5l` (the last Friday) and `5#3` (the third)."""
     if part.endswith("l"):
         last = _cron_number(part[:-1], _WEEKDAY)
         return None if last is None else lambda first: _weekday(_last(first) - timedelta(6), last)
@@ -218,7 +216,7 @@ def _last(first: date) -> date:
 
 
 def _weekday(start: date, weekday: int) -> date:
-    """Return the first day from `start` on that is a day of the week; Sunday is 0."""
+    """Return the first day from `start` on that is this weekday; Sunday is 0."""
     return start + timedelta((weekday - start.isoweekday()) % 7)
 
 
@@ -233,8 +231,7 @@ def _working(day: date) -> date:
 
 
 # Whether a string is a schedule of five fields, as Kyverno requires for cleanup policies.
-#
-# What it then computes with is the other reading, which knows more forms and fewer names.
+# The times are computed by the other implementation, with more formats and fewer names.
 # upstream: github.com/robfig/cron (ParseStandard).
 
 _STANDARD_CRON_NAMES = frozenset(
@@ -248,11 +245,11 @@ _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
     (1, 12, {name[:3]: number for number, name in enumerate(_CRON_MONTHS.split(), 1)}),
     (0, 6, {name[:3]: number for number, name in enumerate(_CRON_WEEK.split())}),
 )
-"""The least and greatest number of each field, and its names."""
+"""The minimum and maximum of each field, and its names."""
 
 
 def is_standard_schedule(text: str) -> bool:
-    """Return whether a text has the five fields, or a name that stands for them."""
+    """Return whether a text has five valid fields, or is a name for a schedule."""
     if text.startswith("@"):
         every = parse_duration(text[len(_EVERY) :]) if text.startswith(_EVERY) else None
         return text in _STANDARD_CRON_NAMES or every is not None
@@ -266,7 +263,7 @@ def is_standard_schedule(text: str) -> bool:
 
 
 def _is_part(text: str, least: int, most: int, names: Mapping[str, int]) -> bool:
-    """Return whether a part is `*`, `5` or `5-20`, with a step behind `/` or without."""
+    """Return whether a part is `*`, `5` or `5-20`, optionally with a step after `/`."""
     base, *steps = text.split("/")
     low, *highs = base.split("-")
     if low in {"*", "?"}:
@@ -282,7 +279,7 @@ def _is_part(text: str, least: int, most: int, names: Mapping[str, int]) -> bool
 
 
 def _standard_cron_number(text: str, names: Mapping[str, int]) -> int | None:
-    """Return the number, from 0 on, that a name or digits stand for; None for anything else."""
+    """Return the non-negative number of a name or of digits; None for other texts."""
     named = names.get(text.lower())
     if named is not None:
         return named

@@ -1,11 +1,12 @@
-"""Known kinds: their names, their versions, and whether they live in namespaces.
+"""Known kinds: their names and versions, and whether they are namespaced.
 
-Kubernetes' own are package data, `kubernetes-VERSION.json`, read on first use: by group the kinds,
-and `former`, versions that other releases served, or serve where asked to; of a kind, `later` are
-versions that releases after it serve. What is `unknown_to_reference` is missing in its
+Kubernetes' own are package data, `kubernetes-VERSION.json`, read on first use: the kinds by group;
+`former` are versions that other releases serve, or serve if enabled; `later` are versions of a kind
+in later releases. Kinds with `unknown_to_reference` are missing in its
 cmd/cli/kubectl-kyverno/data/api-group-resources.json.
-Other kinds extend them: every function takes those that `crd_kinds` finds, or
-`kyvsim.schema.kinds` knows, as `extra`.
+
+Other kinds extend these: every function accepts those of `crd_kinds` or `kyvsim.schema.kinds` as
+`extra`.
 """
 
 import re
@@ -19,7 +20,7 @@ from kyvsim.kubernetes.package_data import read_table
 
 
 class GivenSchema:
-    """The schema of a definition, as it is written; it equals itself only, so it can be a key."""
+    """The raw schema of a CRD; it only equals itself, so it can be a key."""
 
     __slots__ = ("words",)
 
@@ -28,18 +29,18 @@ class GivenSchema:
 
 
 class KindFacts(NamedTuple):
-    """What is known of a kind."""
+    """Facts about a kind."""
 
     plural: str
     namespaced: bool
     versions: tuple[str, ...] = ()
-    """Those that are served, by later releases too; () where they are not known."""
+    """The served versions, including later releases; () if unknown."""
     schemas: Mapping[str, GivenSchema] = MappingProxyType({})
-    """The schemas of given definitions, by version."""
+    """The schemas of given CRDs, by version."""
     short: tuple[str, ...] = ()
-    """What kubectl takes for its name besides."""
+    """The short names for kubectl."""
     misplaced: bool = False
-    """Whether the reference treats a cluster-scoped kind as namespaced."""
+    """Whether upstream's command treats this cluster-scoped kind as namespaced."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -63,7 +64,7 @@ def _builtin_kinds() -> KindTable:
         {
             (group, kind): KindFacts(
                 facts["plural"],
-                # The reference takes kinds that its own table lacks for namespaced ones.
+                # Upstream's command treats kinds that are missing in its own table as namespaced.
                 facts["namespaced"] or "unknown_to_reference" in facts,
                 (*facts["versions"], *facts.get("later", ())),
                 short=tuple(facts.get("short", ())),
@@ -83,7 +84,7 @@ def _builtin_plurals() -> Mapping[tuple[str, str], str]:
 
 
 def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
-    """Return whether objects of a kind live in namespaces; True for unknown kinds.
+    """Return whether a kind is namespaced; True for unknown kinds.
 
     Built-in kinds come first. upstream: cmd/cli/kubectl-kyverno/resource `isClusterScopedKind`.
     """
@@ -92,7 +93,7 @@ def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
 
 
 def is_namespaced_in_cluster(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
-    """Return whether an API server has objects of a kind in namespaces; True for unknown kinds."""
+    """Return whether a kind is namespaced in an API server; True for unknown kinds."""
     facts = _builtin_kinds().get((group, kind))
     return is_namespaced(group, kind, extra) and not (facts and facts.misplaced)
 
@@ -108,13 +109,13 @@ def is_builtin_group(group: str) -> bool:
 
 
 def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple[str, ...]:
-    """Return the versions in which a kind is served, () where they are not known."""
+    """Return the served versions of a kind; () if unknown."""
     facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
     return facts.versions if facts else ()
 
 
 def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
-    """Return the version in which clients request a kind, v1 if its versions are not known.
+    """Return the version in which clients request a kind; v1 if its versions are unknown.
 
     upstream: k8s.io/apimachinery pkg/version/helpers.go `CompareKubeAwareVersionStrings`
     """
@@ -122,12 +123,12 @@ def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str
 
 
 def is_mature(version: str, others: Iterable[str]) -> bool:
-    """Return whether clients would take a version before all others."""
+    """Return whether clients prefer a version to all others."""
     return all(_maturity(version) > _maturity(other) for other in others)
 
 
 def _maturity(version: str) -> tuple[int, int, int]:
-    """Return what orders versions: stable before beta before alpha, then the newest first."""
+    """Return the sort key of a version: stable, beta, alpha, then by number."""
     found = re.fullmatch(_VERSION, version)
     if found is None:
         return (0, 0, 0)
@@ -136,9 +137,9 @@ def _maturity(version: str) -> tuple[int, int, int]:
 
 
 def is_readable(group: str, version: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
-    """Return whether some cluster serves a kind in a version; True where nothing is known of it.
+    """Return whether a cluster may serve a kind in a version; True for unknown kinds.
 
-    Nobody says of which release a cluster is: versions that went with an older one count.
+    The release of the cluster is unknown, so versions of older releases count, too.
     """
     if is_builtin(group, kind) and version in _groups()[group].get("former", ()):
         return True
@@ -153,7 +154,7 @@ def every_kind(extra: KindTable = NO_KINDS) -> KindTable:
 
 
 def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
-    """Return the plural name of a kind; for unknown kinds what Kubernetes would guess.
+    """Return the plural name of a kind; for unknown kinds, Kubernetes' guess.
 
     upstream: apimachinery `api/meta` UnsafeGuessKindToResource.
     """
@@ -169,13 +170,13 @@ def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
 
 
 def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
-    """Return the kind with the plural name `name`, "" where none is known."""
+    """Return the kind with the plural name `name`; "" if it is unknown."""
     others = (kind for (of, kind), facts in extra.items() if (of, facts.plural) == (group, name))
     return _builtin_plurals().get((group, name)) or next(others, "")
 
 
 def kinds_named(name: str, extra: KindTable = NO_KINDS) -> list[tuple[str, str]]:
-    """Return group and kind of everything that kubectl calls by this name, in lower case."""
+    """Return group and kind of all kinds that kubectl finds by a lower-case name."""
     return [
         (group, kind)
         for table in (_builtin_kinds(), extra)
@@ -216,7 +217,7 @@ def crd_kinds(objects: Iterable[KubernetesObject]) -> KindTable:
 
 
 def _versions_of(spec: JsonMap) -> tuple[str, ...]:
-    """Return the versions that a definition serves, () where it names none."""
+    """Return the served versions of a CRD; () if it defines none."""
     listed = spec.get("versions")
     if listed.__class__ is not list:
         only = text_field(spec, "version")
@@ -230,9 +231,9 @@ def _versions_of(spec: JsonMap) -> tuple[str, ...]:
 
 
 def _schemas_of(spec: JsonMap) -> Mapping[str, GivenSchema]:
-    """Return the schemas of a definition by version; one for all of them is next to them.
+    """Return the schemas of a CRD by version; a shared one is outside of `versions`.
 
-    Where all unknown fields are kept, none counts.
+    If all unknown fields are preserved, schemas are ignored.
     """
     if spec.get("preserveUnknownFields") is True:
         return {}
@@ -253,9 +254,9 @@ _LEVELS = frozenset({"alpha", "beta"})
 
 
 class KindSelector(NamedTuple):
-    """What a `kinds` entry selects; every part may hold wildcards.
+    """The parts of a `kinds` entry, which may contain wildcards.
 
-    Without a subresource it selects objects only; all parts are "" where the text has too many.
+    Without a subresource it only selects objects; all parts are "" if there are too many.
     """
 
     group: str
@@ -282,8 +283,8 @@ def _is_version(text: str) -> bool:
 def parse_kind_selector(text: str) -> KindSelector:
     """Return the parts of `Kind`, `version/Kind` or `group/version/Kind`, maybe with a subresource.
 
-    A subresource follows after `/` or, in the last piece, after `.`. Parts that are not written are
-    `*`, a subresource that is not written is "". upstream: pkg/utils/kube `ParseKindSelector`.
+    A subresource follows after `/` or, in the last part, after `.`. Missing parts are `*`, a
+    missing subresource is "". upstream: pkg/utils/kube `ParseKindSelector`.
     """
     *leading, last = text.split("/")
     parts = [*leading, *last.split(".")]

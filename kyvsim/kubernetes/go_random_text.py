@@ -1,9 +1,9 @@
-r"""Random texts that fit a regular expression, of the kinds that policies write.
+r"""Random texts that match a regular expression of the usual forms.
 
-These have characters, classes, `.`, groups, alternatives, repetitions and `\` before a mark.
+These are characters, classes, `.`, groups, alternatives, repetitions and escapes with `\`.
 
-upstream: zach-klippenstein/goregen, which reads Go's expressions without any Perl syntax: there is
-no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
+upstream: zach-klippenstein/goregen, which parses Go's expressions without Perl syntax: there is no
+`\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
 """
 
 import re
@@ -16,25 +16,25 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
 
 class Chance(NamedTuple):
-    """Where random texts come from."""
+    """The source of randomness for texts."""
 
     below: Callable[[int], int]
-    """Draws a whole number from 0 up to and without the one that it takes."""
+    """Returns a random integer from 0 to its argument, exclusive."""
     spend: Callable[[int], None]
-    """Counts the steps that are about to be taken; raises where they are too many."""
+    """Counts steps before they are taken; raises if there are too many."""
 
 
 _Maker: TypeAlias = Callable[[Chance], str]
 _Choice = TypeVar("_Choice")
 _UNBOUNDED = 4096
 _MAX_LENGTH = 1 << 20
-"""Texts are held below this; upstream goes on until memory ends."""
+"""Maximum length of a text; upstream has no limit."""
 _MAX_DEPTH = 100
 _STEPS = 4
-"""What a repetition costs: a draw takes as long as some steps."""
+"""The steps of a repetition: a random number takes as long as some steps."""
 _SIGNS = MappingProxyType({"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)})
 _PRINTABLE = tuple(map(chr, range(0x20, 0x7F)))
-"""What `.` and `[^…]` are drawn from; upstream draws them from all of Unicode, and beyond."""
+"""The characters for `.` and `[^…]`; upstream uses all of Unicode, and beyond."""
 _TOKEN = re.compile(
     r"(?P<repetition>[*+?]|\{(?P<low>\d+)(?P<more>,(?P<high>\d+)?)?\})"
     r"|\[(?P<negated>\^)?(?P<class>\]?(?:\\.|[^\]\\])*)\]|\\?.",
@@ -44,16 +44,16 @@ _OF_CLASS = re.compile(r"(\\?.)(?:-(\\?.))?", re.DOTALL)
 
 
 def make_random(pattern: str, chance: Chance) -> str:
-    """Return a random text that fits `pattern`.
+    """Return a random text that matches `pattern`.
 
-    Raises RegexError, and what `chance.spend` raises.
+    Raises RegexError, and the errors of `chance.spend`.
     """
     return _maker(pattern)(chance)
 
 
 @lru_cache(maxsize=64)
 def _maker(pattern: str) -> _Maker:
-    compile_regex(pattern)  # for the errors of what is no expression: below only good ones are read
+    compile_regex(pattern)  # raises the errors of invalid expressions, which are not parsed below
     return _alternatives(_TOKEN.finditer(pattern), 0)
 
 
@@ -78,7 +78,7 @@ def _alternatives(tokens: Iterator[re.Match[str]], depth: int) -> _Maker:
                 low = int(token["low"])
                 high = int(token["high"] or _UNBOUNDED) if token["more"] else low
             last[-1] = _repeated(last[-1], low, high)
-        else:  # a good expression of Perl, such as `(?:a)`
+        else:  # valid Perl syntax, such as `(?:a)`
             text = f"missing argument to repetition operator: `{token[0]}`"
             raise RegexError(f"error parsing regexp: {text}")
     choose = _one_of(choices)
@@ -111,7 +111,7 @@ def _atom(token: re.Match[str]) -> _Maker:
 def _character(text: str) -> str:
     if len(text) > 1 and text[1] in "afnrtvx01234567":
         raise RegexError(f"random: this escape sequence is not supported: `{text}`")
-    if len(text) > 1 and text[1].isalnum():  # Perl's
+    if len(text) > 1 and text[1].isalnum():  # Perl syntax
         raise RegexError(f"error parsing regexp: invalid escape sequence: `{text}`")
     return text[-1]
 

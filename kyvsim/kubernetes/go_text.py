@@ -1,4 +1,4 @@
-"""Text forms that Go reads and writes: fmt's `%v`, floats, quoted strings, JSON and Base64."""
+"""Text formats of Go: fmt's `%v`, floats, quoted strings, JSON and Base64."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ def sprint(value: Json) -> str:
 
 
 def sprint_text(value: Json) -> str:
-    """Return the `%s` text of a value: as `%v`, but `%!s(float64=1)` for what is not a string."""
+    """Return the `%s` text of a value: like `%v`, but `%!s(float64=1)` for other types."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -70,9 +70,9 @@ def go_syntax(value: Json) -> str:
 
 
 def format_float(number: float, form: str, bits: int = 64) -> str:
-    """Return the shortest text that reads back as `number`, in Go's form `e`, `E`, `f` or `g`.
+    """Return the shortest text that is parsed as `number`, in Go's format `e`, `E`, `f` or `g`.
 
-    `bits` is 64, or 32 to keep only the digits that a float32 needs.
+    `bits` is 64, or 32 for the digits of a float32.
     """
     if math.isnan(number):
         return "NaN"
@@ -92,7 +92,7 @@ def format_float(number: float, form: str, bits: int = 64) -> str:
 
 
 def quote(text: str) -> str:
-    """Return `text` in double quotes, escaped as strconv.Quote (`%q`) does."""
+    """Return `text` in double quotes, escaped like strconv.Quote (`%q`)."""
     return f'"{"".join(map(_quoted, text))}"'
 
 
@@ -110,7 +110,7 @@ def _quoted(char: str) -> str:
 def to_json(value: Json) -> str:
     """Return the compact JSON text with sorted keys, and `<`, `>`, `&` escaped.
 
-    Raises ValueError for a number that JSON cannot write (an infinity or NaN).
+    Raises ValueError for numbers that JSON cannot represent (infinity or NaN).
     """
     kind = value.__class__
     if kind is str:
@@ -156,7 +156,7 @@ def _narrow(number: float) -> float:
 
 
 def _shortest(number: float, bits: int) -> tuple[str, int]:
-    """Return the shortest digits of a number >= 0 and the power of ten of the first one."""
+    """Return the shortest digits of a number >= 0 and the exponent of the first digit."""
     if bits == 32:
         tries = (f"{number:.{places}e}" for places in range(9))
         text = next(shown for shown in tries if _narrow(float(shown)) == number)
@@ -172,12 +172,12 @@ def _shortest(number: float, bits: int) -> tuple[str, int]:
 
 
 def clean_path(path: str) -> str:
-    """Return the shortest path that means the same, as Go's path.Clean does, but "" for ""."""
+    """Return the shortest equivalent path, like Go's path.Clean, but "" for ""."""
     cleaned = posixpath.normpath(path) if path else ""
     return f"/{cleaned.lstrip('/')}" if cleaned.startswith("//") else cleaned
 
 
-# JSON texts as Go's encoding/json reads them: every number a double, halves of characters replaced.
+# JSON as parsed by Go's encoding/json: all numbers are doubles, lone surrogates are replaced.
 
 _LONE = "[\ud800-\udfff]"
 _HALF = r"\\u[dD][89a-fA-F]"
@@ -191,7 +191,7 @@ class JsonError(ValueError):
 
 
 def parse_json(text: str) -> Json:
-    """Return the data that a JSON text holds; every number is a float. Raises JsonError."""
+    """Return the data of a JSON text, with all numbers as floats; raises JsonError."""
     try:
         data = _read(text)
     except RecursionError:
@@ -206,12 +206,12 @@ def parse_json(text: str) -> Json:
 
 
 def json_kind(value: object) -> str:
-    """Return what Go calls a value, not null, that does not fit what is read."""
+    """Return Go's name for the type of a value (not null) in error messages."""
     return _KINDS[value.__class__]
 
 
 def _with_characters(value: object) -> Json:
-    """Replace halves of surrogate pairs: Go has no text that holds one."""
+    """Replace lone surrogates, which Go's strings cannot contain."""
     if value.__class__ is str:
         return re.sub(_LONE, "\ufffd", value)
     if value.__class__ is list:
@@ -260,7 +260,7 @@ _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?")
 
 
 def json_problem(error: json.JSONDecodeError) -> str:
-    """Return Go's message for the text that Python's decoder refused."""
+    """Return Go's message for a text that Python's decoder rejected."""
     text, at = error.doc, error.pos
     message = error.msg.partition(": ")[0]
     place = _PLACES.get(message)
@@ -280,13 +280,13 @@ def json_problem(error: json.JSONDecodeError) -> str:
 
 
 def _invalid(char: str, place: str) -> str:
-    char = chr(char.encode("utf-8", "replace")[0])  # Go looks at bytes
+    char = chr(char.encode("utf-8", "replace")[0])  # Go checks bytes
     shown = {"'": "\\'", '"': '"'}.get(char) or quote(char)[1:-1]
     return f"invalid character '{shown}' {place}"
 
 
 def _bad_value(text: str, at: int) -> str:
-    """Tell a misspelt literal and a lone minus from what begins no value at all."""
+    """Return the error for a misspelt literal, a lone minus, or another invalid value."""
     if text[at] == "-":
         return _invalid(text[at + 1 : at + 2] or " ", "in numeric literal")
     word = {"t": "true", "f": "false", "n": "null"}.get(text[at])
@@ -298,7 +298,7 @@ def _bad_value(text: str, at: int) -> str:
 
 
 def _open_bracket(text: str) -> str:
-    """Return the innermost bracket that is still open."""
+    """Return the innermost open bracket."""
     stack: list[str] = []
     for found in re.finditer(_BRACKET, text):
         if found[1]:
@@ -308,7 +308,7 @@ def _open_bracket(text: str) -> str:
     return stack[-1] if stack else ""
 
 
-# Base64 texts as Go's encoding/base64 reads them (StdEncoding, RawStdEncoding): without line ends.
+# Base64 as decoded by Go's encoding/base64 (StdEncoding, RawStdEncoding), which ignores line ends.
 
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _PADDED = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
@@ -320,7 +320,7 @@ class Base64Error(ValueError):
 
 
 def decode_base64(text: str, *, padded: bool = True) -> bytes:
-    """Return the bytes that a text with or without padding holds; raises Base64Error."""
+    """Return the bytes of a base64 text with or without padding; raises Base64Error."""
     joined = text.replace("\r", "").replace("\n", "")
     if re.fullmatch(_PADDED if padded else _UNPADDED, joined) is None:
         place = _bad_byte(text, padded=padded)
@@ -329,7 +329,7 @@ def decode_base64(text: str, *, padded: bool = True) -> bytes:
 
 
 def _bad_byte(text: str, *, padded: bool) -> int:
-    """Return where Go's decoder stops in a text that is not base64."""
+    """Return the offset at which Go's decoder fails."""
     data = text.encode("utf-8", "replace").decode("latin-1")
     kept = [(at, char) for at, char in enumerate(data) if char not in "\r\n"]
     for place, (at, char) in enumerate(kept):

@@ -1,7 +1,7 @@
-"""Points in time as Go reads and prints them: RFC 3339 and Go's own layouts.
+"""Points in time as parsed and printed by Go: RFC 3339 and Go's own layouts.
 
-upstream: Go's time package (format.go, format_rfc3339.go, time.go). There is no local zone: texts
-with a zone name other than UTC keep their clock, as upstream does in a UTC container.
+upstream: Go's time package (format.go, format_rfc3339.go, time.go). There is no local time zone:
+times with a zone name other than UTC are read as UTC, as upstream does in a UTC container.
 """
 
 import re
@@ -17,7 +17,7 @@ MONTHS = (
 )
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+# Regular expressions are strings here, which `re` compiles on first use, if at all.
 _ELEMENT = (
     r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
     r"|[-Z]070000|[-Z]07:00:00|[-Z]0700|[-Z]07:00|[-Z]07|[.,](?:0+|9+)(?![0-9])"
@@ -36,7 +36,7 @@ class LayoutElement(NamedTuple):
 
 
 class DateFields:
-    """What has been read of a time so far; None or -1 where nothing was."""
+    """The fields of a time that is being parsed; None or -1 if not set yet."""
 
     __slots__ = (
         *("year", "month", "day", "year_day", "hour", "minute", "second", "nanosecond"),
@@ -52,11 +52,11 @@ class DateFields:
 
 
 class _BadError(Exception):
-    """The text does not fit the element."""
+    """The text does not match the element."""
 
 
 class _RangeError(Exception):
-    """The text fits the element, but the number is too large."""
+    """The text matches the element, but the number is out of range."""
 
 
 class _Number(NamedTuple):
@@ -114,7 +114,7 @@ _FRACTION = "[.,]([0-9]+)"
 
 @lru_cache(maxsize=64)
 def split_layout(layout: str) -> tuple[LayoutElement, ...]:
-    """Return the elements of a layout with the text before each; the last one has no element."""
+    """Return the elements of a layout with their prefixes; the last one has no element."""
     chunks: list[LayoutElement] = []
     start = 0
     for found in re.finditer(_ELEMENT, layout):
@@ -126,9 +126,9 @@ def split_layout(layout: str) -> tuple[LayoutElement, ...]:
 def _read_chunk(
     chunk: LayoutElement, following: LayoutElement | None, rest: str, fields: DateFields
 ) -> str:
-    """Read what `chunk` describes from the front of `rest` into `fields`; return what is left.
+    """Parse the beginning of `rest` according to `chunk` into `fields`; return the rest.
 
-    Raises TimeError, whose message lacks the whole text and layout that `parse_time` adds.
+    Raises TimeError; `parse_time` adds text and layout to its message.
     """
     value, fits = _skip(rest, chunk.prefix)
     if not fits:
@@ -158,7 +158,7 @@ def _mismatch(value: str, element: str) -> str:
 
 
 def _skip(value: str, prefix: str) -> tuple[str, bool]:
-    """Pass over fixed text, where any run of blanks fits any other."""
+    """Skip fixed text, in which any run of spaces matches any other."""
     while prefix:
         if prefix[0] == " ":
             if value and value[0] != " ":
@@ -289,15 +289,15 @@ class Time(NamedTuple):
     offset: int = 0
 
     def add(self, nanoseconds: int) -> "Time":
-        """Return the time that much later, in the same zone."""
+        """Return the time with a duration added, in the same zone."""
         return Time(self.nanoseconds + nanoseconds, self.offset)
 
     def since(self, start: "Time") -> int:
-        """Return the nanoseconds from `start` to this time, held within Go's durations."""
+        """Return the nanoseconds from `start` to this time, limited to Go's durations."""
         return max(-_MAX_DURATION - 1, min(_MAX_DURATION, self.nanoseconds - start.nanoseconds))
 
     def truncate(self, nanoseconds: int) -> "Time":
-        """Return the last multiple of a duration, counted from year 1; none below 1 ns."""
+        """Return the time rounded down to a multiple of a duration since year 1."""
         if nanoseconds <= 0:
             return self
         return self.add(-((self.nanoseconds + _YEAR_ONE_TO_1970) % nanoseconds))
@@ -333,12 +333,12 @@ class Time(NamedTuple):
 
 
 def from_clock(date: tuple[int, int, int], second: int, offset: int = 0) -> Time:
-    """Return the time of (year, month, day) and second of the day in a zone."""
+    """Return the time for (year, month, day) and the second of the day in a zone."""
     return Time((_days(*date) * _DAY + second - offset) * SECOND, offset)
 
 
 def parse_rfc3339(text: str) -> Time:
-    """Return the time that `text` writes as RFC 3339; raises TimeError with Go's message."""
+    """Return the time of an RFC 3339 text; raises TimeError with Go's message."""
     found = re.fullmatch(_STRICT, text)
     if found is not None:
         year, month, day, hour, minute, second = map(int, found.groups()[:6])
@@ -354,7 +354,7 @@ def parse_rfc3339(text: str) -> Time:
 
 
 def parse_time(layout: str, text: str) -> Time:
-    """Return the time that `text` writes in Go's `layout`; raises TimeError with Go's message."""
+    """Return the time of a text in Go's `layout`; raises TimeError with Go's message."""
     fields = DateFields()
     rest = text
     chunks = split_layout(layout)
@@ -376,13 +376,13 @@ def parse_time(layout: str, text: str) -> Time:
         return from_clock(date, second, fields.offset).add(fields.nanosecond)
     time = from_clock(date, second).add(fields.nanosecond)
     if not fields.utc and fields.zone.startswith("GMT") and fields.zone != "GMT":
-        # upstream: the offset in `GMT+3` moves the clock that is shown, not the point in time
+        # upstream: the offset in `GMT+3` changes the shown clock, not the point in time
         return Time(time.nanoseconds, int(fields.zone[3:]) * 3600)
     return time
 
 
 def _settle_date(fields: DateFields) -> None:
-    """Fill in month and day, from the day of the year where that was given."""
+    """Set month and day, from the day of the year if that was given."""
     if fields.year_day >= 0:
         month, day = _from_year_day(fields.year, fields.year_day)
         if fields.month not in (-1, month):
@@ -419,7 +419,7 @@ def _days_in(month: int, year: int) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Return the days from 1970-01-01 to a date of the Gregorian calendar."""
+    """Return the days from 1970-01-01 to a Gregorian date."""
     before = year - 1
     days = before * 365 + before // 4 - before // 100 + before // 400
     days += _MONTH_STARTS[month - 1] + (month > 2 and _is_leap(year)) + day - 1

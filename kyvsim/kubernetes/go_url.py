@@ -1,4 +1,4 @@
-"""URLs as Go's net/url reads them.
+"""URLs as parsed by Go's net/url.
 
 upstream: net/url/url.go.
 """
@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from kyvsim.kubernetes.go_text import quote
 
-# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+# Regular expressions are strings here, which `re` compiles on first use, if at all.
 _SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*):"
 _BAD_ESCAPE = r"%(?![0-9A-Fa-f]{2})"
 _PORT = r"(:[0-9]*)?"
@@ -18,7 +18,7 @@ _IN_HOST = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\""
 )
 _DOUBTFUL = r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
-"""Characters that a host may not contain, or only under conditions."""
+"""Characters that are not allowed in a host, or only under conditions."""
 _BAD_USER = r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]"
 _UNESCAPED = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~$&+,/:;=@"
@@ -31,7 +31,7 @@ class UrlError(ValueError):
 
 
 class GoUrl(NamedTuple):
-    """The parts of a URL; those called raw are still escaped."""
+    """The parts of a URL; raw parts are still escaped."""
 
     scheme: str = ""
     host: str = ""
@@ -43,7 +43,7 @@ class GoUrl(NamedTuple):
     force_query: bool = False
     """Whether it ends with an empty query."""
     omit_host: bool = False
-    """Whether a path follows the scheme at once."""
+    """Whether a path follows the scheme immediately."""
 
     @property
     def hostname(self) -> str:
@@ -58,13 +58,13 @@ class GoUrl(NamedTuple):
 
     @property
     def escaped_path(self) -> str:
-        """The path as written where that is a valid way to escape it, else escaped anew."""
+        """The path as written if its escaping is valid, otherwise escaped again."""
         if re.fullmatch(_VALID_ENCODED, self.raw_path) or self.raw_path == "*":
             return self.raw_path
         return _escaped(self.raw_path, _UNESCAPED)
 
     def as_json(self) -> dict[str, str | bool | dict[str, str] | None]:
-        """Return the URL as Go writes its structure."""
+        """Return the URL as the JSON of Go's struct."""
         return {
             "Scheme": self.scheme,
             "Opaque": self.opaque,
@@ -80,9 +80,9 @@ class GoUrl(NamedTuple):
         }
 
     def query(self) -> dict[str, list[str]]:
-        """Return the query's values by name, in the order written.
+        """Return the query's values by name, in their order.
 
-        What cannot be read is left out.
+        Invalid parts are omitted.
         """
         found: dict[str, list[str]] = {}
         for part in self.raw_query.split("&"):
@@ -115,7 +115,7 @@ def _plain(text: str) -> str:
 
 
 def parse_url(text: str) -> GoUrl:
-    """Return the parts of a URL, as url.Parse does; raises `UrlError` with Go's message."""
+    """Return the parts of a URL, like url.Parse; raises `UrlError` with Go's message."""
     before, _, fragment = text.partition("#")
     url = _parse(before, request=False)
     try:
@@ -204,7 +204,7 @@ def _host(scheme: str, host: str) -> str:
         if is_short:
             raise UrlError("invalid IP-literal")
         return f"[{plain}]{port}"
-    # Only addresses of the web may not have several colons.
+    # Only http and https URLs must not have several colons.
     colon = host.find(":") if scheme in {"http", "https"} else host.rfind(":")
     if colon >= 0:
         _check_port(host[colon:])
@@ -217,7 +217,7 @@ def _check_port(text: str) -> None:
 
 
 def _unescaped(text: str, *, in_zone: bool = False) -> str:
-    """Return a part of a host; in a zone other bytes may be escaped than outside of it."""
+    """Return a part of a host; different bytes may be escaped in a zone and outside of it."""
     for found in re.finditer(_DOUBTFUL, text):
         if found[0][0] != "%":
             raise UrlError(f"invalid character {quote(found[0])} in host name")
@@ -235,6 +235,6 @@ def _check_escapes(text: str) -> None:
 
 
 def _bad_escape(text: str, place: int) -> UrlError:
-    """Return the error that shows three bytes from the percent sign on."""
+    """Return the error that shows three bytes from the percent sign."""
     shown = text[place : place + 3].encode("utf-8", "replace")[:3]
     return UrlError(f"invalid URL escape {quote(shown.decode('utf-8', 'surrogateescape'))}")

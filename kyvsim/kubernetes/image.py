@@ -1,4 +1,4 @@
-"""Image references as Kyverno takes them apart for `images.*` and `image_normalize`.
+"""Image references, as parsed by Kyverno for `images.*` and `image_normalize`.
 
 upstream: pkg/utils/image/infos.go over github.com/distribution/reference.
 """
@@ -22,7 +22,7 @@ _DIGEST_LENGTHS = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
 
 
 class ImageReference(NamedTuple):
-    """The parts of an image reference; parts that are absent are empty texts."""
+    """The parts of an image reference; missing parts are ""."""
 
     registry: str
     name: str
@@ -32,12 +32,12 @@ class ImageReference(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The whole reference, by digest where there is one."""
+        """The complete reference, by digest if there is one."""
         mark = f"@{self.digest}" if self.digest else f":{self.tag}"
         return f"{self.registry}/{self.path}{mark}"
 
     def as_data(self) -> dict[str, str]:
-        """Return the part of the image's registry data that describes its reference.
+        """Return the fields of the image's registry data that describe its reference.
 
         upstream: pkg/engine/context/loaders/imagedata.go, kyverno/sdk extensions/imagedataloader
         """
@@ -48,7 +48,7 @@ class ImageReference(NamedTuple):
         }
 
     def as_variable(self) -> dict[str, str]:
-        """Return the object that `images.<group>.<container>` holds."""
+        """Return the object in `images.<group>.<container>`."""
         fields = {
             **self._asdict(),
             "reference": self.reference,
@@ -77,7 +77,7 @@ def parse_image(text: str) -> ImageReference:
 
 
 def _problem(text: str, found: re.Match[str] | None) -> str:
-    """Return what is wrong with a reference, or ""."""
+    """Return the error in a reference, or ""."""
     if found is None:
         if re.fullmatch(_REFERENCE, text.lower()):
             return "repository name must be lowercase"

@@ -1,4 +1,4 @@
-"""Labels and names: their formats, selectors of them, and what is wrong with either."""
+"""Formats of labels and names, label selectors, and their validation errors."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ Check = Callable[[str], list[str]]
 
 
 class _Shape(NamedTuple):
-    """A pattern and how Kubernetes explains it."""
+    """A pattern and Kubernetes' explanation of it."""
 
     pattern: str
     longest: int
     rule: str
     examples: tuple[str, ...]
-    unit: str = "characters"  # upstream has two words for the same
+    unit: str = "characters"  # upstream uses two words for this
 
     def fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern, text) is not None
@@ -85,7 +85,7 @@ _LABEL_VALUE = _Shape(
 
 
 def format_problems(name: str, text: str) -> list[str]:
-    """Return what is wrong with a text by a format of names; nothing where it fits."""
+    """Return the errors in a text according to a format; none if it is valid."""
     return CHECKS[name](text)
 
 
@@ -125,7 +125,7 @@ def _qualified_name(text: str, subdomain: _Shape = _SUBDOMAIN) -> list[str]:
 
 
 def _prefix_of(check: Check) -> Check:
-    """Return the check for what will be followed by a generated ending."""
+    """Return the check for a prefix of a generated name."""
     return lambda text: check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
@@ -139,11 +139,10 @@ CHECKS: Mapping[str, Check] = {
     "dns1035LabelPrefix": _prefix_of(_OLD_LABEL.check),
     "labelValue": _LABEL_VALUE.check,
 }
-"""By its name, what returns the problems of a text with a format."""
+"""By format name, functions that return the errors in a text."""
 
-# What is wrong with a label selector, in the words of Kubernetes.
-#
-# Results of policies show them. upstream: labels/selector.go (NewRequirement),
+# Validation errors of label selectors, with Kubernetes' messages.
+# They are shown in results of policies. upstream: labels/selector.go (NewRequirement),
 # util/validation/validation.go and apis/meta/v1/helpers.go of k8s.io/apimachinery/pkg.
 
 _WITH_VALUES = frozenset({"In", "NotIn"})
@@ -151,25 +150,25 @@ _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
 
 
 def selector_problem(selector: JsonMap) -> str:
-    """Return why Kubernetes refuses a selector; "" where it does not."""
+    """Return why Kubernetes rejects a selector, or ""."""
     for key, value in (selector.get("matchLabels") or {}).items():
         found = [*_key_problems(key), *_value_problems(key, ["" if value is None else str(value)])]
         if found:
             return _together(found)
     for expression in selector.get("matchExpressions") or ():
-        problem = _expression_problem(expression or {})  # Go reads null as one without fields
+        problem = _expression_problem(expression or {})  # Go reads null as an empty expression
         if problem:
             return problem
     return ""
 
 
 def is_key(key: str) -> bool:
-    """Return whether labels may have a key."""
+    """Return whether a key is valid for labels."""
     return not any(_key_problems(key))
 
 
 def is_value(value: object) -> bool:
-    """Return whether labels may have a value."""
+    """Return whether a value is valid for labels."""
     return value.__class__ is str and not any(_value_problems("", [value]))
 
 
@@ -206,24 +205,23 @@ def _value_problems(key: str, values: Sequence[object]) -> Iterator[str]:
             yield f"values[{index}][{key}]: Invalid value: {quote(str(value))}: {text}"
 
 
-# Label selectors, with the wildcards that Kyverno adds to `matchLabels`.
-#
-# upstream: pkg/utils/match/labels.go, pkg/engine/wildcards (ReplaceInSelector) and, for what a
-# selector may hold, k8s.io/apimachinery/pkg/labels.
+# Label selectors, with Kyverno's wildcards in `matchLabels`.
+# upstream: pkg/utils/match/labels.go, pkg/engine/wildcards (ReplaceInSelector) and, for the content
+# of selectors, k8s.io/apimachinery/pkg/labels.
 
 Labels: TypeAlias = Mapping[str, object]
 Selector: TypeAlias = Callable[[Labels], bool]
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes refuses."""
+    """A selector that Kubernetes rejects."""
 
 
 def compile_selector(selector: Json) -> Selector:
-    """Return a function that says whether labels fit `selector`; an empty one fits all.
+    """Return a function that returns whether `selector` matches labels; an empty one matches all.
 
-    Raises SelectorError for an operator, key or value that Kubernetes refuses. A wildcard counts
-    as "0" there, as upstream has it where no label fits.
+    Raises SelectorError for an operator, key or value that Kubernetes rejects. Wildcards are
+    replaced with "0" for this check, as in upstream if no label matches.
     """
     match_labels = (selector.get("matchLabels") or {}).items()
     plain = {_without_wildcards(key): _without_wildcards(_text(one)) for key, one in match_labels}
@@ -241,10 +239,10 @@ def _label_test(key: str, value: str) -> Selector:
     if not has_wildcard(key + value):
         return lambda labels: bool(labels.get(key) == value)
     fits_value = compile_wildcard(value)
-    if not has_wildcard(key):  # one look instead of one at each label, of which there may be many
+    if not has_wildcard(key):  # one lookup instead of a loop over all labels
         return lambda labels: _fits_label(key, labels.get(key), fits_value)
     fits_key = compile_wildcard(key)
-    # upstream puts the label into the selector, which is rejected if the label is invalid.
+    # upstream inserts the label into the selector, which is rejected if the label is invalid.
     return lambda labels: any(
         fits_key(name) and _fits_label(name, text, fits_value) for name, text in labels.items()
     )

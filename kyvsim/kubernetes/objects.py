@@ -1,4 +1,4 @@
-"""Reading and changing Kubernetes objects that are plain data."""
+"""Functions to read and change Kubernetes objects as plain data."""
 
 import re
 from collections.abc import Mapping
@@ -7,21 +7,21 @@ from typing import Any, NamedTuple, TypeAlias
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.
 
-A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distinguishes them.
+`int` represents Go's int64 and `float` float64, which Kyverno distinguishes.
 """
 
 JsonMap: TypeAlias = Mapping[str, Json]
 """A map in plain data, such as the `spec` of an object."""
 
 KubernetesObject: TypeAlias = JsonMap
-"""An object of a cluster as JSON, such as a Pod: `apiVersion`, `kind`, `metadata` and the rest."""
+"""An object of a cluster as JSON, such as a Pod."""
 
 Path: TypeAlias = tuple[str | int, ...]
 """Mapping keys and list indices from the root of a document to a node."""
 
 
 def path_text(path: Path) -> str:
-    """Return a path as it is written in messages, such as `spec.rules[0].match`."""
+    """Return a path as shown in messages, such as `spec.rules[0].match`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
 
@@ -29,11 +29,11 @@ def path_text(path: Path) -> str:
 MAP_FIELDS = frozenset(
     {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}
 )
-"""Where a resource has null there, at any depth, Kyverno's command takes it for an empty map."""
+"""Kyverno's command replaces null with an empty map in these fields of resources, at any depth."""
 
 
 class ObjectKey(NamedTuple):
-    """What names one object in a cluster."""
+    """The identity of an object in a cluster."""
 
     api_version: str
     kind: str
@@ -42,7 +42,7 @@ class ObjectKey(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What a sentence calls the object."""
+        """The object's title in sentences."""
         return f"{self.kind} {self.namespace}{'/' if self.namespace else ''}{self.name}"
 
 
@@ -51,28 +51,28 @@ _new = tuple.__new__
 
 
 def metadata(obj: object) -> JsonMap:
-    """Return `obj.metadata`, or an empty mapping where it is missing or no mapping."""
+    """Return `obj.metadata`, or an empty mapping if it is missing or not a mapping."""
     found = obj.get("metadata") if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}
 
 
 def text_field(data: object, name: str) -> str:
-    """Return the text at `data[name]`, or "" where it is missing or no text."""
+    """Return the string at `data[name]`, or "" if it is missing or not a string."""
     found = data.get(name) if data.__class__ is dict else None
     return found if found.__class__ is str else ""
 
 
 def contains_text(data: object, *texts: str) -> bool:
-    """Return whether a key or text anywhere in data has one of some texts in it."""
+    """Return whether a key or string anywhere in data contains one of some texts."""
     joined = "\0".join(texts_in(data))
-    for text in texts:  # noqa: SIM110 — called hundreds of times at a start, mostly for small data
+    for text in texts:  # noqa: SIM110 — called hundreds of times at start-up, for small data
         if text in joined:
             return True
     return False
 
 
 def texts_in(data: Json) -> list[str]:
-    """Return all keys and texts in data, at any depth, in no particular order."""
+    """Return all keys and strings in data, at any depth, in no particular order."""
     found: list[str] = []
     pending = [data]
     for one in pending:
@@ -107,22 +107,22 @@ def _string_map(found: object) -> dict[str, str]:
         if value.__class__ is not str:
             break
     else:
-        return found  # every value was seen to be text
+        return found  # all values are strings
     coerced = {key: "" if value is None else value for key, value in found.items()}
     return coerced if all(value.__class__ is str for value in coerced.values()) else {}
 
 
 def in_version(obj: KubernetesObject, api_version: str) -> KubernetesObject:
-    """Return `obj` as it is read under another version of its group; its fields stay as they are.
+    """Return `obj` with another version of its group.
 
-    What the API server would convert is not.
+    Its fields are not converted, unlike in an API server.
     """
     return obj if obj["apiVersion"] == api_version else {**obj, "apiVersion": api_version}
 
 
 def object_key(obj: object) -> ObjectKey:
-    """Return the identity of `obj`; missing parts are empty texts."""
-    # Called all the time: written out in place of calls of the functions above.
+    """Return the identity of `obj`; missing parts are ""."""
+    # Called very often, so it does not use the functions above.
     if obj.__class__ is not dict:
         return _NO_KEY
     get = obj.get
@@ -147,19 +147,17 @@ def entries(data: object, name: str) -> list[Json]:
     return [one for one in found if one.__class__ is dict] if found.__class__ is list else []
 
 
-# How deep data may be nested.
-#
-# What comes after loading walks maps and lists by calls. Depth is therefore bounded here, by us,
-# and the interpreter's own bound is set so that it is not met before (`kyvsim/cli/main.py`).
+# Maximum nesting of data.
+# Code after loading is recursive. Depth is therefore limited here, and Python's recursion limit is
+# set so that it is not reached first (`kyvsim/cli/main.py`).
 
 MAX_DEPTH = 200
-"""Maps and lists in one another. Definitions of custom resources, the deepest manifests that there
-are, have some sixty."""
+"""Nested maps and lists. CRDs, the deepest common manifests, have about sixty."""
 TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
 def held_by(level: list[object]) -> list[Json]:
-    """Return what the maps and lists among some values hold."""
+    """Return the values in the maps and lists among some values."""
     return [
         inner
         for one in level
@@ -179,22 +177,22 @@ def is_too_deep(data: object) -> bool:
 
 
 def may_be_too_deep(brackets: int) -> bool:
-    """Return whether a text with so many opening brackets may hold data that is too deep."""
+    """Return whether a text with this many opening brackets may be nested too deeply."""
     return brackets > MAX_DEPTH
 
 
-# Changes of plain data at a path: what is beside the path stays the same object.
+# Changes of plain data at a path; other parts are shared with the original.
 
 
 def replaced(value: Json, path: Path, leaf: Json) -> Json:
-    """Return a value with `leaf` in place of what is at a path."""
+    """Return a value with `leaf` at a path."""
     if not path:
         return leaf
     return _with_member(value, path[0], replaced(value[path[0]], path[1:], leaf))
 
 
 def without(value: Json, path: Path) -> Json:
-    """Return a value without what is at a path, which is not the whole."""
+    """Return a value without the node at a path, which must not be empty."""
     step, *rest = path
     if rest:
         return _with_member(value, step, without(value[step], tuple(rest)))
@@ -204,7 +202,7 @@ def without(value: Json, path: Path) -> Json:
 
 
 def renamed(value: object, path: Path, key: str) -> Json:
-    """Return a value in which the last key of a path is another one, at the same place."""
+    """Return a value with the last key of a path renamed, in the same position."""
     around = path[:-1]
     inner = found_at(value, around)
     return replaced(
@@ -213,7 +211,7 @@ def renamed(value: object, path: Path, key: str) -> Json:
 
 
 def found_at(value: Json, path: Path) -> Json:
-    """Return what is at a path that is there."""
+    """Return the node at an existing path."""
     for step in path:
         value = value[step]
     return value
@@ -225,7 +223,7 @@ def _with_member(value: Json, step: str | int, inner: Json) -> Json:
     return {**value, step: inner}
 
 
-# What of an object does not depend on when it was written, or by how many writes.
+# The parts of an object that do not depend on the time and number of its writes.
 
 _PASSING = frozenset(
     {"creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion"}
@@ -235,9 +233,9 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"
 
 
 def without_server_fields(obj: object) -> Json:
-    """Return an object without what a server writes anew each time, at any depth.
+    """Return an object without fields that a server sets, at any depth.
 
-    Times that are left are all alike.
+    All remaining times are replaced with the same text.
     """
     if obj.__class__ is dict:
         return {

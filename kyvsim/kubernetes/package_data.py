@@ -1,4 +1,4 @@
-"""Tables and texts that are part of the package, kept beside the modules that read them."""
+"""Tables and texts of the package, in the folders of the modules that read them."""
 
 import json
 import os
@@ -7,12 +7,12 @@ from kyvsim.kubernetes.objects import Json
 
 
 def read_table(module_file: str, *path: str) -> Json:
-    """Return the JSON file at `path` from the folder of the module whose `__file__` is given."""
+    """Return the JSON file at `path`, relative to the folder of a module's `__file__`."""
     return json.loads(read_text(module_file, *path))
 
 
 def read_text(module_file: str, *path: str) -> str:
-    """Return the text file at `path` from the folder of the module whose `__file__` is given."""
-    # A plain apply does without pathlib: it takes as long as the interpreter's start.
+    """Return the text file at `path`, relative to the folder of a module's `__file__`."""
+    # Importing pathlib would take as long as starting the interpreter.
     with open(os.path.join(os.path.dirname(module_file), *path), encoding="utf-8") as file:
         return file.read()

@@ -1,4 +1,4 @@
-"""Pods in objects: where their specification is, and what it refers to."""
+"""Pod specifications in objects, and their references to other objects."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
@@ -13,37 +13,37 @@ POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet"), IN_TEMPLATE),
     **dict.fromkeys(("ReplicationController", "StatefulSet"), IN_TEMPLATE),
 }
-"""By kind, the fields that lead to the specification."""
+"""By kind, the path of the Pod specification."""
 
 
 Target: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of an object that is referred to."""
+"""Kind, namespace and name of a referenced object."""
 
 KINDS = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
 _ALWAYS_THERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
 class Reference(NamedTuple):
-    """An object that a Pod (or a controller's Pod template) cannot start without."""
+    """A reference to an object that a Pod (or a controller's Pod template) needs to start."""
 
     target: Target
     places: tuple[str, ...]
-    """Where the Pod names it, such as ``volume `config` ``."""
+    """The places of the reference in the Pod, such as ``volume `config` ``."""
     optional: bool
-    """Whether the Pod starts without it as well, wherever it is named."""
+    """Whether all references to it are optional."""
 
 
 def injected_references(
     before: object, after: object, known: Mapping[Target, str]
 ) -> list[tuple[Reference, str | None]]:
-    """Return the references that only `after` has, each with what meets it in `known`, or None."""
+    """Return the references that only `after` has, each with what resolves it or None."""
     had = {reference.target for reference in references(before)}
     added = (reference for reference in references(after) if reference.target not in had)
     return [(reference, met_by(reference, known)) for reference in added]
 
 
 def met_by(reference: Reference, known: Mapping[Target, str]) -> str | None:
-    """Return what meets a reference: the text in `known`, or that every namespace has it."""
+    """Return what resolves a reference: the text in `known`, or that every namespace has it."""
     kind, _, name = reference.target
     if (kind, name) in _ALWAYS_THERE:
         return "in every namespace"
@@ -51,7 +51,7 @@ def met_by(reference: Reference, known: Mapping[Target, str]) -> str | None:
 
 
 def target_of(obj: object) -> Target | None:
-    """Return what references to `obj` look like, or None for a kind that Pods do not refer to."""
+    """Return `obj` as a reference target; None for a kind that Pods do not refer to."""
     key = object_key(obj)
     if key.api_version != "v1" or key.kind not in KINDS:
         return None
@@ -59,7 +59,7 @@ def target_of(obj: object) -> Target | None:
 
 
 def references(obj: Json) -> list[Reference]:
-    """Return the references of a Pod or Pod template, in the order in which they are named."""
+    """Return the references of a Pod or Pod template, in order of occurrence."""
     key = object_key(obj)
     found: dict[Target, Reference] = {}
     spec: JsonMap = obj
@@ -133,6 +133,6 @@ def _dict(obj: object, field: str) -> JsonMap:
 
 
 def _dicts(values: object) -> Iterator[JsonMap]:
-    """Yield the mappings among `values`, which may be no list at all."""
+    """Yield the mappings in `values`, if it is a list."""
     if isinstance(values, Iterable) and values.__class__ not in {str, dict}:
         yield from (value for value in values if value.__class__ is dict)

@@ -1,4 +1,4 @@
-"""Numbers as Go and JSON have them, Kubernetes quantities, and durations."""
+"""Numbers of Go and JSON, Kubernetes quantities, and durations."""
 
 import math
 import re
@@ -15,19 +15,19 @@ _LOWEST = -(1 << 63)
 _MAX_INT64 = (1 << 63) - 1
 _TEXTS = frozenset({str, bool, type(None)})
 _OTHERS: Final = MappingProxyType({int: _TEXTS | {float}, float: _TEXTS | {int}})
-"""By the numbers that are looked for what is none of them and holds none: most of what there is."""
+"""By the converted number class, the other scalar classes: most values have one of these."""
 
 
 def with_floats(value: object) -> Json:
-    """Return `value` with every int a float; parts without ints are shared, not copied.
+    """Return `value` with every int as a float; parts without ints are shared, not copied.
 
-    That is what Go's decoder makes of numbers without a given type.
+    This is what Go's decoder makes of numbers without a given type.
     """
     return _with_numbers(value, int, float)
 
 
 def with_floats_where_exact(value: object) -> Json:
-    """Return `value` with every int a float that is the same number; others stay as they are."""
+    """Return `value` with every int as an equal float if there is one."""
     return _with_numbers(
         value, int, lambda number: float(number) if abs(number) <= _EXACT else number
     )
@@ -36,14 +36,14 @@ def with_floats_where_exact(value: object) -> Json:
 def with_whole_numbers(value: object) -> Json:
     """Return `value` with whole floats as ints; parts without any are shared, not copied.
 
-    That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
-    writes without fraction and exponent and that fits.
+    This is the conversion of apimachinery's `UnstructuredJSONScheme`: numbers that Go writes
+    without fraction and exponent become an int64 if they fit.
     """
     return _with_numbers(value, float, whole_where_exact)
 
 
 def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) -> Json:
-    """Return `value` with `change` made of every number of one class."""
+    """Return `value` with `change` applied to every number of one class."""
     kind = value.__class__
     if kind is numbers:
         return change(value)
@@ -67,22 +67,22 @@ def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) ->
 
 
 def whole_where_exact(number: float) -> int | float:
-    """Return the int64 that Go's JSON text of a float names, or the float where it names none."""
+    """Return the int64 for Go's JSON text of a float, or the float if it is not an int64."""
     if not number.is_integer() or abs(number) >= _PLAIN_BELOW:
         return number
     if abs(number) < _EXACT:
         return int(number)
-    written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
+    written = int(format_float(number, "f"))  # the shortest digits, padded with zeros
     return written if _LOWEST <= written <= _MAX_INT64 else number
 
 
-# Numbers as Go's strconv parses them, and as amd64 converts them to int64.
+# Numbers as parsed by Go's strconv, and as converted to int64 on amd64.
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
-# Regular expressions are texts here, which `re` compiles when they are first used: few runs need
-# all of them. Without the flag `a` two letters of Turkish fit `i`.
+# Regular expressions are strings here, which `re` compiles on first use: few runs need all of them.
+# Without the flag `a`, two Turkish letters match `i`.
 _FLOAT = (
     rf"(?ia)[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?"
     r"|inf|infinity)|nan"
@@ -91,7 +91,7 @@ _HEX_FLOAT = rf"(?ia)[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGI
 
 
 def parse_int(text: str) -> int | None:
-    """Return the int64 that decimal `text` writes, or None where it writes none."""
+    """Return the int64 that a decimal text represents, or None."""
     if len(text) > 4000 or _INT.fullmatch(text) is None:
         return None
     number = int(text)
@@ -99,7 +99,7 @@ def parse_int(text: str) -> int | None:
 
 
 def parse_float(text: str) -> float | None:
-    """Return the float64 that `text` writes, or None where it writes none or is out of range."""
+    """Return the float64 that a text represents; None if it is invalid or out of range."""
     try:
         if re.fullmatch(_FLOAT, text) is not None:
             number = float(text.replace("_", ""))
@@ -113,7 +113,7 @@ def parse_float(text: str) -> float | None:
 
 
 def int_equals(number: int, value: object) -> bool:
-    """Return whether a value is this int, as a number or written in a text."""
+    """Return whether a value is this int, as a number or as text."""
     if value.__class__ is float:
         return value.is_integer() and to_int64(value) == number
     if value.__class__ is str:
@@ -122,7 +122,7 @@ def int_equals(number: int, value: object) -> bool:
 
 
 def float_equals(number: float, value: object) -> bool:
-    """Return whether a value is this float, as a number or written in a text."""
+    """Return whether a value is this float, as a number or as text."""
     if value.__class__ is int:
         return number.is_integer() and to_int64(number) == value
     if value.__class__ is str:
@@ -131,7 +131,7 @@ def float_equals(number: float, value: object) -> bool:
 
 
 def to_int64(number: float) -> int:
-    """Return `number` without its fraction; what does not fit becomes the lowest int64."""
+    """Return `number` without its fraction; the lowest int64 if it does not fit."""
     if math.isfinite(number):
         whole = int(number)
         if _LOWEST <= whole <= _MAX_INT64:
@@ -140,7 +140,7 @@ def to_int64(number: float) -> int:
 
 
 def wrap_int64(number: int) -> int:
-    """Return `number` as int64 arithmetic keeps it: the lowest 64 bits, signed."""
+    """Return `number` wrapped as in int64 arithmetic: the lowest 64 bits, signed."""
     return (number - _LOWEST) % (1 << 64) + _LOWEST
 
 
@@ -148,9 +148,9 @@ _CONTAINERS: Final = frozenset({dict, list})
 
 
 def deep_equal(left: object, right: object) -> bool:
-    """Return whether two values are the same throughout, as Go's reflect.DeepEqual.
+    """Return whether two values are deeply equal, as in Go's reflect.DeepEqual.
 
-    1 is neither 1.0 nor true.
+    1 equals neither 1.0 nor true.
     """
     kind = left.__class__
     if kind is not right.__class__ or left != right:
@@ -159,7 +159,7 @@ def deep_equal(left: object, right: object) -> bool:
 
 
 def _same_classes(left: Json, right: Json) -> bool:
-    """Return whether two values that Python holds equal have the same classes throughout."""
+    """Return whether two values that are equal in Python have the same classes at any depth."""
     kind = left.__class__
     if kind is not right.__class__:
         return False
@@ -170,8 +170,7 @@ def _same_classes(left: Json, right: Json) -> bool:
     return True
 
 
-# Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): exact values with the format they print in.
-#
+# Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): exact values with the format for printing.
 # upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
 
 DECIMAL_SI: Final = "DecimalSI"
@@ -180,13 +179,13 @@ DECIMAL_EXPONENT: Final = "DecimalExponent"
 
 _NANO = -9
 _MAX_DIGITS = 4000
-"""Numbers with more digits are refused: they cost much and mean nothing in a cluster."""
+"""Numbers with more digits are rejected: they are expensive and have no use in a cluster."""
 
 _STARTS = frozenset("+-.0123456789eE")
-"""What is longer than a suffix begins with one of these."""
+"""Texts that are longer than a suffix begin with one of these."""
 _LONGEST_SUFFIX = 2
 _INT64_DIGITS = 18
-"""So many always fit."""
+"""Numbers with this many digits always fit."""
 _GRAMMAR = r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
 _DECIMAL_EXPONENTS = MappingProxyType(
     {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -204,9 +203,9 @@ _WRONG_SHAPE = (
 
 
 class Quantity:
-    """The exact number `mantissa * 10**scale`, and the format it prints in.
+    """The exact number `mantissa * 10**scale`, and its format for printing.
 
-    Compares by value whatever the format. A plain class, since a tuple would compare its fields.
+    Compares by value, independent of the format. A plain class, since tuples compare fields.
     """
 
     __slots__ = ("format", "mantissa", "scale")
@@ -222,7 +221,7 @@ class Quantity:
         gap = self.scale - other.scale
         if gap and left and right:
             if (left < 0) != (right < 0) or abs(gap) > _MAX_DIGITS:
-                # By sign, then by how far the first digit is from the point.
+                # Compare the signs, then the positions of the first digits.
                 sign = -1 if self.mantissa < 0 else 1
                 same_sign = (self.mantissa < 0) == (other.mantissa < 0)
                 return -sign if same_sign and self.scale <= other.scale else sign
@@ -255,7 +254,7 @@ class Quantity:
         return f"Quantity({self.mantissa}, {self.scale}, {self.format!r})"
 
     def __str__(self) -> str:
-        """Return the canonical text; powers that have no suffix lose it, as upstream's do."""
+        """Return the canonical text; powers without a suffix omit it, as in upstream."""
         if not self.mantissa:
             return "0"
         is_whole = self.scale >= 0 or not self.mantissa % 10 ** min(-self.scale, _MAX_DIGITS)
@@ -271,7 +270,7 @@ class Quantity:
         return f"{number}{_DECIMAL_SUFFIXES.get(power, '')}"
 
     def whole(self) -> int:
-        """Return the value without its fraction; raises OverflowError where it is too long."""
+        """Return the value without its fraction; raises OverflowError if it is too long."""
         if self.scale > _MAX_DIGITS:
             raise OverflowError("quantity is out of range")
         if self.scale >= 0:
@@ -290,7 +289,7 @@ class Quantity:
             return float("inf") if self.mantissa > 0 else float("-inf")
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """Return the sum in the format of `self` (that of `other` where `self` is zero)."""
+        """Return the sum in the format of `self` (that of `other` if `self` is zero)."""
         format_name = self.format if self.mantissa else other.format
         if not other.mantissa:
             return Quantity(self.mantissa, self.scale, format_name)
@@ -304,7 +303,7 @@ class Quantity:
         return Quantity(left + right, scale, format_name)
 
     def minus(self, other: "Quantity") -> "Quantity":
-        """Return the difference in the format of `self` (of `other` where `self` is zero)."""
+        """Return the difference in the format of `self` (of `other` if `self` is zero)."""
         return self.plus(Quantity(-other.mantissa, other.scale, other.format))
 
     def times(self, factor: "Quantity") -> "Quantity":
@@ -312,9 +311,9 @@ class Quantity:
         return Quantity(self.mantissa * factor.mantissa, self.scale + factor.scale, self.format)
 
     def divided_by(self, divisor: "Quantity") -> "Quantity":
-        """Return the quotient, cut to the finer precision of both, in the format of `self`.
+        """Return the quotient, truncated to the finer precision of both, in the format of `self`.
 
-        Raises ZeroDivisionError, and OverflowError where the parts are too far from each other.
+        Raises ZeroDivisionError, and OverflowError if the magnitudes differ too much.
         """
         digits = max(-self.scale, -divisor.scale)
         power = self.scale - divisor.scale + digits
@@ -328,9 +327,9 @@ class Quantity:
 
 
 def parse_quantity(text: str) -> Quantity | None:
-    """Return the quantity that `text` writes, or None where it writes none.
+    """Return the quantity that a text represents, or None.
 
-    Finer digits than nano are rounded away from zero. As upstream, a lone suffix or sign is zero.
+    Digits below nano are rounded away from zero. As in upstream, a lone suffix or sign is zero.
     """
     if text.isdecimal() and text.isascii() and len(text) <= _INT64_DIGITS:
         return Quantity(int(text), 0, DECIMAL_SI)
@@ -368,7 +367,7 @@ def _read(found: re.Match[str]) -> Quantity | None:
 
 
 def quantity_problem(text: str) -> str:
-    """Return upstream's message for a text that writes no quantity."""
+    """Return upstream's message for a text that is not a quantity."""
     shape = re.fullmatch(_SHAPE, text)
     if shape is None or not text:
         return _WRONG_SHAPE
@@ -380,7 +379,7 @@ def quantity_problem(text: str) -> str:
 
 
 def _binary(found: re.Match[str], exponent: int) -> Quantity | None:
-    """Return a quantity with a binary suffix; upstream caps it at the largest int64."""
+    """Return a quantity with a binary suffix; upstream limits it to the largest int64."""
     sign, zeros, digits, fraction, _ = found.groups()
     places = fraction[1:] if fraction else ""
     is_short = not places and 14 - len(digits or "0") - exponent * 3 // 10 >= 0
@@ -401,7 +400,7 @@ def _binary(found: re.Match[str], exponent: int) -> Quantity | None:
 
 
 def _rounded_to_nano(number: int, scale: int) -> int:
-    """Return `number * 10**scale` in nanos, rounded up (unchanged where that is too long)."""
+    """Return `number * 10**scale` in nanos, rounded up (unchanged if that is too long)."""
     power = scale - _NANO
     if power > _MAX_DIGITS:
         return number
@@ -413,7 +412,7 @@ def _rounded_to_nano(number: int, scale: int) -> int:
 
 
 def _exponent(text: str) -> int | None:
-    """Return the power of ten of a decimal exponent, in 32 bits as upstream keeps it."""
+    """Return the power of ten of a decimal exponent, truncated to 32 bits as in upstream."""
     power = int(text)
     if not _LOWEST <= power <= _MAX_INT64:
         return None
@@ -421,7 +420,7 @@ def _exponent(text: str) -> int | None:
 
 
 def _without_factors(number: int, base: int) -> tuple[int, int]:
-    """Return `number` divided by `base` as often as it goes, and how often that was."""
+    """Return `number` divided by `base` as often as possible, and the number of divisions."""
     times = 0
     while number and not number % base:
         number //= base
@@ -429,7 +428,7 @@ def _without_factors(number: int, base: int) -> tuple[int, int]:
     return number, times
 
 
-# Go durations (`1h30m`, `-1.5s`) as whole nanoseconds.
+# Go durations (`1h30m`, `-1.5s`) as integer nanoseconds.
 # upstream: Go's time package (ParseDuration and Duration.String).
 
 SECOND = 1_000_000_000
@@ -442,14 +441,14 @@ _UNITS = MappingProxyType(
     | {"s": SECOND, "m": MINUTE, "h": HOUR}
 )
 _WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
-"""No part of it is read twice: a long text without a unit takes no longer than one with many."""
+"""Matches without backtracking: a long text without a unit takes no longer than one with many."""
 _DURATION_STARTS = frozenset("+-.0123456789")
 _ENDS = frozenset("smh")
 _PART = r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)"
 
 
 def parse_duration(text: str) -> int | None:
-    """Return the nanoseconds that `text` writes, or None where Go refuses it."""
+    """Return the nanoseconds of a duration; None if Go rejects it."""
     may_be = text[:1] in _DURATION_STARTS and text[-1:] in _ENDS
     found = re.fullmatch(_WHOLE, text) if may_be else None
     if found is None:
@@ -471,12 +470,12 @@ def parse_duration(text: str) -> int | None:
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of a duration such as `1m30s`, 0 where Go refuses it."""
+    """Return the seconds of a duration such as `1m30s`; 0 if Go rejects it."""
     return (parse_duration(text) or 0) / SECOND
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:
-    """Return one part in nanoseconds; the fraction goes through a float as in Go."""
+    """Return one part in nanoseconds; the fraction is computed as a float, as in Go."""
     if len(whole.lstrip("0")) > 19:
         return None
     total = int(whole or "0") * unit
@@ -494,7 +493,7 @@ def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:
 
 
 def explain_duration(text: str) -> str:
-    """Return the message with which Go refuses `text` as a duration."""
+    """Return Go's error message for an invalid duration."""
     at = 1 if text[:1] in ("+", "-") else 0
     while at < len(text) and text[at] in ".0123456789":
         found = re.compile(_PART).match(text, at)
@@ -513,7 +512,7 @@ def explain_duration(text: str) -> str:
 
 
 def quote_ascii(text: str) -> str:
-    """Return `text` in quotes as Go's time messages do, all but printable ASCII as bytes in hex."""
+    """Return `text` quoted as in Go's time messages: bytes in hex except for printable ASCII."""
     shown = (
         f"\\{char}"
         if char in '"\\'
@@ -526,7 +525,7 @@ def quote_ascii(text: str) -> str:
 
 
 def format_duration(nanoseconds: int) -> str:
-    """Return the text Go prints for a duration, e.g. `1h30m0s` or `1.5ms`."""
+    """Return the text that Go prints for a duration, such as `1h30m0s` or `1.5ms`."""
     if not nanoseconds:
         return "0s"
     sign = "-" if nanoseconds < 0 else ""

@@ -1,4 +1,4 @@
-"""Regular expressions as Go has them (RE2).
+"""Regular expressions of Go (RE2).
 
 upstream: Go's regexp package.
 """
@@ -9,12 +9,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-# Go refuses an expression whose tree is higher than 1,000 nodes, before it does any work with it.
+# Before compiling, Go rejects an expression whose tree has more than 1,000 levels.
 # upstream: Go's regexp/syntax package (maxHeight, calcHeight).
 
 MAX_HEIGHT = 1000
 _MOST_NODES_OF_GROUP = 4
-"""A group, the choice in it, the sequence in that, and what repeats it."""
+"""The levels of a group: the group, its choice, the sequence in that, and a repetition of it."""
 _PIECE = (
     r"(?s)\\Q.*?(?:\\E|\Z)|\\."
     r"|\[\^?\]?(?:\\.|\[:\^?\w++:\]|[^\]\\])*+\]"
@@ -26,7 +26,7 @@ _REPEATS = frozenset("*+?")
 
 
 class _RegexGroup:
-    """What is open: a choice of sequences, of which the last one is being read."""
+    """An open group: a choice of sequences, of which the last one is being read."""
 
     __slots__ = ("captures", "choices", "highest", "last", "parts", "run", "top")
 
@@ -41,10 +41,10 @@ class _RegexGroup:
         self.top = 0
         self.last = 0
         self.run = 0
-        """How many plain characters stand at the end: they are one node."""
+        """Number of consecutive literal characters at the end: they are one node."""
 
     def add(self, height: int, *, plain: bool) -> None:
-        """Read a part of some height."""
+        """Add a part with a height."""
         if not (plain and self.run):
             self.parts += 1
         self.run = self.run + 1 if plain else 0
@@ -52,14 +52,14 @@ class _RegexGroup:
         self.top = max(self.top, height)
 
     def repeat(self) -> None:
-        """Read a repetition: it is of the last character only."""
+        """Add a repetition, which applies to the last character only."""
         self.parts += self.run > 1
         self.run = 0
         self.last += 1
         self.top = max(self.top, self.last)
 
     def choose(self) -> None:
-        """Read the end of a sequence; single characters make one node together."""
+        """End a sequence; single characters are combined into one node."""
         height = self.top + (self.parts > 1)
         is_character = self.parts == 1 and self.top == 1 and self.run < 2
         if not (is_character and self.choices and self.highest == 1):
@@ -68,22 +68,22 @@ class _RegexGroup:
         self._begin()
 
     def height(self) -> int:
-        """Return the height of all of it."""
+        """Return the height of the group."""
         self.choose()
         return self.highest + (self.choices > 1) + self.captures
 
 
 def is_too_high(pattern: str) -> bool:
-    """Return whether Go refuses an expression because it nests too deeply.
+    """Return whether Go rejects an expression because it is nested too deeply.
 
-    An invalid expression is left to the caller.
+    Invalid expressions are not detected here.
     """
     if pattern.count("(") * _MOST_NODES_OF_GROUP <= MAX_HEIGHT:
         return False
     open_groups = [_RegexGroup(captures=False)]
     for found in re.finditer(_PIECE, pattern):
         word, group = found[0], open_groups[-1]
-        if word == "[":  # never closed
+        if word == "[":  # not closed
             return False
         if word[0] == "(" and word[-1] != ")":
             open_groups.append(_RegexGroup(captures=word == "(" or word[-1] == ">"))
@@ -115,7 +115,7 @@ _GO_WORDS = MappingProxyType(
         "invalid named capture group": "invalid named capture",
     }
 )
-"""Messages of Go's regexp that RE2 words differently."""
+"""Messages that differ between Go's regexp and RE2."""
 
 
 class RegexError(ValueError):
@@ -131,7 +131,7 @@ def compile_regex(pattern: str) -> Any:
     import re2
 
     for found in re.finditer(_ESCAPE, pattern):
-        if found[0] == r"\C":  # RE2 knows it, Go does not
+        if found[0] == r"\C":  # supported by RE2, not by Go
             raise RegexError(r"error parsing regexp: invalid escape sequence: `\C`")
     if pattern.count("(") > _FEW_GROUPS and is_too_high(pattern):
         raise RegexError(f"error parsing regexp: expression nests too deeply: `{pattern}`")
@@ -154,15 +154,15 @@ def _go_message(problem: str | bytes) -> str:
 
 
 def is_found(compiled: object, text: str) -> bool:
-    """Return whether a place in the text fits the pattern."""
+    """Return whether the pattern matches anywhere in the text."""
     return next(each_match(compiled, as_bytes(text)), None) is not None
 
 
 def each_match(compiled: Any, data: bytes) -> Iterator[Any]:
-    r"""Yield the matches in UTF-8 bytes from the left, as Go's FindAll does.
+    r"""Yield the matches in UTF-8 bytes from the left, like Go's FindAll.
 
-    Left out is an empty match right behind another one, or inside of a character, where RE2 finds
-    `\B`.
+    Omits an empty match directly after another one, or in the middle of a character, where RE2
+    finds `\B`.
     """
     last = -1
     for match in compiled.finditer(data):
@@ -174,5 +174,5 @@ def each_match(compiled: Any, data: bytes) -> Iterator[Any]:
 
 
 def as_bytes(text: str) -> bytes:
-    """Return the UTF-8 bytes of a text, `?` for half a surrogate pair."""
+    """Return the UTF-8 bytes of a text, with `?` for lone surrogates."""
     return text.encode("utf-8", "replace")

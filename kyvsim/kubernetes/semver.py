@@ -1,7 +1,7 @@
-"""Semantic versions, and ranges of them such as `>=1.2.0 <2.0.0 || 3.x`.
+"""Semantic versions, and ranges such as `>=1.2.0 <2.0.0 || 3.x`.
 
 upstream: github.com/blang/semver/v4 (semver.go, range.go). A version is strict: three numbers, no
-leading `v`. Ranges know `x` as a wildcard, but neither `^` nor `~`.
+leading `v`. Ranges support `x` as a wildcard, but neither `^` nor `~`.
 """
 
 import re
@@ -18,7 +18,7 @@ _WORD = "[0-9A-Za-z-]*"
 
 
 class Version(NamedTuple):
-    """A version; versions compare by precedence, and build metadata has none."""
+    """A version; versions compare by precedence, which ignores build metadata."""
 
     major: int
     minor: int
@@ -45,7 +45,7 @@ _COMPARISONS: Mapping[str, Callable[[Version, Version], bool]] = {
 
 
 def parse_version(text: str) -> Version | None:
-    """Return the version that `text` writes, or None where it is not a full one."""
+    """Return the version that a text represents; None if it is not a complete version."""
     try:
         return read_version(text)
     except ValueError:
@@ -53,13 +53,13 @@ def parse_version(text: str) -> Version | None:
 
 
 def parse_range(text: str) -> Range:
-    """Return the test that the range `text` describes.
+    """Return a predicate for a range.
 
-    Raises ValueError with upstream's message where it describes none. As upstream, a part of one
-    character is passed over.
+    Raises ValueError with upstream's message for an invalid range. As in upstream, a part of one
+    character is ignored.
     """
     alternatives = [
-        # A part with an `x` stands for one or two bounds.
+        # A part with an `x` represents one or two bounds.
         [_comparison(one) for part in parts for one in (_bounds(part) if "x" in part else (part,))]
         for parts in _alternatives(_parts(text))
     ]
@@ -71,7 +71,7 @@ def parse_range(text: str) -> Range:
 
 
 def read_version(text: str) -> Version:
-    """Return the version that `text` writes; raises ValueError with upstream's message."""
+    """Return the version that a text represents; raises ValueError with upstream's message."""
     if not text:
         raise ValueError("Version string empty")
     parts = text.split(".", 2)
@@ -104,7 +104,7 @@ def _number(text: str, name: str, subject: str) -> int:
 
 
 def _prerelease(text: str) -> tuple[int, int, str]:
-    """Return a sort key: numbers come before words."""
+    """Return a sort key: numbers before words."""
     if text and re.fullmatch(_DIGITS, text):
         return (0, _number(text, "prerelease", "Numeric PreRelease version"), "")
     _check_word(text, "Prerelease is empty", "prerelease")
@@ -119,7 +119,7 @@ def _check_word(text: str, empty: str, name: str) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    """Split at blanks, but not at those that follow `<`, `>` or `=`."""
+    """Split a text at spaces, but not at those after `<`, `>` or `=`."""
     parts: list[str] = []
     start, before = 0, ""
     for at, char in enumerate(text):
@@ -192,7 +192,7 @@ def _bounds(part: str) -> tuple[str, ...]:
 
 
 def _next(text: str, depth: int) -> str:
-    """Return the first version after those that a wildcard in place `depth` covers."""
+    """Return the first version after the range of a wildcard at position `depth`."""
     if depth not in (2, 3):
         return ""
     parts = text.split(".")

@@ -1,4 +1,4 @@
-"""What an API server refuses in an object: names, labels, Pods that cannot be, missing fields.
+"""Errors for which an API server rejects objects: names, labels, invalid Pods, missing fields.
 
 Source of the rules: k8s.io/apimachinery pkg/api/validation and k8s.io/kubernetes
 pkg/apis/*/validation.
@@ -27,13 +27,13 @@ from kyvsim.kubernetes.objects import (
 # Names, labels and annotations.
 
 _PATH_NAMES = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
-"""Groups whose names may be anything that fits into a path."""
+"""Groups in which names only have to be valid path segments."""
 _LABEL_NAMES = frozenset({("", "Namespace"), ("", "Service"), ("apps", "StatefulSet")})
 _LONGEST_CRON_JOB = 52
 
 
 def metadata_problems(obj: object, *, new: bool) -> Iterator[str]:
-    """Yield what is wrong with an object's name, labels and annotations."""
+    """Yield the errors in an object's name, labels and annotations."""
     name = text_field(metadata(obj), "name")
     if not name:
         yield "metadata.name: Required value: name or generateName is required"
@@ -74,7 +74,7 @@ def _owner_problems(obj: object) -> Iterator[str]:
 
 
 def label_value_problems(holder: object, path: str) -> Iterator[str]:
-    """Yield what is wrong with the values of labels."""
+    """Yield the errors in the values of labels."""
     for _, value in sorted(labels(holder).items()):
         for problem in _format_problems_of("labelValue", value):
             yield f'{path}: Invalid value: "{value}": {problem.replace("characters", "bytes", 1)}'
@@ -82,7 +82,7 @@ def label_value_problems(holder: object, path: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _format_problems_of(form: str, text: str) -> tuple[str, ...]:
-    """Return what is wrong with a text: many objects have the same labels and annotations."""
+    """Return the errors in a text; cached, since many objects have the same labels."""
     return tuple(format_problems(form, text))
 
 
@@ -100,9 +100,9 @@ def _name_problems(obj: object, name: str) -> list[str]:
 
 
 def pod_problems(spec: object, path: str, *, mounts: bool = True) -> Iterator[str]:
-    """Yield what is wrong with a Pod's specification; `mounts` says whether all volumes are in it.
+    """Yield the errors in a Pod's specification; set `mounts` if it contains all volumes.
 
-    (A StatefulSet adds volumes of its own.)
+    (A StatefulSet adds volumes.)
     """
     volumes = [text_field(one, "name") for one in entries(spec, "volumes")]
     for index, name in enumerate(volumes):
@@ -149,20 +149,20 @@ def _mounts(container: object, path: str, volumes: list[str]) -> Iterator[str]:
         paths.add(where)
 
 
-# Kinds whose controllers make Pods.
+# Kinds whose controllers create Pods.
 
 _JOB_POLICIES = frozenset({"OnFailure", "Never"})
 _EMPTY_SELECTORS: Mapping[str, str] = {
     "DaemonSet": "empty selector is invalid for daemonset",
     "Deployment": "empty selector is invalid for deployment",
-    # The API server names Deployments here, too.
+    # The API server also says "deployment" here.
     "ReplicaSet": "empty selector is invalid for deployment",
     "StatefulSet": "empty selector is invalid for statefulset",
 }
 
 
 def workload_problems(obj: KubernetesObject) -> Iterator[str]:
-    """Yield what is wrong with a workload: its template, its selector, how its Pods restart."""
+    """Yield the errors in a workload: its template, its selector, its restart policy."""
     kind, path = text_field(obj, "kind"), "spec"
     spec: Json = obj.get("spec")
     if kind == "CronJob":
@@ -173,7 +173,7 @@ def workload_problems(obj: KubernetesObject) -> Iterator[str]:
         yield f"{path}.template: Required value"
         return
     if kind == "ReplicationController":
-        # Labels alone; where there are none, those of the template are taken.
+        # The selector has only labels; the default are those of the template.
         labelled = spec.get("selector")
         spec = {"selector": {"matchLabels": labelled or labels(template)}}
     if kind not in {"CronJob", "Job"}:
@@ -187,9 +187,9 @@ def workload_problems(obj: KubernetesObject) -> Iterator[str]:
 
 
 def _selector_problems(kind: str, spec: JsonMap, template: JsonMap) -> Iterator[str]:
-    """Yield what is wrong with the selector of a workload, which has to select its template.
+    """Yield the errors in the selector of a workload, which has to select its template.
 
-    Values are shown as JSON, as API servers have done since 1.34.
+    Values are shown as JSON, as in API servers since 1.34.
     """
     selector = spec.get("selector")
     if selector is None:
@@ -218,10 +218,9 @@ def _selector_problems(kind: str, spec: JsonMap, template: JsonMap) -> Iterator[
 
 
 def definition_problems(obj: KubernetesObject) -> Iterator[str]:
-    """Yield what the definition of a custom resource lacks to be served.
+    """Yield the missing fields of a CustomResourceDefinition.
 
-    An API server also requires schemas and a version to store; nothing here depends on these.
-    upstream: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation
+    An API server also requires schemas and a storage version; nothing here depends on these.
     """
     spec = obj.get("spec")
     names = spec.get("names") if spec.__class__ is dict else None
@@ -238,7 +237,7 @@ def definition_problems(obj: KubernetesObject) -> Iterator[str]:
             yield f"spec.versions[{index}].name: Required value"
 
 
-# What an update may not change: Validate…Update of upstream.
+# Immutable fields: Validate…Update of upstream.
 
 _RBAC_API = "rbac.authorization.k8s.io/v1"
 _FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
@@ -258,7 +257,7 @@ _FREE = frozenset({"activeDeadlineSeconds", "tolerations", "schedulingGates"})
 
 
 def update_problems(obj: KubernetesObject, old: KubernetesObject) -> Iterator[str]:
-    """Yield what an update changes and must not."""
+    """Yield the forbidden changes of an update."""
     kind = object_key(obj)[:2]
     for path in _FIXED.get(kind, ()):
         if _value_at(obj, path) != _value_at(old, path):
@@ -292,7 +291,7 @@ def _pod_changes(spec: JsonMap, old: JsonMap) -> Iterator[str]:
 
 
 def _fixed_part(spec: JsonMap) -> JsonMap:
-    """Return a Pod's specification without what may change."""
+    """Return a Pod's specification without mutable fields."""
     fixed = {name: value for name, value in spec.items() if name not in _FREE}
     for group in ("containers", "initContainers"):
         if group in fixed:
@@ -306,12 +305,13 @@ def _value_at(data: object, path: tuple[str, ...]) -> Json:
     return data
 
 
-# Fields without which no request succeeds, of kinds that repositories often have. A part that is
-# absent as a whole is not looked into.
+# Required fields of kinds that are common in repositories. Parts that are completely absent are not
+# checked.
 
 _RequiredFields: TypeAlias = Mapping[str, str]
-"""Paths of fields that every part there must have, "*" for each element of a list, each with the
-message for a missing one."""
+"""Paths of fields that all existing parts must have, "*" for all elements of a list, and the
+message for missing ones.
+"""
 
 
 def _required(*paths: str) -> _RequiredFields:
@@ -363,7 +363,7 @@ _LACKING: tuple[object, ...] = (None, "", 0, [], {})
 
 
 def required_problems(obj: object) -> Iterator[str]:
-    """Yield each required field that an object lacks, in the words of Kubernetes."""
+    """Yield each missing required field, with Kubernetes' message."""
     for field, problem in _REQUIRED.get(object_key(obj)[:2], {}).items():
         *path, name = field.split(".")
         for place, part in _parts(obj, "", path):
@@ -372,7 +372,7 @@ def required_problems(obj: object) -> Iterator[str]:
 
 
 def _parts(part: object, place: str, path: list[str]) -> Iterator[tuple[str, JsonMap]]:
-    """Yield the maps at a path that are there and not empty, each after its place."""
+    """Yield the non-empty maps at a path, each after its position."""
     if not path:
         if part.__class__ is dict and part:
             yield place, part
@@ -394,7 +394,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[KubernetesObject], Iterator[str]]] =
 
 
 def problems_of(obj: KubernetesObject, old: KubernetesObject | None = None) -> Iterator[str]:
-    """Yield what is wrong with an object; `old` is None for a new one."""
+    """Yield the errors in an object; `old` is None for a new one."""
     yield from metadata_problems(obj, new=old is None)
     check = _CHECKS.get(object_key(obj)[:2])
     if check:

@@ -1,6 +1,6 @@
-"""Kyverno's wildcards: `*` is any run of characters, `?` exactly one; nothing else is special.
+"""Kyverno's wildcards: `*` matches any characters, `?` exactly one; nothing else is special.
 
-upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
+upstream: ext/wildcard (IGLOU-EU/go-wildcard); this has the same results in linear time.
 """
 
 import operator
@@ -15,12 +15,12 @@ from kyvsim.kubernetes.regexes import compile_regex
 
 
 def has_wildcard(text: str) -> bool:
-    """Return whether `text` holds a `*` or `?`."""
+    """Return whether `text` contains a `*` or `?`."""
     return "*" in text or "?" in text
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether all of `text` fits `pattern`; the empty pattern fits the empty text only."""
+    """Return whether `pattern` matches all of `text`; an empty pattern only matches ""."""
     if "*" not in pattern:
         return _fits(pattern, text)
     first, *middle, last = pattern.split("*")
@@ -28,7 +28,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def compile_wildcard(pattern: str) -> Callable[[str], bool]:
-    """Return a function that says whether a text fits `pattern`."""
+    """Return a function that returns whether `pattern` matches a text."""
     if "?" in pattern:
         return lambda text: matches(pattern, text)
     first, *rest = pattern.split("*")
@@ -50,7 +50,7 @@ def compile_wildcard(pattern: str) -> Callable[[str], bool]:
 
 
 def _follow(text: str, first: str, middle: Sequence[str], last: str) -> bool:
-    """Return whether the parts between stars follow each other in the text, from end to end."""
+    """Return whether the parts between stars match the text in order, from start to end."""
     if not (_fits(first, text[: len(first)]) and _fits(last, text[len(text) - len(last) :])):
         return False
     at, end = len(first), len(text) - len(last)
@@ -74,16 +74,14 @@ def _fits(part: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _regex(part: str) -> re.Pattern[str]:
-    """Return a part as an expression of a fixed length: nothing in it is tried in two ways."""
+    """Return a part as a regular expression of fixed length, without backtracking."""
     return re.compile("".join("." if one == "?" else re.escape(one) for one in part), re.DOTALL)
 
 
-# Patterns written as text: alternatives, operators, ranges, durations, quantities, wildcards.
-#
-# `">=1Gi & <4Gi | none"`: `|` parts alternatives, `&` what must hold together; each atom is an
-# operator with an operand, a range (`1-5` inside, `1!-5` outside) or a wildcard text. The same
-# texts serve validation patterns and the ranges of conditions.
-#
+# Patterns in strings: alternatives, operators, ranges, durations, quantities, wildcards.
+# `">=1Gi & <4Gi | none"`: `|` separates alternatives, `&` combines conditions; each atom is an
+# operator with an operand, a range (`1-5` inside, `1!-5` outside) or a text with wildcards. They
+# are used in validation patterns and in ranges of conditions.
 # upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
 
 Predicate: TypeAlias = Callable[[object], bool]
@@ -91,7 +89,7 @@ Predicate: TypeAlias = Callable[[object], bool]
 SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     chr(code) for code in range(0x2000, 0x200B)
 )
-"""What Go calls white space; Python's own set is larger."""
+"""White space in Go; Python's own set is larger."""
 _REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@-]+")
@@ -101,13 +99,14 @@ _OUTSIDE = f"{_ENDPOINT}!-{_ENDPOINT}"
 
 
 class Operator(NamedTuple):
-    """What an operator means."""
+    """The implementation of an operator."""
 
     compare: Callable[[Any, Any], bool]
-    """Compares a value with the operand, both of them durations or quantities."""
+    """Compares a value with the operand, both as durations or as quantities."""
     matches_text: bool | None
-    """Whether a text has to match the operand, or must not; None where no text fits, since there
-    is no order among texts."""
+    """Whether a text must match the operand, or must not; None if texts never match, as they have
+    no order.
+    """
 
 
 OPERATORS: Final[Mapping[str, Operator]] = {
@@ -118,7 +117,7 @@ OPERATORS: Final[Mapping[str, Operator]] = {
     "!": Operator(operator.ne, matches_text=False),
     "": Operator(operator.eq, matches_text=True),
 }
-"""In the order in which a text is searched for them; a text without any means equality."""
+"""In the order in which they are searched; a text without an operator means equality."""
 
 
 class Comparison(NamedTuple):
@@ -137,12 +136,12 @@ class Range(NamedTuple):
 
 
 Alternative: TypeAlias = tuple[Comparison | Range, ...]
-"""What must hold together."""
+"""Conditions that must all be true."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def parse_alternatives(text: str) -> tuple[Alternative, ...]:
-    """Return the alternatives of a pattern written as text, one of which a value has to fit."""
+    """Return the alternatives of a pattern in a string, one of which a value has to match."""
     return tuple(
         tuple(
             range_ends(atom.strip(" ")) or split_operator(atom.strip(" "))
@@ -153,7 +152,7 @@ def parse_alternatives(text: str) -> tuple[Alternative, ...]:
 
 
 def split_operator(atom: str) -> Comparison:
-    """Return the operator an atom starts with ("" for equality) and its operand."""
+    """Return the operator at the start of an atom ("" for equality) and its operand."""
     name = ""
     if len(atom) >= 2:
         name = next(sign for sign in OPERATORS if atom.startswith(sign))
@@ -161,7 +160,7 @@ def split_operator(atom: str) -> Comparison:
 
 
 def range_ends(text: str) -> Range | None:
-    """Return the ends of a range and whether the inside is meant; None for any other text."""
+    """Return the ends of a range and whether the inside is meant; None for other texts."""
     if "-" not in text or text[0] not in _RANGE_STARTS:
         return None
     inside = "!" not in text
@@ -177,7 +176,7 @@ def is_range(text: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def plain_alternatives(text: str) -> frozenset[str]:
-    """Return the texts that fit `text` by plain equality, whatever else it may allow."""
+    """Return texts that match `text` by equality; it may match others, too."""
     atoms = (one[0] for one in parse_alternatives(text) if len(one) == 1)
     equal = (one.operand for one in atoms if isinstance(one, Comparison) and not one.operator)
     return frozenset((text, *equal))
@@ -185,7 +184,7 @@ def plain_alternatives(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def fits_itself_only(text: str) -> bool:
-    """Return whether the texts that fit `text` are known to be no more than `text` itself."""
+    """Return whether `text` is known to match only itself."""
     return (
         _PLAIN.fullmatch(text) is not None
         and range_ends(text) is None
@@ -196,9 +195,9 @@ def fits_itself_only(text: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def compile_text_pattern(text: str) -> Predicate:
-    """Return a predicate that says whether one value (no list) fits the pattern `text`.
+    """Return a predicate for whether one value (not a list) matches the pattern `text`.
 
-    Remembered, since policies and the rules derived from them repeat their texts.
+    Cached, since policies and their autogen rules repeat texts.
     """
     plain = plain_alternatives(text)
     tests = tuple(map(_compile_alternative, parse_alternatives(text)))
@@ -247,7 +246,7 @@ def _compile_atom(atom: Comparison | Range) -> Predicate:
 
 
 def _comparison(name: str, operand: str) -> Predicate:
-    """Return a predicate that compares as durations, else as quantities, else as texts."""
+    """Return a predicate that compares durations, otherwise quantities, otherwise texts."""
     compare, matches_text = OPERATORS[name]
     as_text = _text_comparison(operand, matches_text)
     duration, quantity = parse_duration(operand), parse_quantity(operand)
@@ -272,7 +271,7 @@ def _comparison(name: str, operand: str) -> Predicate:
 
 
 def _number_text(value: object) -> str | None:
-    """Return the text that is tried as a duration and a quantity; a missing value is zero."""
+    """Return the text to parse as a duration or quantity; a missing value is zero."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -284,7 +283,7 @@ def _number_text(value: object) -> str | None:
 
 
 def _text_comparison(operand: str, expected: bool | None) -> Predicate:
-    """Return the comparison of texts; there is no text of None."""
+    """Return the comparison of texts; None has no text."""
     if expected is None:
         return lambda _: False
     match = bool if operand == "?*" else compile_wildcard(operand)
@@ -306,7 +305,7 @@ def _scalar_text(value: object) -> str | None:
     return str(value) if value.__class__ is int else None
 
 
-# Globs over texts without separators: `*`, `?`, `[a-z]`, `[!abc]`, `{a,b}` and a backslash.
+# Globs for texts without separators: `*`, `?`, `[a-z]`, `[!abc]`, `{a,b}` and a backslash.
 # upstream: github.com/gobwas/glob (syntax/lexer, syntax/ast).
 
 _GLOB_RANGE = r"(?s)\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?"
@@ -343,11 +342,11 @@ def compile_glob(text: str) -> Any:
             at += 1
         else:
             made.append(re.escape(char))
-    return compile_regex(f"(?s){''.join(made)}{')' * depth}")  # as upstream, the end closes them
+    return compile_regex(f"(?s){''.join(made)}{')' * depth}")  # as in upstream, the end closes them
 
 
 def _glob_range(text: str, at: int) -> tuple[str, int]:
-    """Return a range as a pattern, and where it ends."""
+    """Return a range as a regular expression, and its end."""
     found = re.compile(_GLOB_RANGE).match(text, at)
     if found is None or (found[4] is not None and not found[5]):
         raise GlobError("unexpected end of input")

@@ -1,7 +1,7 @@
-"""Certificates and signing requests in PEM form, as the JSON that Go makes of them.
+"""PEM certificates and signing requests, as the JSON of Go's structs.
 
-`cryptography` reads them; here are the names, numbers and formats of Go's structs. Every number is
-a float, since upstream reads the JSON back. What the library cannot read is an error.
+`cryptography` parses them; this module has the names, numbers and formats of Go's structs. Every
+number is a float, since upstream reads the JSON back. Unsupported parts are errors.
 
 upstream: crypto/x509 (parser.go, x509.go), encoding/json, and jpX509Decode in
 pkg/engine/jmespath/functions.go.
@@ -31,20 +31,20 @@ _Found: TypeAlias = "x509.Certificate | x509.CertificateSigningRequest"
 _Fields: TypeAlias = dict[str, object]
 _Extensions: TypeAlias = "list[x509.Extension[x509.ExtensionType]]"
 _Reader: TypeAlias = Callable[[_Fields, Any], bool]
-"""Fills in the fields of an extension; False where it says nothing that upstream understands."""
+"""Sets the fields of an extension; returns False if upstream does not support its content."""
 
 
 class CertificateError(Exception):
-    """A certificate or request that cannot be read; the message is Go's where Go has one."""
+    """A certificate or request that cannot be parsed; the message is Go's if Go has one."""
 
 
 class Decoded(NamedTuple):
-    """A certificate, or a request for one."""
+    """A certificate or a certificate request."""
 
     fields: JsonMap
-    """As the JSON of Go's struct."""
+    """The JSON of Go's struct."""
     serial: int | None = None
-    """The whole serial number, of which the fields have a double; None for a request."""
+    """The complete serial number, which is a double in the fields; None for a request."""
 
 
 _BEGIN = re.compile(r"^-----BEGIN ([^\r\n]*?)-----[ \t\r]*$", re.MULTILINE)
@@ -52,7 +52,7 @@ _CERTIFICATE, _REQUEST = "CERTIFICATE", "CERTIFICATE REQUEST"
 
 
 def decode_pem(text: str) -> Decoded:
-    """Return what the first PEM block holds; its key is RSA. Raises CertificateError."""
+    """Return the content of the first PEM block, with an RSA key; raises CertificateError."""
     for begin in _BEGIN.finditer(text):
         if begin[1] not in {_CERTIFICATE, _REQUEST}:
             problem = "PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST"
@@ -73,7 +73,7 @@ def _certificate(found: "x509.Certificate") -> Decoded:
     if found.serial_number < 0:
         raise CertificateError("x509: negative serial number")
     signed = found.tbs_certificate_bytes
-    algorithm = found.public_bytes(Encoding.DER).partition(signed)[2]  # and the signature
+    algorithm = found.public_bytes(Encoding.DER).partition(signed)[2]  # followed by the signature
     if algorithm[: 2 + algorithm[1]] not in signed:  # which the library does not compare
         raise CertificateError("x509: inner and outer signature algorithm identifiers don't match")
     fields = {
@@ -94,7 +94,7 @@ _UNSUPPORTED: Final = "x509: extensions that are not supported"
 
 
 def _extensions(found: _Found, signed: bytes) -> _Extensions:
-    """Return the extensions; the library gives all of them, or none."""
+    """Return the extensions; the library fails if it cannot parse one of them."""
     try:
         extensions = [*found.extensions]
     except x509.DuplicateExtension as error:
@@ -107,7 +107,7 @@ def _extensions(found: _Found, signed: bytes) -> _Extensions:
     except (ValueError, x509.UnsupportedGeneralNameType) as error:
         raise CertificateError(f"{_UNSUPPORTED}: {error}") from None
     for one in extensions:
-        if one.value.public_bytes() not in signed:  # the library would write it in another form
+        if one.value.public_bytes() not in signed:  # the library would encode it differently
             raise CertificateError(f"{_UNSUPPORTED}: the form of {one.oid.dotted_string}")
     return extensions
 
@@ -126,7 +126,7 @@ def _request(found: "x509.CertificateSigningRequest") -> _Fields:
     return {
         **_common_fields(found, found.tbs_certrequest_bytes),
         "RawTBSCertificateRequest": _base64(found.tbs_certrequest_bytes),
-        "Version": 0.0,  # the library refuses every other
+        "Version": 0.0,  # the library rejects all others
         "Attributes": (
             [{"Type": _numbers("1.2.840.113549.1.9.14"), "Value": [pairs]}] if pairs else None
         ),
@@ -141,7 +141,7 @@ def _common_fields(found: _Found, signed: bytes) -> _Fields:
     if not isinstance(key, RSAPublicKey):
         raise CertificateError("certificate should use rsa algorithm")
     key_info = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if key_info not in signed:  # a key for RSA-PSS only, which the library counts in
+    if key_info not in signed:  # a key for RSA-PSS only, which the library accepts
         raise CertificateError("certificate should use rsa algorithm")
     numbers = key.public_numbers()
     if numbers.e >= 1 << 31:
@@ -154,7 +154,7 @@ def _common_fields(found: _Found, signed: bytes) -> _Fields:
         "SignatureAlgorithm": _signature_algorithm(found),
         "Signature": _base64(found.signature),
         "PublicKeyAlgorithm": 1.0,
-        # str(int) stops at 4300 digits
+        # str(int) is limited to 4300 digits
         "PublicKey": {"N": str(Decimal(numbers.n)), "E": float(numbers.e)},
     }
 
@@ -181,9 +181,9 @@ _SIGNATURES = MappingProxyType(
 
 
 def _signature_algorithm(found: _Found) -> float:
-    """Return Go's number for an algorithm, 0 where it knows none.
+    """Return Go's number of an algorithm; 0 if it is unknown.
 
-    Go knows PSS with a salt as long as the digest only, but the library does not return the length.
+    Go only supports PSS with a salt as long as the digest; the library does not return the length.
     """
     name = found.signature_algorithm_oid.dotted_string
     if name != _PSS:
@@ -233,14 +233,14 @@ def _base64(data: bytes) -> str:
 
 
 def _numbers(name: str) -> list[float]:
-    """Return the numbers of an object identifier such as `1.2.3`; ValueError for big ones."""
+    """Return the numbers of an object identifier such as `1.2.3`; ValueError for large ones."""
     if not _has_small_numbers(name):
         raise ValueError("number over 2147483647 in an object identifier")
     return [float(part) for part in name.split(".")]
 
 
 def _has_small_numbers(name: str) -> bool:
-    """Return whether Go takes an object identifier for its lists of numbers."""
+    """Return whether an object identifier fits into Go's lists of numbers."""
     return all(int(part) < 1 << 31 for part in name.split("."))
 
 
@@ -304,7 +304,7 @@ _KINDS: Final = MappingProxyType(
         "IPAddress": ("IPAddresses", "IPRanges"),
     }
 )
-"""Kinds of names: the fields of an alternative name, and of a constraint."""
+"""Kinds of names: the suffixes of fields for alternative names, and for constraints."""
 
 
 def _is_url(name: object) -> bool:
@@ -373,7 +373,7 @@ _USAGES: Final = (
 
 def _key_usage(fields: _Fields, value: "x509.KeyUsage") -> bool:
     bits = [getattr(value, name) for name in _USAGES]
-    if value.key_agreement:  # the library has the others then only
+    if value.key_agreement:  # the library only has the others in this case
         bits += [value.encipher_only, value.decipher_only]
     fields["KeyUsage"] = float(sum(bit << place for place, bit in enumerate(bits)))
     return True

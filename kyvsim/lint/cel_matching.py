@@ -1,4 +1,4 @@
-"""Checks of what CEL policies match, and of what autogen derives for Pod controllers."""
+"""Checks of the matching of CEL policies, and of their autogen variants for Pod controllers."""
 
 from collections.abc import Iterator
 
@@ -79,7 +79,7 @@ _LEFT_OUT = "replicationcontrollers"
 
 
 def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV268: a policy on all Pod controllers except ReplicationControllers, and not on Pods."""
+    """KV268: a policy for all Pod controllers except ReplicationControllers, and not for Pods."""
     if policy.kind not in VALIDATING:
         return
     rules = policy.spec.resource_rules
@@ -97,7 +97,7 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV251: a field of the user in a policy that background scans evaluate, without a request.
+    """KV251: a field of the user in a policy for background scans, which have no request.
 
     upstream: pkg/controllers/report/utils/scanner.go
     """
@@ -118,9 +118,9 @@ _CONTROLLERS = ("deployments", "daemonsets", "replicasets", "statefulsets", "job
 
 
 def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV245: subresources matched besides Pods, KV246: an autogen setting that has no effect.
+    """KV245: subresources matched besides Pods, KV246: an autogen setting without effect.
 
-    Variants are derived only where Pods are all that a policy names. upstream: pkg/cel/autogen
+    Variants are only derived if a policy matches nothing but Pods. upstream: pkg/cel/autogen
     """
     if not policy.derivable:
         return
@@ -164,8 +164,8 @@ def _looks_at_templates(policy: CelPolicy) -> bool:
 def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV243: a path to Pod fields that autogen does not rewrite.
 
-    Derived expressions are made by replacing the text `object.spec`: what is spelled differently
-    looks at the controller's own fields, finds nothing, and may pass. upstream: pkg/cel/autogen
+    Autogen replaces the text `object.spec` in expressions: other spellings read the controller's
+    own fields, find nothing, and may pass. upstream: pkg/cel/autogen
     """
     if not policy.is_derived:
         return
@@ -222,9 +222,10 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def metadata_of_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV253: metadata that a mutation sets as a typed object, also in variants.
+    """KV253: metadata that a mutation sets as a typed object, also in autogen variants.
 
-    A variant puts the whole object into the template, and leaves the names of types inside.
+    A variant nests the object in the template, without changing type names in it.
+
     upstream: pkg/cel/policies/mpol/autogen
     """
     if not policy.is_moved:
@@ -249,7 +250,7 @@ def _writes_metadata(root: Node) -> bool:
 
 
 def unmoved_patches(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV254: a JSON patch for Pods that autogen also applies to their controllers, as it is.
+    """KV254: a JSON patch for Pods that autogen applies unchanged to their controllers.
 
     upstream: pkg/cel/policies/mpol/autogen
     """

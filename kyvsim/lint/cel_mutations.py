@@ -21,27 +21,27 @@ from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.schema.merge_types import Type
 
 UNKNOWN = "\0"
-"""The part of a path that is known at evaluation only."""
+"""Represents the part of a path that is only known during evaluation."""
 _WRITES = frozenset({"add", "replace"})
 
 
 class PatchStep(NamedTuple):
-    """One place at which values are set."""
+    """One path of a JSON patch that sets values."""
 
     path: str
-    """The path as written, with UNKNOWN for each part that is computed."""
+    """The path as written, with UNKNOWN for each computed part."""
     operations: frozenset[str]
-    """What is done there: every operation of the expression with this path."""
+    """All operations of the expression with this path."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys on the path."""
+        """The keys of the path."""
         parts = self.path.split("/")[1:]
         return tuple(one.replace("~1", "/").replace("~0", "~") for one in parts)
 
 
 def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
-    """Return the paths to which a patch writes, as far as its source shows, once each, in order."""
+    """Return the paths to which a patch writes, as far as its source shows, without duplicates."""
     if not expression.is_mutation("jsonPatch"):
         return ()
     found: dict[str, set[str]] = {}
@@ -75,15 +75,15 @@ _PARENTS: Mapping[str, str] = {
     "/metadata/finalizers": "finalizers",
     "/spec/nodeSelector": "nodeSelector",
 }
-"""What no defaults of an API server put into objects, by path, with the name of the field."""
+"""Fields that API servers never set by default, by path, with their names."""
 _LABELLED = frozenset({"Namespace", "Node"})
-"""Kinds whose objects have labels in every cluster."""
+"""Kinds whose objects always have labels in a cluster."""
 
 
 def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV261: a JSON patch below a field that may be missing, in a policy that never tests for it.
+    """KV261: a JSON patch below a field that may be missing, without a test for the field.
 
-    An object without the parent ends in an error. upstream: github.com/evanphx/json-patch patch.go
+    Objects without the field cause an error. upstream: github.com/evanphx/json-patch patch.go
     """
     for one, step in steps_without_parent(policy):
         parent = step.path.rpartition("/")[0]
@@ -95,7 +95,7 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep]]:
-    """Yield what patches write below a field that objects may lack, with its expression."""
+    """Yield the patch steps below a field that objects may lack, with their expressions."""
     if policy.kind not in MUTATING:
         return
     steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
@@ -121,13 +121,13 @@ def _knows_field(policy: CelPolicy, field: str) -> bool:
 
 
 _MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"})
-"""Fields whose entries are free, so that no default of an API server puts one there."""
+"""Fields with free keys, for which API servers have no default entries."""
 
 
 def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV267: a JSON patch that replaces what nothing in its policy tests for: it may add it.
+    """KV267: a JSON patch with `replace` for an untested entry, which it may add.
 
-    upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a map unseen
+    upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets map entries unconditionally
     """
     if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return
@@ -163,7 +163,7 @@ _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV260: a path of a JSON patch that none of the policy's kinds has: a cluster drops the value.
 
-    Only typos are reported: newer versions of Kubernetes may have other fields.
+    Only typos are reported, since newer versions of Kubernetes may have other fields.
     """
     types = () if policy.is_moved else changed_types(policy)
     if not types:
@@ -196,7 +196,7 @@ def _meant(step: PatchStep, types: Sequence[Type]) -> str:
 
 
 def _walk(root: Type, keys: Sequence[str]) -> tuple[int, str, tuple[str, ...]] | None:
-    """Return where a way ends too early: the place, the key, and what there is; None if nowhere."""
+    """Return where a path ends too early: index, key, and existing fields; None if it exists."""
     here: Type | None = root
     for index, key in enumerate(keys):
         if here is None:
@@ -220,7 +220,7 @@ def set_fields(
 ) -> Iterator[tuple[str, tuple[Type | None, ...]]]:
     """Yield the dotted name of each field that typed objects set, once, and its type by kind.
 
-    Fields of an object that a kind does not have are left out: the containing one is reported.
+    Fields of an object that a kind does not have are omitted: their parent is reported.
     """
     if not expression.is_mutation("applyConfiguration"):
         return
@@ -239,7 +239,7 @@ def set_fields(
 
 
 def _below(found: Type, way: Sequence[str]) -> Type | None:
-    """Return the type of the objects at a way of fields; lists count as their elements."""
+    """Return the type of the objects at a path of fields; lists represent their elements."""
     here: Type | None = found
     for name in way:
         here = field_of(here, name) if here is not None else None
@@ -254,7 +254,7 @@ _ALTERNATIVES: Mapping[str, str] = {
 
 
 def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV258: an apply configuration that sets a list or map that merges replace as a whole.
+    """KV258: an apply configuration that sets an atomic list or map.
 
     upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
     """
@@ -288,12 +288,12 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 _PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
-"""Two brackets with an expression between; `$((` is arithmetic of a shell."""
+"""An expression in two parentheses; `$((` is shell arithmetic."""
 _VARIABLES = frozenset({"object", "oldObject", "request", "variables", "namespaceObject"})
 
 
 def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV263: a template with placeholders that are not filled, because `interpolate` is not set.
+    """KV263: a template whose placeholders are not substituted, because `interpolate` is not set.
 
     upstream: pkg/cel/policies/gpol/template, `interpolate` is none by default
     """

@@ -1,4 +1,4 @@
-"""A policy with its CEL expressions parsed, as checks of CEL policies read it."""
+"""A policy with parsed CEL expressions, the subject of CEL checks."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,9 +27,9 @@ from kyvsim.schema.merge_types import NoTypesError, Type, find_type, resolve
 
 _NAMES = frozenset({"object", "oldObject", "request", "variables"})
 VALIDATING = frozenset({"ValidatingPolicy", "ValidatingAdmissionPolicy"})
-"""Kinds that validate and do nothing else; others need a validation to do what else they do."""
+"""Kinds that only validate; for others, validations are preconditions of other effects."""
 MUTATING = frozenset({"MutatingPolicy", "MutatingAdmissionPolicy"})
-"""Kinds that change objects."""
+"""Kinds that mutate objects."""
 
 
 class ParsedExpression(NamedTuple):
@@ -46,11 +46,11 @@ class ParsedExpression(NamedTuple):
 
     @property
     def is_test(self) -> bool:
-        """Whether it decides a validation, and is not its message."""
+        """Whether it is the test of a validation, not its message."""
         return self.list_name == "validations" and self.path[-1] == "expression"
 
     def is_mutation(self, way: str) -> bool:
-        """Return whether it is a mutation made in some way, such as `jsonPatch`."""
+        """Return whether it is a mutation of a type, such as `jsonPatch`."""
         return self.list_name == "mutations" and self.path[-2] == way
 
     def nodes(self) -> Iterator[Node]:
@@ -68,15 +68,15 @@ class CelPolicy(NamedTuple):
     policy: Policy
     env: Environment
     expressions: tuple[ParsedExpression, ...]
-    """All of them, or none where they cannot be judged by their names."""
+    """All expressions, or none if they rebind the names that checks use."""
     derivable: bool = False
-    """Whether policies of its kind have variants for the controllers of Pods, of its own words."""
+    """Whether autogen derives variants for Pod controllers by rewriting the text of this kind."""
     is_derived: bool = False
-    """Whether variants for the controllers of Pods are derived from it."""
+    """Whether autogen derives variants for Pod controllers from it."""
     is_moved: bool = False
-    """The same of a MutatingPolicy, whose variants are made in another way."""
+    """The same for a MutatingPolicy, whose variants are derived differently."""
     is_about_pods: bool = False
-    """Whether it is of the form that variants can be derived from."""
+    """Whether its constraints allow autogen."""
 
     @property
     def spec(self) -> CelPolicyNode:
@@ -97,7 +97,7 @@ class CelPolicy(NamedTuple):
         return (node for one in self.expressions for node in one.nodes())
 
     def mentions(self, word: str) -> bool:
-        """Return whether some expression has a word as a field or as a text."""
+        """Return whether an expression contains a word as a field or as a string."""
         return any(
             (isinstance(node, Select) and node.field == word)
             or (isinstance(node, Literal) and node.value == word)
@@ -106,12 +106,12 @@ class CelPolicy(NamedTuple):
         )
 
     def only_reads_fields(self, name: str) -> bool:
-        """Return whether no expression does more with a variable than to read its fields."""
+        """Return whether all uses of a variable in expressions only read its fields."""
         named = sum(is_name(node, name) for node in self.nodes())
         return named == sum(reads_field(node, name) for node in self.nodes())
 
     def tests_presence(self, name: str) -> bool:
-        """Return whether some expression tests with `has` for a dotted name."""
+        """Return whether an expression tests a dotted name with `has`."""
         return any(
             isinstance(node, Select)
             and node.test
@@ -121,15 +121,15 @@ class CelPolicy(NamedTuple):
 
 
 def expressions_of(spec: CelPolicyNode, env: Environment) -> tuple[ParsedExpression, ...]:
-    """Return the expressions of a specification, in the order of the text.
+    """Return the expressions of a specification, in order.
 
-    There are none where one of them gives a name that advice goes by another meaning.
+    Returns none if one of them rebinds a name that checks use.
     """
     try:
         every = tuple(
             ParsedExpression(path, text, parse(text, env.macros))
             for path, text, _ in expressions(spec)
-            # These know other names.
+            # These have other variables.
             if text.strip() and path[1] != "matchImageReferences"
         )
     except ExpressionSyntaxError:
@@ -141,27 +141,27 @@ def expressions_of(spec: CelPolicyNode, env: Environment) -> tuple[ParsedExpress
 
 
 def selected(node: Node) -> str:
-    """Return the dotted name of a plain selection, "" for everything else."""
+    """Return the dotted name of a plain selection; "" for other nodes."""
     return dotted_name(node) if isinstance(node, Select) else ""
 
 
 def is_name(node: Node, name: str) -> bool:
-    """Return whether a node is the plain name of a variable."""
+    """Return whether a node is an identifier with this name."""
     return isinstance(node, Ident) and node.name == name
 
 
 def reads_field(node: Node, name: str) -> bool:
-    """Return whether a node is a plain field of a variable, an error where there is none."""
+    """Return whether a node reads a field of a variable, which is an error if it is missing."""
     if not isinstance(node, Select) or node.test or node.optional:
         return False
     return is_name(node.operand, name)
 
 
 def matched_kinds(spec: CelPolicyNode, apart: frozenset[str] = frozenset()) -> tuple[KindKey, ...]:
-    """Return all kinds whose objects a policy looks at; () where they are not all known.
+    """Return all kinds that a policy matches; () if not all are known.
 
-    That is where they are Kubernetes' own and named without wildcards. `apart` are names of
-    resources that do not matter.
+    They are known if they are Kubernetes' own and named without wildcards. `apart` are names of
+    resources to ignore.
     """
     named = [
         (group, version, name)
@@ -180,7 +180,7 @@ def matched_kinds(spec: CelPolicyNode, apart: frozenset[str] = frozenset()) -> t
 
 
 def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
-    """Return the types of all objects that a policy changes; () where some are unknown."""
+    """Return the types of all objects that a policy mutates; () if some are unknown."""
     if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return ()
     found = []
@@ -196,7 +196,7 @@ def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
 
 
 def field_of(found: Type, name: str) -> Type | None:
-    """Return the type of a field of an object or map, None where it may have no such field."""
+    """Return the type of a field of an object or map; None if it cannot have the field."""
     if found.mapping is None:
         return None
     ref = found.mapping.fields.get(name, found.mapping.others)
@@ -209,7 +209,7 @@ def element_of(found: Type) -> Type | None:
 
 
 def is_atomic(found: Type) -> bool:
-    """Return whether a list or map is nothing but one that is replaced as a whole."""
+    """Return whether a type is only an atomic list or map."""
     sequence, mapping = found.sequence, found.mapping
     if found.scalar or (sequence and mapping):
         return False
@@ -217,6 +217,6 @@ def is_atomic(found: Type) -> bool:
 
 
 def field_names(found: Type) -> Iterator[str]:
-    """Yield the fields that an object can have by name."""
+    """Yield the named fields of an object type."""
     if found.mapping is not None:
         yield from found.mapping.fields

@@ -1,4 +1,4 @@
-"""Checks of CEL validations and variables: constant, unreachable or unused ones, absent objects."""
+"""Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
 
 from collections.abc import Iterator
 from itertools import pairwise, permutations
@@ -40,7 +40,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
-    """Return the value of a constant boolean expression, None for any other."""
+    """Return the value of a constant boolean expression; None for others."""
     calls = [node for node in expression.nodes() if isinstance(node, Call)]
     if any(
         call.function in _BY_CHANCE or (call.target and call.function in {"now", "random"})
@@ -58,7 +58,7 @@ def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | No
 
 
 def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV241: validations behind one that is never true: the first that fails ends a policy.
+    """KV241: validations after one that is never true: the first failure ends the evaluation.
 
     upstream: pkg/cel/policies/vpol/compiler/policy.go
     """
@@ -93,7 +93,7 @@ _LISTS = frozenset(
     for spec in ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 )
 _SHARED = frozenset({"image", "securityContext"})
-"""What matters of containers of each sort alike; probes, ports and such do not."""
+"""Fields that are relevant for all types of containers, unlike probes, ports and others."""
 _WORKLOADS = frozenset(
     {
         *("Pod", "Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "Job", "CronJob"),
@@ -103,9 +103,9 @@ _WORKLOADS = frozenset(
 
 
 def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the validations that demand something of each of `containers`, in policies on Pods.
+    """Yield the validations that check each of `containers`, in policies for Pods.
 
-    With the path of each come the fields of containers that it looks at.
+    Each path comes with the fields of containers that the validation checks.
     """
     kinds = {one.kind for one in matched_kinds(policy.spec, frozenset({_EPHEMERAL}))}
     if policy.kind not in VALIDATING or not kinds or not kinds <= _WORKLOADS:
@@ -125,7 +125,7 @@ def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
 
 
 def names_anywhere(value: object, *words: str) -> bool:
-    """Return whether one of some words is in a string of a specification, in any case."""
+    """Return whether a string in a specification contains one of some words, ignoring case."""
     if isinstance(value, str):
         return any(word in value.lower() for word in words)
     if isinstance(value, dict):
@@ -151,7 +151,7 @@ def _demanded(node: Node, lists: frozenset[str]) -> Iterator[str]:
 
 
 def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV257: a check of `containers` in a policy that never names `initContainers`."""
+    """KV257: a check of `containers` in a policy that does not mention `initContainers`."""
     if names_anywhere(policy.spec.data, "initcontainer", "allcontainer"):
         return
     for path, names in container_checks(policy):
@@ -163,9 +163,9 @@ def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV264: a policy that matches `pods/ephemeralcontainers` and never looks at those.
+    """KV264: a policy that matches `pods/ephemeralcontainers` but does not check these.
 
-    Requests for that resource change nothing else of a Pod.
+    Requests for that resource do not change other parts of a Pod.
     """
     texts = [one.text for one in policy.expressions]
     if names_anywhere(texts, "ephemeral", "allcontainer", "subresource"):
@@ -184,7 +184,7 @@ def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV242: a variable that no expression reads."""
-    # Only these have all of their expressions in fields of that name.
+    # Other kinds have expressions in other fields, too.
     if policy.kind not in {*VALIDATING, *MUTATING, "DeletingPolicy"} or not policy.expressions:
         return
     whole, named = 0, set()
@@ -195,7 +195,7 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
                 named.add(node.field)
                 whole -= 1
     if whole:
-        return  # some expression takes all of them together
+        return  # an expression uses all of them as a map
     for variable in policy.spec.variables:
         if variable.name not in named:
             text = f"the variable `{variable.name}` is never used"
@@ -203,7 +203,7 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV247: `object` or `oldObject` compared with null: an absent object is an empty map.
+    """KV247: `object` or `oldObject` compared with null: a missing object is an empty map.
 
     upstream: pkg/cel/policies/vpol/engine/engine.go
     """
@@ -228,10 +228,11 @@ def _compared(node: Node) -> str:
 
 
 def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV248: a field of an object that requests of the only operation of a policy do not have.
+    """KV248: a field of an object that does not exist for the policy's only operation.
 
-    To Kyverno's policies it is an empty map then, in which no field is; to Kubernetes' own it is
-    null, so that a policy may test for that first.
+    For Kyverno's policies it is an empty map without fields; for Kubernetes' own it is null, for
+    which a policy may test.
+
     upstream: pkg/cel/policies/vpol/engine/engine.go
     """
     if policy.kind not in VALIDATING:
@@ -256,15 +257,15 @@ _NAMESPACE_GUARDS = frozenset({"kind", "resource", "namespace", "requestKind", "
 
 
 def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV262: a field of the namespace of a cluster-scoped object.
+    """KV262: a field of `namespaceObject` for a cluster-scoped object.
 
-    upstream: pkg/cel/policies/vpol/engine/engine.go, for requests with a namespace only
+    upstream: pkg/cel/policies/vpol/engine/engine.go, only for requests with a namespace
     """
     if policy.kind not in {*VALIDATING, *MUTATING, "GeneratingPolicy"}:
         return
     kinds = matched_kinds(policy.spec)
     outside = [one.kind for one in kinds if not is_namespaced_in_cluster(one.group, one.kind)]
-    # A request for a Namespace has its own name as its namespace.
+    # The namespace of a request for a Namespace is its own name.
     if not outside or "Namespace" in outside or not policy.only_reads_fields(_NAMESPACE):
         return
     fields = {node.field for node in policy.nodes() if isinstance(node, Select)}
@@ -284,9 +285,9 @@ _OBJECT_FIELDS = ("object.", "oldObject.", "request.object.", "request.oldObject
 
 
 def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV252: arithmetic of a whole number and a field of an object, a double outside of clusters.
+    """KV252: arithmetic with an int and a field of an object, a double outside of clusters.
 
-    upstream: cmd/cli/kubectl-kyverno/resource reads objects with float64 for all numbers
+    upstream: cmd/cli/kubectl-kyverno/resource reads all numbers of objects as float64
     """
     if policy.kind not in VALIDATING:
         return

@@ -14,7 +14,7 @@ from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
 
 def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV203: an apiVersion that a newer one of the same shape has replaced.
+    """KV203: an apiVersion that was replaced by a newer one with the same schema.
 
     upstream: `deprecated` in Kyverno's CustomResourceDefinitions
     """
@@ -29,13 +29,13 @@ def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
 
 
 def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV208: two objects of one kind, namespace and name: in a cluster the later one replaces."""
+    """KV208: two objects with the same kind, namespace and name: the later one replaces it."""
     seen: dict[tuple[str, ...], Document] = {}
     for document in documents:
         data, kind = document.data, text_field(document.data, "kind")
         group = split_api_version(text_field(data, "apiVersion"))[0]
         name, namespace = (text_field(metadata(data), key) for key in ("name", "namespace"))
-        # An API server clears the namespace of a kind that has none.
+        # An API server clears the namespace of a cluster-scoped kind.
         namespace = namespace if is_namespaced(group, kind, kyverno_kinds()) else ""
         first = seen.setdefault((group, kind, namespace, name), document)
         if name and (first.file, first.number) != (document.file, document.number):
@@ -47,7 +47,7 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
 
 
 def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
-    """KV219: an exception that has expired, which only those of policies.kyverno.io can.
+    """KV219: an expired exception; only those of policies.kyverno.io can expire.
 
     upstream: api/policies.kyverno.io/v1/policy_exception.go `IsExpired`
     """

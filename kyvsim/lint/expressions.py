@@ -1,4 +1,4 @@
-"""Checks of conditions, of context entries that are never read, of JMESPath that cannot work."""
+"""Checks of conditions, unused context entries, and invalid JMESPath."""
 
 import re
 from collections.abc import Iterator
@@ -27,19 +27,19 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _ORDERS = ("Greater", "Less", "Duration")
 _LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
 _LENGTHS = (0, 1 << 31)
-"""The least length and one that none reaches: what orders both alike orders all alike."""
+"""The minimum length and an impossible one: if the results are equal, they are for all lengths."""
 _MOST_PAIRS = 1_000_000
-"""Elements that are compared with each other for the advice on one policy: about a second."""
+"""Maximum number of compared pairs of elements for one policy: about a second."""
 _NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
 _Node = TypeVar("_Node", Condition, Conditions)
 
 
 def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV222: a condition that is always or never true, whatever a rule is about.
+    """KV222: a condition that is always or never true for any object.
 
-    Only what is certain is reported: conditions without a variable, lists without an element,
-    values that nothing compares with, of operations that no request has, and of lengths. Long
-    lists with wildcards end the search: compiling reports rules that exceed the budget.
+    Only certain cases are reported: conditions without a variable, empty lists, values that cannot
+    be compared, operations that do not exist, and lengths. Long lists with wildcards end the
+    search: compiling reports rules that exceed the budget.
     """
     pairs = 0
     for condition in _nodes(policy, Condition):
@@ -100,11 +100,11 @@ def _is_length(key: str) -> bool:
 def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV223: conditions that are never true together.
 
-    A key that has to equal a plain word is that word, so that other conditions on it come out one
-    way. Words that Kyverno compares differently (patterns, durations, quantities) prove nothing.
+    A key that must equal a plain word has this value, which determines other conditions on it.
+    Words that Kyverno compares differently (patterns, durations, quantities) prove nothing.
     """
     for block in _nodes(policy, Conditions):
-        # Bare conditions, a group for each of them, have to hold together as those of a list do.
+        # Conditions without `any` or `all` are separate groups, but all of them must be true.
         lists: dict[Path, list[Condition]] = {}
         for condition in (one for group in block.groups for one in group.all or ()):
             lists.setdefault(condition.path[:-1], []).append(condition)
@@ -114,7 +114,7 @@ def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
-    """Yield the first condition on each key that another one of a list excludes."""
+    """Yield the first condition on each key that another one in the list excludes."""
     words: dict[str, str] = {}
     for one in conditions:
         expression = _expression(one.key)
@@ -135,22 +135,22 @@ def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
 
 
 def _expression(key: object) -> str:
-    """Return the expression that a key is as a whole, "" where two of it may differ."""
+    """Return the expression if it is the whole key; "" if its value may change."""
     found = VARIABLE.fullmatch(key.strip()) if isinstance(key, str) else None
     expression = expression_of(found[2]) if found else ""
-    # Functions may give another answer each time: `random`, `time_now_utc`.
+    # Functions may return different values each time: `random`, `time_now_utc`.
     return "" if "(" in expression else expression
 
 
 def _is_word(value: object) -> bool:
-    """Return whether a value equals only one string, and nothing that is not a string."""
+    """Return whether a value only equals one string, and no value of another type."""
     if not isinstance(value, str) or not value or is_open(value) or has_wildcard(value):
         return False
     return all(read(value) is None for read in (duration_of, parse_quantity, parse_float))
 
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
-    """KV201: an operator that still works and has a successor.
+    """KV201: a deprecated operator that has a successor.
 
     upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
     """
@@ -163,7 +163,7 @@ def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
         path = (*condition.path, "operator")
         first, *others = operator.successors
         fix = None
-        # `In` and `NotIn` mean the same for keys that are not lists, among strings.
+        # `In` and `NotIn` are equivalent for keys that are not lists, among strings.
         if not others or (_is_string(condition.key) and _are_strings(condition.value)):
             fix = Fix(f"use {first}", (change(policy.document, ChangeKind.VALUE, path, first),))
         yield warn(policy.document, "KV201", text, path, fix=fix)
@@ -174,7 +174,7 @@ _STRING_QUERIES = re.compile(
     r"|(?:object|oldObject)\.metadata\.(?:name|namespace)|(?:object|oldObject)\.kind)"
     r"(?:\s*\|\|\s*'[^']*')?"
 )
-"""Queries that lead to a text or to nothing."""
+"""Queries whose value is a string or missing."""
 
 
 def _is_string(key: object) -> bool:
@@ -199,8 +199,8 @@ _NESTED = re.compile(r"\{\{[^{}]*\{\{")
 def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
     """KV204: a context entry that is never used in its rule.
 
-    An entry is loaded when a query names it, so one whose name is nowhere else is never loaded.
-    In a rule that computes names (a variable inside a variable) nothing is reported.
+    An entry is loaded when a query uses it, so it is never loaded if its name does not occur
+    elsewhere. Rules that compute names (a variable inside a variable) are not checked.
     """
     for rule in policy.rules:
         entries = [one for one in walk(rule.tree) if isinstance(one, ContextEntry) and one.name]
@@ -228,15 +228,15 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
-    """KV209: an expression in a loop or target that cannot be parsed: the rule ends in error.
+    """KV209: an expression in a loop or target that cannot be parsed: the rule ends in an error.
 
-    Those of a rule's own context entries and of variables `{{ }}` are read, and refused, before
-    (KV112, KV135).
+    Those of the rule's own context entries and of variables `{{ }}` are rejected earlier (KV112,
+    KV135).
     """
     for rule in policy.rules:
         own = {one.path for one in rule.tree.context}
         for path, text, kind in texts(rule.tree):
-            # An expression is in the source of an entry: two steps below it.
+            # The path of an expression is two steps below that of its entry.
             if kind is not TextKind.QUERY or path[:-2] in own or "{{" in text:
                 continue
             problem = syntax_problem(text.strip()) if text.strip() else None
@@ -246,10 +246,10 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
-    """KV205: a function that does not exist, or a call with a number of arguments it never takes.
+    """KV205: an unknown function, or a call with a wrong number of arguments.
 
-    Fixed expressions are checked everywhere; those with variables are not. To Kyverno these are
-    errors of evaluation. upstream: kyverno/go-jmespath `functions.go`, CallFunction
+    Constant expressions are checked everywhere; those with variables are not. For Kyverno these are
+    evaluation errors. upstream: kyverno/go-jmespath `functions.go`, CallFunction
     """
     for rule in policy.rules:
         for problem, path in impossible_calls_in(texts(rule.tree)):

@@ -1,4 +1,4 @@
-"""Deprecated fields and what replaces them, unknown fields of patterns, misspelt annotations."""
+"""Deprecated fields and their successors, unknown fields in patterns, misspelt annotations."""
 
 import contextlib
 import json
@@ -50,7 +50,7 @@ def _into_webhook(name: str) -> _Mover:
 
 
 def _into_rules(name: str, section: Callable[[Rule], Node | None]) -> _Mover:
-    """Return what moves a field to the sections of rules that `section` returns."""
+    """Return a function that moves a field to the parts of rules that `section` returns."""
 
     def move(policy: Policy, data: Json, path: Path) -> _Changes:
         places = [one.path for one in map(section, policy.rules) if one]
@@ -64,7 +64,7 @@ def _into_rules(name: str, section: Callable[[Rule], Node | None]) -> _Mover:
 
 
 def _action(policy: Policy, data: Json, path: Path) -> _Changes:
-    """Move the failure action to the rules: those for images have none that means the same."""
+    """Move the failure action to the rules; verifyImages rules have no equivalent field."""
     value = str(data[path[-1]])
     if any(one.tree.verify_images for one in policy.rules):
         return ()
@@ -120,9 +120,9 @@ _MOVERS: Mapping[str, _Mover] = {
         () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
     ),
 }
-"""What puts the successor of a deprecated field in its place, where that means the same.
+"""Functions that replace a deprecated field with its successor, if that is equivalent.
 
-Nothing is changed if both fields are set: then the author has to decide.
+If both fields are set, there is no fix: the author has to decide.
 """
 _TITLES: Mapping[str, str] = {
     "schemaValidation": "remove `schemaValidation`",
@@ -156,10 +156,10 @@ _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
 
 
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
-    """KV202: a field that still works and has been replaced, or has no effect any more.
+    """KV202: a deprecated field that has a successor, or no longer has an effect.
 
-    Reads the document as written: defaults are not the author's choice. What Kyverno refuses
-    by now (KV105) is not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
+    Reads the document as written: defaults are not the author's choice. Fields that Kyverno now
+    rejects (KV105) are not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
     """
     places: list[tuple[Path, Iterable[tuple[str, str]]]] = [(("spec",), _SPEC)]
     for node in (node for rule in policy.rules for node in walk(rule.tree)):
@@ -183,7 +183,7 @@ _DESCRIPTIVE = tuple(
     f"policies.kyverno.io/{name}"
     for name in ("title", "category", "severity", "subject", "description", "minversion")
 )
-"""Annotations that describe a policy: nothing is judged by them."""
+"""Annotations that only describe a policy."""
 _ANNOTATIONS = (
     *_DESCRIPTIVE,
     "policies.kyverno.io/scored",
@@ -192,11 +192,11 @@ _ANNOTATIONS = (
     ANNOTATION,
 )
 _NEAR = 0.75
-"""How like a name must be to that of a known one, of annotations each part at the slash."""
+"""Minimum similarity to a known name; for annotations, of each part around the slash."""
 
 
 def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
-    """KV224: an annotation that is a typo of one that has an effect.
+    """KV224: an annotation that is a typo of a known one.
 
     upstream: api/kyverno/constants.go, pkg/utils/report/results.go, pkg/autogen
     """
@@ -208,7 +208,7 @@ def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
         if _likeness(name, meant) >= _NEAR and meant not in policy.annotations:
             path = ("metadata", "annotations", name)
             text = f"unknown annotation `{name}` is ignored: did you mean `{meant}`?"
-            # Nothing is judged by a description, so that one may be respelt.
+            # Descriptions have no effect on results, so the fix is safe.
             respelt = Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))
             fix = respelt if meant in _DESCRIPTIVE else None
             yield warn(policy.document, "KV224", text, path, fix=fix)
@@ -226,8 +226,8 @@ _OPEN = frozenset("*?{$")
 def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
     """KV225: a field in a pattern that none of the rule's kinds has.
 
-    A pattern with such a field fails for every object; a patch of one is dropped by a
-    cluster. Kubernetes' own kinds are known, and those of the definitions that are given.
+    A pattern with such a field fails for all objects; in a patch, a cluster drops the field.
+    Kubernetes' own kinds and those of given CRDs are known.
     """
     find = type_finder(kinds)
     written = (
@@ -282,7 +282,7 @@ def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
 
 
 def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each field that no type has, and a field with a similar name or ""."""
+    """Yield the path of each field that no type has, and a similar field name or ""."""
     if isinstance(pattern, PatternList):
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
         for item in pattern.items if inner else ():

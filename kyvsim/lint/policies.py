@@ -1,4 +1,4 @@
-"""`lint` of one policy by itself: what is wrong with it, and the checks of its language."""
+"""`lint` of a single policy: its validation errors, and the checks of its language."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ from kyvsim.policy.visit import texts
 
 
 def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
-    """Return all diagnostics about a policy by itself."""
+    """Return all diagnostics about a single policy."""
     options.system.meter.begin_resource()
     try:
         kinds = kinds_of(policy)
@@ -47,8 +47,8 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
             return _lint_native(policy, options)
         return _lint_rules(policy, options)
     except BudgetError as error:
-        return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
+        return (uncompiled(policy, error.cause),)  # `lint` has no option for the budget
+    except Exception as error:  # noqa: BLE001 — an invariant: failures become errors of the policy
         return (uncompiled(policy, fault_text(error)),)
 
 

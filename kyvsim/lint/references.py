@@ -1,4 +1,4 @@
-"""Names that lead to nothing: of kinds and resources, policies and rules."""
+"""References to kinds, resources, policies and rules that do not exist."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -24,18 +24,17 @@ from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, read_bindin
 from kyvsim.policy.visit import texts_within
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
-# Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
-#
-# A kind is known if it is built in, one of Kyverno's, defined by a CustomResourceDefinition
-# that is given, or the kind of an object that is given. Names with wildcards are not checked.
+# Unknown kinds in match and exclude blocks: the rule never runs, and no failure shows it.
+# A kind is known if it is built in, one of Kyverno's, defined by a given CRD, or the kind of a
+# given object. Names with wildcards are not checked.
 # upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 
 _NEAR = 0.85
 """How similar two names must be for one to be a typo of the other."""
 _MOST_MEANT = 200
-"""For so many unknown kinds a likely one is looked for: who has more has no slips."""
+"""Maximum number of unknown kinds for which a similar one is searched; more are no typos."""
 NAME_IT = "pass its CRD with --crd-path"
-"""What to do about a custom resource without a definition."""
+"""The advice for a custom resource without a CRD."""
 _FURTHER: Mapping[str, tuple[str, ...]] = {
     "": (
         *("NodeProxyOptions", "ServiceProxyOptions", "PodAttachOptions", "PodExecOptions"),
@@ -46,7 +45,7 @@ _FURTHER: Mapping[str, tuple[str, ...]] = {
     "policy": ("Eviction",),
     "openreports.io": ("ClusterReport", "Report"),
 }
-"""Kinds that are sent to subresources, and those of reports that Kyverno can write."""
+"""Kinds that are sent to subresources, and kinds of reports that Kyverno can write."""
 
 
 class _Use(NamedTuple):
@@ -56,11 +55,11 @@ class _Use(NamedTuple):
 
 
 def known_kinds(objects: Iterable[KubernetesObject]) -> frozenset[tuple[str, str]]:
-    """Return group and kind of all that is built in, or defined or shown by the objects."""
+    """Return group and kind of all kinds that are built in, or defined or used by the objects."""
     given = tuple(objects)
     keys = [object_key(data) for data in given]
     shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
-    # Most objects show what everybody knows, which is one set then.
+    # Most objects have built-in kinds, which share one set.
     always = _always_known()
     others = {*shown, *crd_kinds(given)} - always
     return always | others if others else always
@@ -79,8 +78,8 @@ def unknown_kinds(
 ) -> Iterator[Diagnostic]:
     """KV215: a kind that is a typo of another, KV216: unknown kinds, all in one diagnostic.
 
-    A similar spelling proves a typo only within a known group: cert-manager's
-    `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
+    A similar spelling only proves a typo in a known group: cert-manager's `CertificateRequest` is
+    not Kubernetes' `PodCertificateRequest`. Without a group it is a hint.
     """
     filters = [
         (policy.document, one)
@@ -150,9 +149,9 @@ def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
 
 
 def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
-    """Return the likely kind, with its group if another one was named, or ""."""
+    """Return the likely kind, with its group if a different one was given, or ""."""
     if "." in group and not any(matches(group, its_group) for its_group, _ in known):
-        return ""  # somebody else's group, whatever its kinds are called
+        return ""  # a third-party group may have any kinds
     elsewhere = sorted(its_group for its_group, name in known if name == kind)
     if elsewhere:
         return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
@@ -163,9 +162,9 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
 
 
 def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
-    """Return the known kind that a kind without a group may be a typo of, or "".
+    """Return the known kind of which a kind without a group may be a typo, or "".
 
-    Another word in it makes another kind; a typo is a letter or two.
+    A typo is a letter or two; another word makes it a different kind.
     """
     group, _, kind, _ = parse_kind_selector(text)
     if group not in {"", "*"}:
@@ -174,10 +173,9 @@ def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
     return near if abs(len(near) - len(kind)) <= 2 else ""
 
 
-# Resource names that nothing knows, in constraints and bindings: nothing runs, and all is green.
-#
-# A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or
-# an object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
+# Unknown resources in constraints and bindings: the policy never runs, and no failure shows it.
+# A resource is known if its kind is built in or Kyverno's own, or if a CRD is given, or an object
+# whose kind has this plural name by Kubernetes' guess. Names with wildcards are not checked.
 
 
 class _ResourceUse(NamedTuple):
@@ -192,9 +190,9 @@ def unknown_resources(
     objects: Iterable[KubernetesObject],
     bindings: Iterable[Binding] = (),
 ) -> Iterator[Diagnostic]:
-    """KV163: a resource that is a typo of another, KV164: resources without a definition, once.
+    """KV163: a resource that is a typo of another, KV164: resources without a CRD, once.
 
-    `objects` are all that is given, definitions too.
+    `objects` are all given objects, including CRDs.
     """
     uses = [
         use
@@ -252,7 +250,7 @@ def _resource_uses(
 def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
     groups = {group for group, _ in known}
     if not any(group in groups or group == "*" for group in use.groups):
-        return ""  # somebody else's groups, whatever their resources are called
+        return ""  # third-party groups may have any resources
     own = {key: kind for key, kind in known.items() if "*" in use.groups or key[0] in use.groups}
     spelled = {kind.lower(): name for (_, name), kind in sorted(own.items(), reverse=True)}
     spelled |= {name: name for _, name in own}
@@ -274,17 +272,16 @@ def _place(groups: Sequence[str]) -> str:
     return f"in apiGroup {shown}" if len(groups) == 1 else f"in apiGroups {shown}"
 
 
-# Exceptions, values and bindings that name policies or rules that do not exist.
-#
-# They are looked for only if all policies loaded: a reference to a rejected one is not a typo.
+# Exceptions, values and bindings that refer to policies or rules that do not exist.
+# They are only checked if all policies were loaded: a reference to a rejected one is not a typo.
 
 
 def unused_exceptions(
     exceptions: Iterable[PolicyException], rules: Mapping[str, frozenset[str]]
 ) -> Iterator[Diagnostic]:
-    """KV071: an exception for an absent policy, KV072: an exception for an absent rule.
+    """KV071: an exception for a missing policy, KV072: an exception for a missing rule.
 
-    `rules` are the names of all rules, derived ones too, by the key of their policy.
+    `rules` are the names of all rules, including autogen rules, by policy key.
     """
     for exception in exceptions:
         for index, entry in enumerate(exception.exceptions):
@@ -296,7 +293,7 @@ def unused_exceptions(
                 yield warn(exception.document, "KV071", text, (*path, "policyName"))
                 continue
             for number, name in enumerate(entry.rules):
-                # Names of derived rules are listed to be safe, whether or not any is derived.
+                # Authors list autogen rules to be safe, even if none is derived.
                 if name.startswith("autogen-") or any(matches(name, rule) for rule in own):
                     continue
                 text = (
@@ -318,7 +315,7 @@ def _with(text: str, what: str, names: Iterable[str]) -> str:
 def unused_values(
     values: Values | None, rules: Mapping[str, frozenset[str]], resources: frozenset[str]
 ) -> Iterator[Diagnostic]:
-    """KV073: values for an absent policy or rule or resource."""
+    """KV073: values for a missing policy, rule or resource."""
     if values is None or values.document is None:
         return
     by_name: dict[str, set[str]] = {}
@@ -340,16 +337,15 @@ def unused_values(
             yield warn(values.document, "KV073", text, path)
 
 
-# Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
-#
-# Outside of a cluster a policy counts without a binding, in a cluster it does nothing. upstream:
+# Bindings of Kubernetes' admission policies without a policy, and policies without a binding.
+# Outside of a cluster, a policy works without a binding; in a cluster it has no effect. upstream:
 # k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
 
 
 def unused_bindings(
     bindings: Iterable[Binding], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
-    """KV167: a binding for an absent policy."""
+    """KV167: a binding for a missing policy."""
     every = tuple(policies)
     for binding in bindings:
         if any(binding.binds(one.kind, one.name) for one in every):
@@ -364,9 +360,9 @@ def unused_bindings(
 def binding_problems(
     bindings: Iterable[Binding], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
-    """Yield what `lint` reports about bindings and policies that are given together.
+    """Yield the diagnostics of `lint` about bindings and policies that are given together.
 
-    A file with only bindings or only policies does not show what they refer to.
+    References from a file with only bindings or only policies cannot be checked.
     """
     given, every = tuple(bindings), tuple(policies)
     kinds = {one.kind for one in every}
@@ -396,7 +392,7 @@ def binding_problems(
 def _wider(
     binding: Binding, constraints: MatchConstraints | None, policy: Policy
 ) -> Iterator[Diagnostic]:
-    """KV269: a resource that a binding names and its policy never matches."""
+    """KV269: a resource in a binding that its policy never matches."""
     own = policy.cel.resource_rules
     if not own or constraints is None:
         return
@@ -412,9 +408,9 @@ def _wider(
 
 
 def _meet(rule: ResourceRule, other: ResourceRule) -> bool:
-    """Return whether some request may fit two resource rules.
+    """Return whether a request can match both resource rules.
 
-    Groups and versions are left out: one rule may be for an equivalent of what the other names.
+    Groups and versions are ignored, since equivalent resources also match.
     """
     pairs = ((rule.operations, other.operations), (rule.resources, other.resources))
     return all(
@@ -430,7 +426,7 @@ def _meet(rule: ResourceRule, other: ResourceRule) -> bool:
 def unused_cel_exceptions(
     exceptions: Iterable[CelException], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
-    """KV071: an exception for an absent policy, or for none."""
+    """KV071: an exception for a missing policy, or for no policy."""
     kinds: dict[str, list[str]] = {}
     for policy in policies:
         kinds.setdefault(policy.name, []).append(policy.kind)
@@ -476,9 +472,9 @@ def powerless_exceptions(
 
 
 def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
-    """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
+    """KV230: a condition of an exception that can never be evaluated; KV205: an invalid call.
 
-    upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
+    upstream logs the error and ignores the exception: pkg/engine/utils/exceptions.go
     """
     for exception in exceptions:
         document = exception.document
@@ -497,7 +493,7 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
 
 
 def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
-    """Return the kinds that excepted rules match; none where one matches all."""
+    """Return the kinds that excepted rules match; none if a rule matches all kinds."""
     found = [
         rule.facts.kinds for rule in rules if any(matches(name, rule.name) for name in entry.rules)
     ]

@@ -135,7 +135,7 @@ CHECKS: Final = (
 
 
 def run_checks(subjects: tuple[CheckSubject, ...], on: Any) -> Iterator[Diagnostic]:
-    """Yield the diagnostics of the checks of some subjects; `on` is what their subjects need."""
+    """Yield the diagnostics of the checks for some subjects, with `on` as their argument."""
     for check in CHECKS:
         if check.subject in subjects:
             yield from check.run(on)

@@ -1,4 +1,4 @@
-"""Checks of whole rules: match blocks, autogen, and rules that repeat or contradict each other."""
+"""Checks of whole rules: match blocks, autogen, duplicate and contradicting rules."""
 
 import json
 import re
@@ -21,9 +21,9 @@ from kyvsim.policy.tree import MatchBlock, PatternLeaf, PatternMap, PatternNode,
 
 
 def never_matches(policy: Policy) -> Iterator[Diagnostic]:
-    """KV206: a rule that can match nothing.
+    """KV206: a rule that cannot match anything.
 
-    Kyverno refuses the plainest cases (KV122). upstream: pkg/engine/utils/match.go
+    Kyverno rejects the simplest cases (KV122). upstream: pkg/engine/utils/match.go
     """
     for subject in rules_under_check(policy):
         match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
@@ -96,7 +96,7 @@ def _is_kind(removed: str, matched: str) -> bool:
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     """KV207: a rule that disables autogen for the whole policy.
 
-    Rules for controllers are derived for all rules of a policy or for none.
+    Autogen derives rules for all rules of a policy or for none.
     """
     reasons = [(rule, blocker_of(rule.tree)) for rule in policy.rules]
     blocking = [(rule, why) for rule, why in reasons if why]
@@ -130,11 +130,11 @@ class _Placed(NamedTuple):
 
 
 def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV220: a rule that repeats a rule before it."""
+    """KV220: a rule that duplicates an earlier rule."""
     seen: dict[str, list[_Placed]] = {}
     for one in _rules(policies):
         tree, policy = one.rule.tree, one.policy
-        # These have no more effect if they are repeated; a patch may add twice.
+        # Duplicates of these have no further effect; a patch may add an item twice.
         if not (tree.validate or tree.generate or tree.verify_images):
             continue
         spec = {name: value for name, value in policy.spec.items() if name != "rules"}
@@ -143,7 +143,7 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
             data = without(data, ("validate", "message"))
         key = _text([policy.kind, policy.namespace, policy.scored, spec, data])
         before = seen.setdefault(key, [])
-        # It has to be derived for all controllers for which this one is.
+        # Autogen must derive the other rule for at least the same controllers.
         first = next(
             (
                 other
@@ -161,9 +161,9 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
 def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV221: a rule whose pattern contradicts that of another rule.
 
-    Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
+    Only rules for the same objects are compared: with equal blocks, contexts and preconditions.
     """
-    # By the scope of a rule, a path in its pattern, and what sort of value is there.
+    # By the scope of a rule, a path in its pattern, and the type of the value.
     seen: dict[tuple[str, Path, type], dict[str | bool, _Placed]] = {}
     for one in _rules(policies):
         tree = one.rule.tree

@@ -1,4 +1,4 @@
-"""What a check is, and the checks of a run: what has no effect on what is given."""
+"""The definition of checks, and the checks of runs: parts without effect on the input."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -28,12 +28,12 @@ from kyvsim.model.values import Values
 
 
 class CheckSubject(StrEnum):
-    """What a check looks at, which is the one argument of its function."""
+    """The subject of a check, which is the single argument of its function."""
 
     RULES = "rules"
     """A policy with match blocks (ClusterPolicy, Policy, CleanupPolicy): `Policy`."""
     CEL = "cel"
-    """A policy of Kyverno's CEL kinds, with its expressions parsed: `CelPolicy`."""
+    """A policy of Kyverno's CEL kinds, with parsed expressions: `CelPolicy`."""
     EXPRESSIONS = "expressions"
     """The same, or one of Kubernetes' admission policies: `CelPolicy`."""
     DOCUMENTS = "documents"
@@ -41,7 +41,7 @@ class CheckSubject(StrEnum):
     FILES = "files"
     """All policies, exceptions and bindings together, in `lint` only: `LintInputs`."""
     INPUTS = "inputs"
-    """The same in `lint`, `apply` and `test`, beside the resources of a run: `LintInputs`."""
+    """The same in `lint`, `apply` and `test`, with the resources of a run: `LintInputs`."""
     RUN = "run"
     """The same in `apply` and `test` only: `LintInputs`."""
 
@@ -51,13 +51,13 @@ class CheckCode(NamedTuple):
 
     code: str
     example: str
-    """A part of a policy about which it is reported, from the example on the page of the code."""
+    """The part of the example on its page for which it is reported."""
     severities: tuple[Severity, ...] = (Severity.WARNING,)
-    """With which it is reported, without `--strict`."""
+    """The possible severities, without `--strict`."""
 
 
 class Check(NamedTuple):
-    """One check. It reports only what is certain: false warnings hide the true ones."""
+    """One check. It must only report what is certain: false warnings discredit true ones."""
 
     codes: tuple[CheckCode, ...]
     subject: CheckSubject
@@ -72,20 +72,20 @@ def warning_check(
 
 
 class LintInputs(NamedTuple):
-    """What `lint`, or a run of `apply` or `test`, is given."""
+    """The input of `lint`, or of a run of `apply` or `test`."""
 
     policies: tuple[Policy, ...]
     resources: tuple[KubernetesObject, ...]
-    """The objects that rules are to look at, or enough of them to have all kinds and names."""
+    """The objects to evaluate, or a sample with all kinds and names."""
     derive: Callable[[Policy], Iterable[Rule]]
-    """Returns the rules of a policy with those that autogen derives from them."""
+    """Returns the rules of a policy, including autogen rules."""
     others: tuple[KubernetesObject, ...] = ()
     exceptions: tuple[PolicyException, ...] = ()
     cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Binding, ...] = ()
     values: Values | None = None
     sound: bool = True
-    """Whether all policies loaded; if not, a reference to a rejected one is not a typo."""
+    """Whether all policies were loaded; if not, a reference to a rejected one is not a typo."""
     modes: frozenset[PayloadMode] = frozenset()
     number: int = 0
     documents: tuple[Document, ...] = ()
@@ -96,7 +96,7 @@ class LintInputs(NamedTuple):
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:
-        """All that shows which kinds exist."""
+        """All objects that show which kinds exist."""
         mapped = self.values.subresources if self.values else ()
         sent = [{"apiVersion": f"{one.kind.group}/", "kind": one.kind.kind} for one in mapped]
         return (*self.resources, *self.others, *sent)
@@ -106,7 +106,7 @@ SEVERITY = "policies.kyverno.io/severity"
 
 
 def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV217: a severity that no report shows; KV218: an unknown controller in `autogen`.
+    """KV217: a severity that reports omit; KV218: an unknown controller in `autogen`.
 
     upstream: pkg/utils/report/results.go `SeverityFromString`, pkg/autogen/v1
     """
@@ -138,7 +138,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
-    """KV071 and KV072: exceptions, KV073: values for absent policies, rules or resources."""
+    """KV071 and KV072: exceptions, KV073: values for missing policies, rules or resources."""
     if given.sound and (given.exceptions or given.values):
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
         rules = {
@@ -206,13 +206,13 @@ RUN_CHECKS: Final = (
 
 
 def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
-    """Yield what has no effect in a run, or only on what is not given."""
+    """Yield warnings about parts without effect in a run."""
     for check in RUN_CHECKS:
         yield from check.run(given)
 
 
 def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnostic]:
-    """KV070: a run in which no rule matched any object, though these were looked for in `paths`."""
+    """KV070: a run in which no rule matched any of the objects in `paths`."""
     rules = [(policy, rule) for policy in given.policies for rule in policy.rules]
     if not rules:
         return
@@ -237,7 +237,7 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
         if policy.facts.judges is None and (rule.facts.kinds is None or rule.facts.kinds & there)
     ]
     if meeting:
-        # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
+        # The kinds of CEL policies are unknown here, since they match resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)
         what = f"{all_of_them} for its kind exist, but names" if known else "kinds, names"
         text = (
@@ -250,7 +250,7 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
 
 
 def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
-    """KV172: a policy for payloads of a mode of which none is given."""
+    """KV172: a policy for payloads of a mode that is not given."""
     for policy in given.policies:
         mode = policy.facts.judges
         if mode is not None and mode not in given.modes:

@@ -1,1 +1,1 @@
-"""Bytes to documents, documents to the model."""
+"""Reads files as documents, and documents as objects of the model."""

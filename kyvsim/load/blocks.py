@@ -1,4 +1,4 @@
-"""Resource files cut into blocks of bytes, and the resources of one block."""
+"""Splits resource files into blocks of bytes, and loads the resources of a block."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ _CHANGED = "the file has changed since it was split"
 
 
 class Origin(NamedTuple):
-    """A file that was named, or standard input."""
+    """A file or standard input."""
 
     name: str
     path: str
@@ -48,12 +48,12 @@ class Origin(NamedTuple):
 
 
 class FileBlock(NamedTuple):
-    """A part of a file, of whole documents or of whole items of one list."""
+    """A part of a file with complete documents, or complete items of one list."""
 
     origin: Origin
     span: Span
     mentions: bool
-    """Whether it may have objects of the requested kinds."""
+    """Whether it may contain objects of the requested kinds."""
 
 
 def origins(paths: Iterable[str | Source], stdin: bytes | None) -> tuple[Origin, ...] | None:
@@ -78,14 +78,14 @@ def origins(paths: Iterable[str | Source], stdin: bytes | None) -> tuple[Origin,
 
 
 def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Iterator[FileBlock]:
-    """Yield the blocks of files, of about `size` bytes each, and whether they may have some kinds.
+    """Yield the blocks of files, of about `size` bytes, and whether they may contain `kinds`.
 
-    Raises OSError if a file cannot be read any more, or a block is too large.
+    Raises OSError if a file can no longer be read, or a block is too large.
     """
     words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
     names = b"|".join(map(re.escape, words))
     entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
-    # Most texts have none of the words, which is found much quicker.
+    # Most texts contain none of the words, which is a much faster check.
     for origin in files:
         with _opened(origin) as read:
             for span in cut_bytes(
@@ -102,7 +102,7 @@ def source_of(block: FileBlock) -> Source:
     with _opened(block.origin) as read:
         source = decode(block.origin.name, read(span.start, span.end - span.start))
     if not isinstance(source, Source):
-        raise ValueError(source.message)  # noqa: TRY004 — of a text, not of a type
+        raise ValueError(source.message)  # noqa: TRY004 — about a text, not a type
     return source._replace(line=span.line)
 
 
@@ -130,12 +130,12 @@ def _opened(origin: Origin) -> Iterator[Reader]:
         yield read
 
 
-class Indivisible(Exception):  # noqa: N818 — no error: it says how to go on
-    """The file has to be read as a whole, or has changed since it was cut."""
+class Indivisible(Exception):  # noqa: N818 — not an error: the caller reads the whole file
+    """The file has to be read as a whole, or has changed since it was split."""
 
 
 def load_block(block: FileBlock, kinds: KindTable) -> LoadedText:
-    """Return the resources of a block, with the kinds of definitions; raises Indivisible."""
+    """Return the resources of a block, given the kinds of CRDs; raises Indivisible."""
     try:
         source = source_of(block)
         if block.span.frame is None:
@@ -148,7 +148,7 @@ def load_block(block: FileBlock, kinds: KindTable) -> LoadedText:
 
 
 def _items(source: Source, frame: Frame) -> Iterator[Document]:
-    """Yield the items of a list in a block, as `parse_documents` does for the whole.
+    """Yield the items of a list in a block, like `parse_documents` for the whole.
 
     Raises ValueError, RecursionError or NeedsFullParser if they cannot be read separately.
     """

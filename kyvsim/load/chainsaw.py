@@ -1,4 +1,4 @@
-"""Chainsaw tests, step templates and configurations: discovered, read strictly."""
+"""Finds and strictly reads Chainsaw tests, step templates and configurations."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,7 @@ def reading_of(document: Document) -> ChainsawReading:
 def operations_in(
     reading: ChainsawReading, data: JsonMap, path: Path, foreign: str = ""
 ) -> tuple[ChainsawOperation, ...]:
-    """Return the operations of the block at `path`; `foreign` is what cannot be simulated there."""
+    """Return the operations of the block at `path`; `foreign` is an unsupported feature or ""."""
     operations: list[ChainsawOperation] = []
     for place, entry in enumerate(data.get(str(path[-1]), ())):
         name = next(name for name in entry if name not in _ABOUT_OPERATIONS)
@@ -91,7 +91,7 @@ def operations_in(
 
 
 def bindings_in(data: JsonMap) -> tuple[ChainsawBinding, ...]:
-    """Return the bindings that a block sets."""
+    """Return the bindings of a block."""
     return tuple(
         ChainsawBinding(binding["name"], binding.get("value"), binding.get("compiler", ""))
         for binding in data.get("bindings", ())
@@ -99,14 +99,14 @@ def bindings_in(data: JsonMap) -> tuple[ChainsawBinding, ...]:
 
 
 def foreign_in(data: Mapping[str, object]) -> str:
-    """Return what a block needs that cannot be simulated, or ""."""
+    """Return the unsupported feature that a block needs, or ""."""
     if data.get("cluster"):
         return f"the cluster `{data['cluster']}`, which is not the test's own"
     return foreign_language(text_field(data, "compiler"))
 
 
 def foreign_language(name: str) -> str:
-    """Return that expressions of a language are not supported, or ""."""
+    """Return the text about an unsupported expression language, or ""."""
     if name in {"", _USUAL_LANGUAGE}:
         return ""
     return f"expressions of the language `{name}`"
@@ -118,7 +118,7 @@ def timeouts_in(data: JsonMap) -> dict[str, float]:
     return {"check" if name == "assert" else name: seconds(text) for name, text in given.items()}
 
 
-# Codes: KV063 a configuration that cannot be used, KV064 an ignored field of a configuration.
+# Codes: KV063 an unusable configuration, KV064 an ignored field of a configuration.
 
 USUAL_NAME = ".chainsaw.yaml"
 _EARLIER = f"{GROUP}v1alpha1/Configuration"
@@ -129,7 +129,7 @@ _CHOOSING = ("includeTestRegex", "excludeTestRegex")
 def find_configuration(path: str) -> str:
     """Return the configuration for the tests of a path, or "".
 
-    As in chainsaw, that of the working folder; otherwise the nearest in or above the path.
+    As in chainsaw, that of the working folder is used, or the nearest in or above the path.
     """
     if os.path.isfile(USUAL_NAME):
         return USUAL_NAME
@@ -141,7 +141,7 @@ def find_configuration(path: str) -> str:
 
 
 def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[Diagnostic, ...]]:
-    """Return a configuration, None if it cannot be used, and diagnostics."""
+    """Return a configuration, or None if it cannot be used, and diagnostics."""
     documents, remarks = read_documents((file,), None, STRICT)
     if has_errors(remarks):
         return None, remarks
@@ -203,7 +203,7 @@ def _grace(data: JsonMap) -> float | None:
 
 
 def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
-    """Yield a warning for each field that selects tests, which is ignored."""
+    """Yield a warning for each field that selects tests, since these are ignored."""
     spec = reading.data["spec"]
     for path, holder in ((("spec",), spec), (("spec", "discovery"), spec.get("discovery", {}))):
         for name in _CHOOSING:
@@ -222,7 +222,7 @@ _BLOCKS = ("try", "catch", "finally", "cleanup")
 def find_tests(
     path: str, file_name: str, walking: Walking = USUAL, *, deep: bool
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the test files in a folder, and below it if `deep`, or diagnostics."""
+    """Return the test files in a folder, with subfolders if `deep`, or diagnostics."""
     if not deep and os.path.isdir(path):
         file = os.path.normpath(os.path.join(path, file_name))
         if os.path.isfile(file):
@@ -254,7 +254,7 @@ def read_tests(
 def load_test(
     document: Document, configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION
 ) -> tuple[ChainsawTest, ...]:
-    """Return the test of a document, or its scenarios; raises UnusableError for others."""
+    """Return the test of a document, or its scenarios; raises UnusableError for other documents."""
     if sniff(document.data) != TEST:
         kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
         actual = f"`{kind or 'nothing'}` of `{version}`"
@@ -296,7 +296,7 @@ def load_test(
 
 
 def named_files(test: ChainsawTest) -> Iterator[str]:
-    """Yield the files of step templates and of operations that a test names."""
+    """Yield the files that a test refers to in step templates and operations."""
     for step in test.steps:
         if step.used:
             yield step.used
@@ -352,8 +352,8 @@ def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str
 def _template(reading: ChainsawReading, name: str, path: Path) -> ChainsawReading:
     """Return a step template; raises UnusableError if it cannot be used.
 
-    Kyverno's own tests share templates from folders far above, so it may be any YAML file. Errors
-    about files outside of the project show none of their content.
+    Kyverno's own tests share templates from distant parent folders, so it may be any YAML file.
+    Errors about files outside of the project do not show their content.
     """
     folder = os.path.dirname(reading.document.file)
     place = place_of(folder, name)

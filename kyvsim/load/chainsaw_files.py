@@ -1,6 +1,6 @@
-"""The files that a chainsaw test may read, by operations and scripts.
+"""The files that the operations and scripts of a chainsaw test may read.
 
-A path is made absolute and its links are resolved before it is compared with the allowed folder, so
+Paths are made absolute and links are resolved before they are compared with the allowed folder, so
 `..`, links and absolute paths are treated alike.
 """
 
@@ -22,7 +22,7 @@ _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*?\[]")
 _LARGEST = 8 << 20
-"""Maximum bytes of a file that a script reads."""
+"""Maximum size in bytes of a file that a script reads."""
 _MOST_MATCHES = 1_000
 _MOST_ENTRIES = 10_000
 
@@ -31,12 +31,12 @@ Objects = tuple[tuple[KubernetesObject, ...], str]
 
 
 def place_of(folder: str, name: str) -> str:
-    """Return the path of a file that an operation names; a leading slash is ignored."""
+    """Return the path of a file in an operation; a leading slash is ignored."""
     return os.path.normpath(os.path.join(folder, name.lstrip("/")))
 
 
 def project_of(folder: str, given: str) -> str:
-    """Return the folder that files of operations must be in: the git work tree, else `given`."""
+    """Return the folder that limits files of operations: the git work tree, or else `given`."""
     start = os.path.realpath(folder)
     above = start
     while not os.path.exists(os.path.join(above, ".git")):
@@ -64,7 +64,7 @@ def resolved(path: str) -> str:
 
 
 class ReachableFiles:
-    """The files of a test: operations read in its project, scripts in its folder."""
+    """The files that a test may read: operations in its project, scripts in its folder."""
 
     def __init__(self, folder: str, project: str) -> None:
         self._folder = folder
@@ -72,7 +72,7 @@ class ReachableFiles:
         self._project = project
         self._listed: dict[str, tuple[str, ...]] = {}
         self.used: set[str] = set()
-        """Requested paths, also those that are not allowed."""
+        """The requested paths, including those that are not allowed."""
 
     def of_operation(self, name: str) -> Objects:
         """Return the objects of a `file` field, which may be a pattern; raises UnreachableError."""
@@ -83,7 +83,8 @@ class ReachableFiles:
         if not _WILD.search(name):
             self._check(path, self._project, "folder")
         if os.path.isdir(path):
-            # upstream: chainsaw pkg/loaders/resource/load.go reads what a pattern matches as files.
+            # upstream: chainsaw pkg/loaders/resource/load.go reads all matches of a pattern as
+            # files.
             return (), f"{path}: is a folder; use a pattern such as `{name}/*.yaml`"
         if os.path.exists(path) or not _WILD.search(name):
             return read_objects(path)
@@ -108,7 +109,7 @@ class ReachableFiles:
         return read_objects(os.path.relpath(path))
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file that a script reads, None if there is none.
+        """Return the text of a file that a script reads; None if it does not exist.
 
         Raises UnreachableError outside of the test's folder, or if it is not UTF-8.
         """
@@ -146,7 +147,7 @@ class ReachableFiles:
         return os.path.isdir(self.key(name))
 
     def matching(self, pattern: str) -> tuple[str, ...]:
-        """Return the names that a script's pattern matches, sorted; raises UnreachableError."""
+        """Return the matches of a script's pattern, sorted; raises UnreachableError."""
         whole = os.path.join(self._home, pattern)
         matches = tuple(self._matches(whole, self._home, "test's folder"))
         if pattern.startswith("/"):
@@ -162,9 +163,9 @@ class ReachableFiles:
         return real
 
     def _matches(self, pattern: str, folder: str, shown: str = "folder") -> Iterator[str]:
-        """Yield the files that a pattern of Go's filepath.Glob matches.
+        """Yield the files that match a pattern as in Go's filepath.Glob.
 
-        Every folder is resolved and checked before it is listed.
+        Each folder is resolved and checked before it is listed.
         """
         pattern = os.path.normpath(pattern)
         paths = ["/" if pattern.startswith("/") else ""]
@@ -217,7 +218,7 @@ def _merged(parts: list[Objects], path: str) -> Objects:
 
 def read_objects(path: str) -> Objects:
     """Return the documents of a file."""
-    # A file may be called `-`, which would be standard input.
+    # A file may be named `-`, which would mean standard input.
     documents, remarks = read_documents((os.path.join(os.curdir, path) if path == "-" else path,))
     wrong = (str(remark) for remark in remarks if remark.severity is Severity.ERROR)
     return tuple(document.data for document in documents), next(wrong, "")

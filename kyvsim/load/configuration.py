@@ -1,6 +1,6 @@
 """A project's configuration: `.kyvsim.yaml`, or the table `tool.kyvsim` of pyproject.toml.
 
-Codes: KV058 a discovered configuration of another user, KV094 a configuration that cannot be read.
+Codes: KV058 a discovered configuration of another user, KV094 an unreadable configuration.
 """
 
 import contextlib
@@ -24,17 +24,17 @@ class ConfigurationFiles(NamedTuple):
     """The configuration files of a command."""
 
     paths: tuple[str, ...] = ()
-    """Two in one folder are an error."""
+    """The paths; two in one folder are an error."""
     named: bool = True
-    """Whether the user named it, rather than kyvsim discovering it."""
+    """Whether the user named it; otherwise kyvsim discovered it."""
 
 
 def project_files() -> tuple[str, ...]:
-    """Return the configurations in the working folder or the nearest parent that has one."""
+    """Return the configurations in the working folder, or in the nearest parent with one."""
     folder = os.getcwd()
     while True:
         own, project = os.path.join(folder, _USUAL_NAME), os.path.join(folder, _PROJECT)
-        # What is there and is not a file is reported when it is read.
+        # If it is not a file, reading it reports that.
         paths = [own] if os.path.lexists(own) else []
         if os.path.isfile(project):
             with contextlib.suppress(OSError), open(project, "rb") as file:
@@ -50,15 +50,15 @@ def project_files() -> tuple[str, ...]:
 def _distrusted(file: str) -> str:
     """Return why a discovered file may be from another user, or "".
 
-    The rule is git's for `safe.directory`, and stricter: others must not be able to replace the
+    The rule is stricter than git's for `safe.directory`: others must not be able to replace the
     file or a link to it. Trusted owners are the user, root, and for root the user of sudo. A sticky
-    folder such as /tmp does not let others replace a file, but lets them link one. Windows reports
-    neither owners nor modes here.
+    folder such as /tmp prevents others from replacing a file, but not from linking one. Windows
+    reports neither owners nor modes here.
     """
     if not hasattr(os, "geteuid"):
         return ""
     try:
-        os.stat(file)  # which fails for a loop of links
+        os.stat(file)  # fails for a loop of links
         paths = [os.path.abspath(file)]
         while os.path.islink(paths[-1]):
             # `..` after a link is the parent of the link's target, so the folder is resolved first.
@@ -86,7 +86,7 @@ def _distrusted_entry(path: str) -> str:
     if is_sticky and content.st_nlink > 1:
         return "the file is a hard link in a folder that other users can write to"
     for what, facts in (("the file", content), ("its folder", parent)):
-        # The primary group is trusted: if each user has an own one, folders have mode 775.
+        # The primary group is trusted: folders have mode 775 if each user has a private group.
         of_group = facts.st_mode & stat.S_IWGRP and facts.st_gid not in groups
         is_open = facts.st_mode & stat.S_IWOTH or of_group
         if is_open and (facts is content or not is_sticky):
@@ -101,11 +101,11 @@ class Configuration(NamedTuple):
     data: JsonMap
     locate: Callable[[Path], Location]
     named: bool = True
-    """Whether the user named it, rather than kyvsim discovering it."""
+    """Whether the user named it; otherwise kyvsim discovered it."""
 
     @property
     def folder(self) -> str:
-        """The folder that its paths are relative to, as seen from the working folder."""
+        """The folder of the file, for relative paths in it; relative to the working folder."""
         return os.path.dirname(self.file)
 
 
@@ -113,7 +113,7 @@ Found = tuple[Configuration | None, tuple[Diagnostic, ...]]
 
 
 def read_configuration(files: ConfigurationFiles) -> Found:
-    """Return the content of a configuration, None if it cannot be used, and diagnostics.
+    """Return a configuration, or None if it cannot be used, and diagnostics.
 
     Two files in one folder are an error, since either could be meant.
     """
@@ -163,7 +163,7 @@ def _from_toml(file: str) -> Found:
             line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
         malformed = _unusable(f"cannot be read: {what or message}", Location(file, line, column))
         return None, (malformed,)
-    except ValueError as error:  # a number of more digits than Python reads
+    except ValueError as error:  # more digits than Python's limit
         return None, (_unusable(f"cannot be read: {error}", Location(file)),)
     except RecursionError:
         place = Location(file, *_deepest(text))

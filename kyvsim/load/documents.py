@@ -1,8 +1,8 @@
-"""Texts to documents: split, parsed and typed as Kubernetes does it, lists taken apart.
+"""Converts texts to documents: splits, parses and types them like Kubernetes, and expands lists.
 
 Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
-KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape, KV044 a document
-that a comment hides.
+KV009 a file without documents, KV024 a Helm template, KV027 a malformed list, KV044 a document that
+a comment hides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,7 +57,8 @@ def reviewed(
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
     """Return the object of a review, with its request, or None and errors.
 
-    `holds_others` returns whether data is not a single object, such as a list.
+    `holds_others` returns whether data contains other objects, as a list does.
+
     upstream: k8s.io/api admission/v1 `AdmissionRequest`
     """
     review, problems = check(_schema(), document.data)
@@ -89,9 +90,8 @@ def reviewed(
 def _contradictions(request: JsonMap, name: str) -> Iterator[tuple[Path, str]]:
     """Yield contradictions between a request and its object, with their paths.
 
-    An API server takes kind and resource from the decoded object, and refuses another name or
-    namespace.
-    upstream: k8s.io/apiserver pkg/endpoints/handlers/rest.go `checkName`,
+    An API server uses kind and resource of the decoded object, and rejects a different name or
+    namespace. upstream: k8s.io/apiserver pkg/endpoints/handlers/rest.go `checkName`,
     pkg/registry/rest/create.go `EnsureObjectNamespaceMatchesRequestNamespace`
     """
     obj = request[name]
@@ -132,7 +132,7 @@ def _named(group: str, version: str, name: str) -> str:
 def _placed(request: JsonMap, name: str) -> KubernetesObject:
     """Return an object of a request in the request's namespace.
 
-    Options of a connection have no metadata, and a Pod of a controller has no namespace yet.
+    The options of CONNECT have no metadata, and a Pod of a controller has no namespace yet.
     upstream: pkg/utils/admission/resource.go `ConvertResource`
     """
     obj: KubernetesObject = request[name]
@@ -147,10 +147,10 @@ def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnosti
 
 
 class Typing(NamedTuple):
-    """How numbers and duplicate keys are read."""
+    """Options for numbers and duplicate keys."""
 
     floats: bool = False
-    """All numbers are floats, as in resources."""
+    """Parse all numbers as floats, as in resources."""
     keys: Keys = Keys.ONCE
     """Duplicate keys are errors in policies and files of the command line."""
 
@@ -216,7 +216,7 @@ class PlaceFinder:
     def __init__(self, name: str, of: TextRange) -> None:
         self._name = name
         self._of = of
-        # Every failure of a rule looks up the same few places of its policy.
+        # Cached, since all failures of a rule need the same few positions of its policy.
         self._known: dict[Path, Location] = {}
 
     def __call__(self, path: Path) -> Location:
@@ -231,16 +231,16 @@ class PlaceFinder:
         return location
 
     def line(self, number: int, first: int = 0, last: int | None = None) -> str:
-        """Return a line of the file between two columns from 0, "" outside of the document."""
+        """Return a line of the file from column `first` (0-based) to `last`, or ""."""
         return self._of.line_of_whole(number, first, last).removesuffix("\r")
 
 
 def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
     """Yield the documents of a text, and diagnostics.
 
-    Empty documents are omitted; a `List` is replaced by its items. Simple documents are read by
-    lines, which is fast and needs no PyYAML, others by libyaml.
-    upstream: ext/yaml `SplitDocuments`
+    Empty documents are omitted; a `List` is replaced by its items. Simple documents are parsed by
+    our line-based reader, which is fast and needs no PyYAML, others by libyaml. upstream: ext/yaml
+    `SplitDocuments`
     """
     index = 0
     name, folder = source.name, source.folder
@@ -264,14 +264,14 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
 
 
 def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, bool]] | None:
-    """Return the objects of a simple chunk, None for others.
+    """Return the objects of a simple chunk; None for others.
 
-    Each has its text range, and whether it is known to have no null maps.
+    Each object has its text range, and whether it is known to contain no null maps.
     """
     text = chunk.text
     if not text or helm_template(text):
         return None
-    # Items that are not plain are read with merges, which are refused where keys are strict.
+    # Items that are not simple are parsed with merge keys, which strict typing rejects.
     cut = cut_list(text, floats=typing.floats) if typing.keys is Keys.ONCE else None
     if cut is not None and is_list({**cut.envelope, "items": [item.data for item in cut.items]}):
         objects = [
@@ -305,7 +305,7 @@ def _parse_chunk(
         first = read_first(chunk.text, floats=typing.floats, keys=typing.keys)
     except YamlError as error:
         yield _malformed(source.name, chunk, error)
-        # Errors are reported; what Kyverno makes of the document all the same is evaluated.
+        # Errors are reported; the data that Kyverno reads despite them is evaluated.
         if typing.keys is Keys.ONCE:
             with suppress(YamlError):
                 first = read_first(chunk.text, floats=typing.floats)
@@ -339,7 +339,7 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
 def is_list(data: object) -> bool:
     """Return whether an object is a `List`, or a typed one (PodList).
 
-    A custom resource may be called `AllowList` and have `items` that are no objects.
+    A custom resource may be named `AllowList` and have `items` that are not objects.
     """
     if data.__class__ is not dict:
         return False
@@ -355,7 +355,7 @@ def is_list(data: object) -> bool:
 def holds_others(data: object) -> bool:
     """Return whether a map is a list or a review, which contain objects."""
     kind = text_field(data, "kind")
-    if not kind.endswith("List"):  # as of nearly all
+    if not kind.endswith("List"):  # true of nearly all objects
         return kind == _REVIEW and _is_review(data)
     return is_list(data)
 
@@ -400,7 +400,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
 
 
 def typed(item: KubernetesObject, parent: KubernetesObject) -> KubernetesObject:
-    """Return the item of a list with its inherited type."""
+    """Return an item of a list with its inherited type."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):
         return item

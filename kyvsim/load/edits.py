@@ -1,7 +1,7 @@
 """Changes of documents as edits of their text.
 
-Comments, quotes, order and empty lines are preserved. There is no edit if its effect is not
-certain: with anchors, aliases and tags, in flow maps, and for several entries on one line.
+Comments, quotes, order and empty lines are preserved. A change is refused if its effect is
+uncertain: with anchors, aliases and tags, in flow maps, and for several entries on one line.
 """
 
 import re
@@ -21,7 +21,7 @@ _STEP = 2
 
 
 class NoEditError(Exception):
-    """A change cannot be made by a few edits."""
+    """A change cannot be made by text edits."""
 
 
 class _MapEntry(NamedTuple):
@@ -53,7 +53,7 @@ class _Piece(NamedTuple):
 
 
 def edits_of(text: str, changes: Iterable[TextChange]) -> tuple[Edit, ...]:
-    """Return the edits that make some changes, sorted and without overlaps; raises NoEditError."""
+    """Return the edits for some changes, sorted and without overlaps; raises NoEditError."""
     read = _read(text)
     pieces = sorted({piece for change in changes for piece in _EDITORS[change.way](read, change)})
     for piece, other in pairwise(pieces):
@@ -169,7 +169,7 @@ def _line_start(text: str, offset: int) -> int:
 def _line_end(text: str, offset: int) -> int:
     """Return the offset of the line after a node."""
     if offset and text[offset - 1] == "\n":
-        return offset  # a text in several lines ends with its last line
+        return offset  # a block scalar ends with its last line
     end = text.find("\n", offset)
     return len(text) if end < 0 else end + 1
 
@@ -209,7 +209,7 @@ def _removal(read: _Text, change: TextChange) -> Iterator[_Piece]:
         comment = read.text[_end(entry.value) : end].strip()
         yield _Piece(line, end, read.text[line:start] + comment + "\n" if comment else "")
         return
-    # It is behind a `-`: the next entry takes its place.
+    # It is after a `-`: the next entry takes its place.
     after = keys[1].start_mark.index
     if keys[0] is not entry.key or read.text[_end(entry.value) : after].strip():
         raise NoEditError("comments are in its place")
@@ -221,7 +221,7 @@ def _addition(read: _Text, change: TextChange) -> Iterator[_Piece]:
     indent = " " * first.column
     text = change.text.replace("\n", f"\n{indent}")
     if change.key and change.place.line <= first.line:
-        # In a line of its own, before the comments that are about the first entry.
+        # On a separate line, before the comments of the first entry.
         at = _line_end(read.text, _entry(read, change).key.start_mark.index)
         yield _Piece(at, at, f"{indent}{text}\n")
     else:

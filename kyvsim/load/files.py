@@ -1,7 +1,7 @@
-"""Paths, folders, globs and standard input to texts, in a stable order.
+"""Reads paths, folders, globs and standard input as texts, in a stable order.
 
-Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8, KV065
-more than is read.
+Codes: KV001 path missing, KV002 no YAML file there, KV004 not a regular file, KV005 not UTF-8,
+KV065 too large or too many files.
 """
 
 import codecs
@@ -31,9 +31,9 @@ _OnError: TypeAlias = Callable[[str, OSError], None]
 
 
 def find(pattern: str, on_error: _OnError) -> list[str]:
-    """Return the paths that a glob pattern matches, sorted; none if it is not a pattern.
+    """Return the paths that match a glob pattern, sorted; none if it is not a pattern.
 
-    Nothing below a matching folder is returned. `on_error` receives folders that cannot be read,
+    Paths below a matching folder are omitted. `on_error` is called for folders that cannot be read,
     which Python's globs ignore silently.
     """
     if not glob.has_magic(pattern):
@@ -98,7 +98,7 @@ def _entries(folder: str, on_error: _OnError) -> list[os.DirEntry[str]]:
 
 
 def explain_missing(path: str) -> str:
-    """Return the message for a missing path, with the likely spelling."""
+    """Return the message for a missing path, with a likely alternative."""
     if "://" in path:
         return "no such file: URLs are not supported"
     if glob.has_magic(path):
@@ -113,9 +113,8 @@ def explain_missing(path: str) -> str:
         names = sorted(os.listdir(folder or os.curdir))
     except (OSError, ValueError):
         return "no such file or folder"
-    # Return the name that is most like another one, "" where none is.
-    # Suffixes are alike without meaning anything: they decide only between names that are equal
-    # without them.
+    # Find the most similar name. Similar suffixes mean nothing: they are only used to decide
+    # between names that are equal without them.
     stem, suffix = os.path.splitext(name.lower())
     stems: dict[str, list[str]] = {}
     for name in names:
@@ -127,14 +126,14 @@ def explain_missing(path: str) -> str:
 
 
 LARGEST = 512 << 20
-"""Maximum bytes of a text; its objects take about twenty times as much memory."""
+"""Maximum size of a text in bytes; its objects need about twenty times as much memory."""
 TOO_LARGE = f"larger than {LARGEST >> 20} MiB: split it"
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str) -> bytes | None:
-    """Return the bytes of a file, None if it is too large; raises OSError."""
+    """Return the bytes of a file; None if it is too large; raises OSError."""
     opened = open_without_blocking(path, _READ)
     try:
         status = os.fstat(opened)
@@ -142,7 +141,7 @@ def read_bytes(path: str) -> bytes | None:
             raise OSError(errno.EINVAL, "it is not a file", path)
         if status.st_size > LARGEST:
             return None
-        # A byte more than its size: one read is enough, unless the file grows.
+        # One more byte than its size: a single read is enough, unless the file grows.
         return b"".join(iter(lambda: os.read(opened, status.st_size + 1), b""))
     finally:
         os.close(opened)
@@ -168,7 +167,7 @@ class Source(NamedTuple):
     folder: str = ""
     """The given folder that contains the file; "" if the file was named."""
     line: int = 1
-    """First line of the text in its file."""
+    """The number of its first line in the file."""
 
 
 def read_sources(
@@ -176,10 +175,10 @@ def read_sources(
     stdin: bytes | None = None,
     walking: Walking = USUAL,
 ) -> Iterator[Source | Diagnostic]:
-    """Yield the texts of `paths`, and a diagnostic for each that cannot be read.
+    """Yield the texts of `paths`, and a diagnostic for each unreadable one.
 
-    A folder stands for its YAML and JSON files, sorted, without hidden or ignored ones; a glob for
-    its matches; `-` for `stdin`; a Source for itself.
+    A folder is replaced by its YAML and JSON files, sorted, without hidden or ignored ones; a glob
+    by its matches; `-` by `stdin`; a Source is yielded unchanged.
     """
     for path in paths:
         if isinstance(path, Source):
@@ -188,7 +187,7 @@ def read_sources(
             yield decode(STDIN_NAME, stdin or b"")
         else:
             name = os.fspath(path)
-            if "\0" in name:  # what Python says of it differs between its versions
+            if "\0" in name:  # Python's message depends on its version
                 text = "cannot be read: a path cannot contain a null character"
                 yield Diagnostic("KV003", Severity.ERROR, text, Location(name))
                 continue
@@ -258,7 +257,7 @@ def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | D
         count += 1
         try:
             mode = os.stat(entry).st_mode
-        except (OSError, ValueError) as error:  # such as a link to nowhere
+        except (OSError, ValueError) as error:  # such as a broken link
             yield unreadable(entry, error)
             continue
         for source in _read_existing(entry, mode, USUAL):
@@ -294,8 +293,7 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
         return Diagnostic(
             "KV005", Severity.ERROR, "the file is UTF-16: only UTF-8 is supported", Location(name)
         )
-    # Not "utf-8-sig": that decoder is a module of its own, which says of errors where they are
-    # behind the mark, as this does.
+    # Not "utf-8-sig": that decoder is a separate module, whose error positions also ignore the BOM.
     body = data.removeprefix(codecs.BOM_UTF8)
     try:
         return Source(name, body.decode())

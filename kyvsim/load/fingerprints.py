@@ -11,9 +11,9 @@ from kyvsim.model.suite import FileState, Fingerprint
 
 
 def fingerprint(path: str, walking: Walking = USUAL) -> Fingerprint:
-    """Return the state of the files that reading a path would open.
+    """Return the state of the files that are opened when reading a path.
 
-    For folders and patterns that includes the ignore files. Missing or unreadable files have none.
+    For folders and patterns, this includes ignore files. Missing or unreadable files have no state.
     """
     return Fingerprint(path, tuple(_marks(path, walking)))
 
@@ -22,7 +22,7 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     try:
         state = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        # Reading the files reports errors.
+        # Errors are reported when the files are read.
         for found in find(path, lambda _folder, _error: None):
             yield from _marks(found, walking)
         return
@@ -31,7 +31,7 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     if not stat.S_ISDIR(state.st_mode):
         yield FileState(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
         return
-    # A folder's own time changes with files that are not read, such as an editor's.
+    # The time of a folder also changes with files that are not read, such as an editor's.
     yield FileState(path, 0, 0, 0, state.st_mode)
     ignore_files: list[str | Diagnostic] = []
     if walking.ignore_files:

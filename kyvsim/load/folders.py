@@ -1,8 +1,8 @@
-"""The files of a folder that may hold manifests, and what is ignored there.
+"""Finds the manifest files of a folder, and reports ignored ones.
 
-That includes what `.kyvsimignore` files and `--exclude` match, in gitignore's syntax.
-Codes: KV003 cannot be read, KV024 a Helm chart, KV028 ignored in a folder, KV047 a pattern that
-cannot be read, KV065 too much in a folder.
+Files are ignored by `.kyvsimignore` files and `--exclude`, in gitignore's syntax. Codes: KV003
+cannot be read, KV024 a Helm chart, KV028 ignored in a folder, KV047 a pattern that cannot be
+parsed, KV065 too many files in a folder.
 """
 
 import os
@@ -19,12 +19,12 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Walking(NamedTuple):
-    """How to walk folders."""
+    """Options for walking through folders."""
 
     exclude: tuple[str, ...] = ()
     ignore_files: bool = True
     as_found: bool = False
-    """Whether named files are treated as found in their folders, as for pre-commit."""
+    """Whether given files are treated as if they were found in their folders, as for pre-commit."""
     most: int = 100_000
     """Maximum number of files and folders at a path; 0 for no limit."""
 
@@ -33,7 +33,7 @@ USUAL = Walking()
 
 
 def is_manifest_name(name: str) -> bool:
-    """Return whether a file name is that of YAML or JSON."""
+    """Return whether a file name has an extension of YAML or JSON."""
     return name.lower().endswith(_SUFFIXES)
 
 
@@ -54,9 +54,9 @@ def unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
 
 
 _Spec: TypeAlias = Any
-"""A `pathspec.GitIgnoreSpec`; the library is loaded only where there are patterns."""
+"""A `pathspec.GitIgnoreSpec`; the library is only loaded if there are patterns."""
 _SHOWN = 60
-"""Characters of a pattern that are shown in errors."""
+"""Maximum number of characters of a pattern in errors."""
 
 
 class Patterns(NamedTuple):
@@ -66,16 +66,16 @@ class Patterns(NamedTuple):
     """The absolute path of their folder."""
     spec: _Spec
     origin: str
-    """Where they are from, for messages."""
+    """Their source, for messages."""
 
 
 class IgnoreError(ValueError):
-    """Patterns are invalid; the text is the reason."""
+    """A pattern is invalid; the text is the reason."""
 
     def __init__(self, text: str, line: int = 0) -> None:
         super().__init__(text)
         self.line = line
-        """The number of the pattern, from 1; 0 if it is not known."""
+        """The number of the pattern, from 1; 0 if unknown."""
 
 
 def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
@@ -90,7 +90,7 @@ def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
 def folders_above(folder: str) -> list[str]:
     """Return the parent folders whose ignore files apply, the highest first.
 
-    They end at the folder with `.git`; without one, at the working folder.
+    The highest one is the folder with `.git` or, without one, the working folder.
     """
     place = os.path.abspath(folder)
     above = []
@@ -131,7 +131,7 @@ def ignored_by(path: str, patterns: tuple[Patterns, ...], *, is_folder: bool) ->
         inside = os.path.relpath(place, group.base)
         if inside == os.curdir or inside.startswith(os.pardir):
             continue
-        # A name that is not UTF-8 has characters of its own here, which re2 does not take.
+        # re2 does not accept the surrogates in names that are not UTF-8.
         name = inside.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         ignores = group.spec.check_file(f"{name}/" if is_folder else name).include
         if ignores is not None:
@@ -155,7 +155,7 @@ def _compile(lines: Sequence[str]) -> _Spec:
 
     def compiled(patterns: Sequence[str]) -> _Spec:
         spec = GitIgnoreSpec.from_lines(patterns)
-        spec.check_file("a")  # re2 compiles a set of patterns where it is first used
+        spec.check_file("a")  # re2 compiles a set of patterns when it is first used
         return spec
 
     wrong = (ValueError, re.error, re2.error, OverflowError, RecursionError)
@@ -177,14 +177,14 @@ _OF_CHARTS = frozenset({"templates", "charts"})
 
 
 class _FolderWalk(NamedTuple):
-    """What all folders of a walk share."""
+    """The data shared by all folders of a walk."""
 
     given: tuple[Patterns, ...]
     ignore_files: bool
     name: str
     """The name of files to find, also in hidden folders and charts; "" for manifests."""
     seen: set[str]
-    """Real paths of the folders, since links may lead to them again."""
+    """The real paths of visited folders, since links may lead to them again."""
 
 
 class _Folder(NamedTuple):
@@ -202,11 +202,11 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | Diagnostic]:
-    """Yield the YAML and JSON files in and below a folder, sorted, or those of one name.
+    """Yield the YAML and JSON files in and below a folder, sorted, or those with one name.
 
-    Links to folders are followed, each folder is walked once. Hidden and ignored files, templates
-    of Helm charts and unreadable folders are reported. With a name, nothing counts as hidden or as
-    a template. If there are too many files, only that is reported.
+    Links to folders are followed, but each folder is only walked once. Hidden and ignored files,
+    templates of Helm charts and unreadable folders are reported. With `name`, files are never
+    hidden or templates. If there are too many files, only that error is yielded.
     """
     real = os.path.realpath(path)
     given = given_patterns(walking.exclude, path)
@@ -280,7 +280,7 @@ def _read_folder(
                 place = Location(entry.path)
                 yield Diagnostic("KV024", Severity.ERROR, text, place, folded="chart")
         elif entry.name not in _OF_VERSION_CONTROL:
-            # Only links are resolved; Windows has others that do not call themselves links.
+            # Only links are resolved; on Windows, not all links are reported as such.
             real = os.path.join(folder.real, entry.name)
             if entry.is_symlink() or os.name == "nt":
                 real = os.path.realpath(entry.path)

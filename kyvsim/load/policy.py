@@ -1,7 +1,7 @@
-"""Policies from documents: recognised, checked, with defaults filled in.
+"""Reads policies from documents: recognises and validates them, and sets defaults.
 
-Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
-KV019 an exception among policies, KV227 a namespace of a kind that has none.
+Codes: KV010 a document that cannot be a policy, KV011 a kind that is neither a policy nor an
+exception, KV019 an exception among policies, KV227 a namespace of a cluster-scoped kind.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ from kyvsim.schema.node import SchemaNode
 def load_policies(
     documents: Iterable[Document], readers: PolicyReaders
 ) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
-    """Return the policies among `documents`, and diagnostics.
+    """Return the policies in `documents`, and diagnostics.
 
     A `List` (v1) is replaced by its items. Kinds without a reader are reported.
     """
@@ -73,7 +73,7 @@ def load_policies(
 def load_bindings(
     documents: Iterable[Document],
 ) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
-    """Return the bindings of admission policies among `documents`, and diagnostics."""
+    """Return the bindings of admission policies in `documents`, and diagnostics."""
     bindings: list[Binding] = []
     remarks: list[Diagnostic] = []
     for document in documents:
@@ -162,7 +162,7 @@ def _load_policy(
         if problems:
             return None, diagnostics(document, problems)
         return read(data, document)
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a document's fault is that document's error
+    except Exception as error:  # noqa: BLE001 — becomes an error of the document
         return None, (
             _refused("KV010", f"the policy cannot be read: {fault_text(error)}", document),
         )
@@ -174,7 +174,7 @@ def _key_of(name: str) -> tuple[str, str]:
 
 
 def _schema_of(name: str) -> SchemaNode | None:
-    """Return the schema of an apiVersion/kind, None if it is not served."""
+    """Return the schema of an apiVersion/kind; None if it is not served."""
     if _key_of(name)[0] == NATIVE_GROUP:
         return native_schemas().get(name)
     return written_schema(name) if is_written(name) else None
@@ -214,11 +214,11 @@ def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
 
 _PRIORITY = "polex.kyverno.io/priority"
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
-"""Of the years 1 to 9999, beyond which Python has no times."""
+"""The years 1 to 9999, which Python supports."""
 
 
 def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
-    """Return the exceptions in `documents`, and what is wrong with the other documents.
+    """Return the exceptions in `documents`, and errors about other documents.
 
     upstream: cmd/cli/kubectl-kyverno/exception
     """

@@ -16,21 +16,21 @@ from kyvsim.load.recognise import KUSTOMIZATIONS
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.model.source import HELM, KUSTOMIZE
 
-# Programs are started in folders of others, so they are never taken from such a folder, and have no
-# network access: transports can run commands.
+# Programs are run in folders with untrusted content, so they are never taken from such a folder,
+# and have no network access, since git transports can run commands.
 
 NO_TRANSPORT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""Keeps git from fetching: there is no transport `none`."""
+"""Prevents git from fetching: there is no transport `none`."""
 _CLOSED_PROXY = "http://127.0.0.1:9"
 """A closed port (`discard`), so that requests through this proxy fail."""
 
 
 def program_on_path(name: str) -> str | None:
-    """Return the path of a program, None if it is not on the PATH.
+    """Return the path of a program; None if it is not on the PATH.
 
     Relative entries of the PATH, and the working folder on Windows, are not trusted.
     """
@@ -39,10 +39,10 @@ def program_on_path(name: str) -> str | None:
     return program if program is not None and os.path.isabs(program) else None
 
 
-# The settings of a repository can make git start programs: file system monitors, filters, external
-# diffs, hooks, transports. So git only returns paths in the repository itself, and compares files
-# in a folder of ours with the repository's objects and index, and its settings about storage. The
-# user's own settings apply as usual.
+# The configuration of a repository can make git run programs: file system monitors, filters,
+# external diffs, hooks, transports. So in the repository, git only prints paths; files are compared
+# in a separate git folder that uses the repository's objects and index, and its storage settings.
+# The user's own configuration applies as usual.
 
 
 class ChangesError(Exception):
@@ -62,7 +62,7 @@ _STORAGE = frozenset(
     {"core.autocrlf", "core.checkstat", "core.eol", "core.filemode", "core.ignorecase"}
     | {"core.longpaths", "core.precomposeunicode", "core.symlinks", "core.trustctime"}
 )
-"""Settings of a repository about the storage of files; none of them starts a program."""
+"""Settings of a repository about the storage of files; none of them runs a program."""
 _SWITCHED_OFF = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
@@ -70,7 +70,7 @@ _SWITCHED_OFF = (
     "core.sshCommand=false",
     "diff.external=",
 )
-"""Overrides for settings that could start programs."""
+"""Overrides for settings that could run programs."""
 _LOCATION_VARIABLES = ("GIT_COMMON_DIR", "GIT_EXTERNAL_DIFF", "GIT_NAMESPACE", "GIT_PREFIX")
 _DIFF = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative")
 _INFO = ("attributes", "exclude")
@@ -79,7 +79,7 @@ _INFO = ("attributes", "exclude")
 def changes_since(ref: str) -> Changes:
     """Return the files changed since the merge base of HEAD and `ref`; raises ChangesError.
 
-    Submodules are in neither set, since git would run in them.
+    Submodules are in neither set, since git would have to run in them.
     """
     top = os.path.realpath(_git_line("rev-parse", "--show-toplevel"))
     shared = _git_line("merge-base", "--end-of-options", "HEAD", ref)
@@ -106,7 +106,7 @@ def changes_since(ref: str) -> Changes:
         index = _path_of("index")
         own = os.path.dirname(index)
         copies = {index: "index"}
-        # A split index has its larger part in files beside it.
+        # The larger part of a split index is in separate files.
         with contextlib.suppress(OSError):
             shared_indexes = [name for name in os.listdir(own) if name.startswith("sharedindex.")]
             copies |= {os.path.join(own, name): name for name in shared_indexes}
@@ -116,8 +116,8 @@ def changes_since(ref: str) -> Changes:
                 copy = os.path.join(folder, name)
                 try:
                     shutil.copyfile(source, copy)
-                    # git reads files that were changed within the second in which the index was
-                    # written, as their size and time may be those that it has noted: by this time.
+                    # git re-reads files that were changed in the second of writing the index, whose
+                    # recorded size and time may be wrong. It compares with this time.
                     status = os.stat(source)
                     os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
                 except OSError as error:
@@ -137,7 +137,7 @@ def changes_since(ref: str) -> Changes:
         new = _git_fields(here, "ls-files", "--others", "--exclude-standard", "-z")
         followed = _git_fields(here, "ls-files", "-z")
     changed = frozenset(os.path.realpath(os.path.join(top, path)) for path in (*differing, *new))
-    # Git follows no links, so these are real paths; a link itself is known by what it leads to.
+    # git does not follow links, so these are real paths; a link is identified by its target.
     return Changes(changed, frozenset(os.path.join(top, path) for path in followed) - changed)
 
 
@@ -150,10 +150,11 @@ _REPOSITORY = _RepositoryPaths()
 
 
 def _clear_flags(place: _RepositoryPaths) -> None:
-    """Clear the flags by which git assumes that a file is unchanged.
+    """Clear the flags that make git assume that a file is unchanged.
 
-    They are `--assume-unchanged` and `--skip-worktree`; files that a sparse checkout omits keep the
-    latter.
+    They are `--assume-unchanged` and `--skip-worktree`; the latter is kept for files that a sparse
+    checkout omits.
+
     upstream: git-ls-files(1), option `-v`.
     """
     tagged = [(line[0], line[2:]) for line in _git_fields(place, "ls-files", "-v", "-z")]
@@ -183,7 +184,7 @@ def _git_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: str 
         raise ChangesError("git is not in PATH")
     settings = [part for setting in _SWITCHED_OFF for part in ("-c", setting)]
     kept = {name: value for name, value in os.environ.items() if name not in _LOCATION_VARIABLES}
-    done = subprocess.run(  # noqa: S603 — git itself, with arguments of ours
+    done = subprocess.run(  # noqa: S603 — git, with our own arguments
         (program, "--no-pager", *settings, *arguments),
         capture_output=True,
         check=False,
@@ -201,24 +202,24 @@ def _git_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: str 
 
 
 _SECONDS = 300
-"""Time limit of a program, which may wait for a network or an answer."""
+"""Time limit of a program in seconds; it may wait for a network or for input."""
 _LARGEST = 256 << 20
-"""Maximum bytes of output; the largest charts print a few millions."""
+"""Maximum size of the output in bytes; the largest charts print a few million."""
 _MESSAGE_BYTES = 4096
-"""Bytes of its error messages that are shown."""
+"""Maximum size of the shown error messages in bytes."""
 _INTERVAL = 0.02
 """Seconds between checks of the size of the output."""
 _MADE_OF = re.compile(r"^---\n# Source: (.+)\n", re.MULTILINE)
 
 
 class RenderError(Exception):
-    """A program that renders is missing, or has failed."""
+    """A renderer is missing, or has failed."""
 
 
 def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     """Yield the manifests of a Helm chart, by template; raises RenderError.
 
-    They are named after their template; lines are those of its output.
+    They are named after their template; line numbers are those of its output.
     """
     _require_path(chart, "chart")
     given = tuple(values)
@@ -228,7 +229,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     text = _rendered_output(("helm",), ("template", _as_argument(chart), *files))
     parts = _MADE_OF.split(text)
     lines: dict[str, int] = {}
-    # An empty output is reported as an empty file is.
+    # An empty output is reported like an empty file.
     if parts[0].strip() or len(parts) == 1:
         yield Source(f"{HELM}:{chart}", parts[0])
     for template, part in zip(parts[1::2], parts[2::2], strict=True):
@@ -250,13 +251,13 @@ def rendered_kustomization(folder: str) -> Iterator[Source]:
 
 
 def _require_path(path: str, what: str) -> None:
-    """Raise RenderError for a missing path, which the programs would look up on the network."""
+    """Raise RenderError for a missing path, since the program would request it from the network."""
     if not os.path.exists(path):
         raise RenderError(f"{path}: no such {what}")
 
 
 def _as_argument(path: str) -> str:
-    """Return a path that no program can mistake for an option."""
+    """Return a path that cannot be parsed as an option."""
     return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
@@ -265,7 +266,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "kustomize": ("build",),
     "kubectl": ("kustomize",),
 }
-"""Subcommands that render."""
+"""The subcommands that render."""
 
 
 def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
@@ -289,8 +290,8 @@ def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
 def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
     """Run a program; return its status (negative for a signal), its output and its errors.
 
-    Raises RenderError at the limits of time and output. Output goes to files and the program has a
-    process group of its own, so that processes left behind do not block and are killed.
+    Raises RenderError at the limits of time and output. Output is written to files and the program
+    has its own process group, so that its remaining child processes do not block and are killed.
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         # Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases
@@ -298,7 +299,7 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
         kept = {name: value for name, value in os.environ.items() if name.upper() != "NO_PROXY"}
         proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), _CLOSED_PROXY)
         lower = {name.lower(): proxy for name, proxy in proxies.items()}
-        process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
+        process = subprocess.Popen(  # noqa: S603 — the program that the option names
             called,
             stdin=subprocess.DEVNULL,
             stdout=printed,
@@ -321,7 +322,7 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
 
 
 def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], command: str) -> None:
-    """Wait for the end of a program; raises RenderError at the limits."""
+    """Wait until a program ends; raises RenderError at the limits."""
     end = time.monotonic() + _SECONDS
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What unexpected documents are, and texts that are not YAML."""
+"""Classification of unexpected documents, and of texts that are not YAML."""
 
 import os
 import re
@@ -22,14 +22,14 @@ _COMMENT = r"(?m)(?:^|(?<=\s))#.*$"
 _HOLDERS = frozenset({"ConfigMap", "Secret"})
 _HELD = frozenset({"data", "stringData", "binaryData"})
 _IN_HELM = (*(f".{name}" for name in _HELM_OBJECTS), *_HELM_CALLS)
-"""Each expression of Helm has one of these; few other texts do."""
+"""Each Helm expression contains one of these; few other texts do."""
 _RELATED_GROUPS = frozenset(
     {
         *("cli.kyverno.io", "chainsaw.kyverno.io", "json.kyverno.io"),
         *("reports.kyverno.io", "wgpolicyk8s.io", "openreports.io"),
     }
 )
-"""The groups of Kyverno's command line, of related programs and of reports: without policies."""
+"""The groups of Kyverno's command line, of related programs and of reports, without policies."""
 _WRITTEN_BY_KYVERNO = frozenset(
     {
         *("UpdateRequest", "GenerateRequest"),
@@ -37,7 +37,7 @@ _WRITTEN_BY_KYVERNO = frozenset(
         *("ClusterAdmissionReport", "ClusterBackgroundScanReport", "ClusterReportChangeRequest"),
     }
 )
-"""Kinds of `kyverno.io`, some of earlier versions, that Kyverno itself writes."""
+"""Kinds of `kyverno.io`, some of earlier versions, whose objects are written by Kyverno itself."""
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 OLD_TEST_GROUP = "kyverno.io"
 """The former group of test manifests."""
@@ -48,7 +48,7 @@ _CLOSE = 0.8
 
 
 def helm_template(text: str) -> int:
-    """Return the line of the first Helm expression in a text, 0 if there is none."""
+    """Return the line of the first Helm expression in a text; 0 if there is none."""
     if "{{" not in text or not any(word in text for word in _IN_HELM):
         return 0
     match = re.search(_OF_HELM, text)
@@ -61,7 +61,7 @@ def without_comments(text: str) -> str:
 
 
 def templated_path(data: object) -> Path | None:
-    """Return the path of the first string with a Helm expression, None without one.
+    """Return the path of the first string with a Helm expression; None if there is none.
 
     Other templates are common in ConfigMaps, Secrets and multi-line strings.
     """
@@ -83,7 +83,7 @@ def templated_path(data: object) -> Path | None:
 
 
 def error_text(text: str, error: YamlError) -> str:
-    """Return the error about a text that is not YAML, with a hint about tabs."""
+    """Return the error message for a text that is not YAML, with a hint about tabs."""
     lines = text.split("\n")
     line = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
     indent = line[: len(line) - len(line.lstrip())]
@@ -98,9 +98,9 @@ def is_mapping(data: object) -> TypeGuard[JsonMap]:
 
 
 def looks_like_policy(data: object) -> bool:
-    """Return whether a document is, or is meant as, a policy or an exception.
+    """Return whether a document is, or was meant to be, a policy or an exception.
 
-    That is so for Kyverno's groups, and for rules like those of policies.
+    It is if it has one of Kyverno's groups, or rules like those of policies.
     """
     if is_related(data):
         return False
@@ -119,21 +119,21 @@ def looks_like_policy(data: object) -> bool:
 def is_related(data: object) -> bool:
     """Return whether a document belongs to a related program, or is written by Kyverno.
 
-    Some have kinds with the names of Kyverno's, such as kyverno-json's ValidatingPolicy.
+    Some kinds have the same names as Kyverno's, such as kyverno-json's ValidatingPolicy.
     """
     group, kind = _group(data), text_field(data, "kind")
     return group in _RELATED_GROUPS or (group == RULES_GROUP and kind in _WRITTEN_BY_KYVERNO)
 
 
 def looks_like_exception(data: object) -> bool:
-    """Return whether a document is, or is meant as, a policy exception."""
+    """Return whether a document is, or was meant to be, a policy exception."""
     is_one = text_field(data, "kind") == "PolicyException"
     is_one |= _means_a_mapping(data) and "PolicyException" in data
     return is_one or _in_spec(data, "exceptions").__class__ is list
 
 
 def looks_like_object(data: object) -> bool:
-    """Return whether a document is, or is meant as, a Kubernetes object or a list of objects."""
+    """Return whether a document is, or was meant to be, an object or a list of objects."""
     if data.__class__ is list:
         return any(looks_like_object(item) for item in data)
     if not is_mapping(data):
@@ -143,15 +143,15 @@ def looks_like_object(data: object) -> bool:
 
 
 def _means_a_mapping(data: object) -> TypeGuard[str]:
-    """Return whether a string was meant as an object.
+    """Return whether a string was meant to be an object.
 
-    YAML reads `kind:Pod` without a blank, and JSON after a comment, as a string.
+    YAML parses `kind:Pod` without a space, and JSON after a comment, as a string.
     """
     return data.__class__ is str and "apiVersion" in data and "kind" in data
 
 
 def is_test_manifest(data: object) -> bool:
-    """Return whether data is a manifest of `kyverno test`, in its current or an older form."""
+    """Return whether data is a manifest of `kyverno test`, in the current or an older format."""
     group, kind = text_field(data, "apiVersion").partition("/")[0], text_field(data, "kind")
     if kind:
         return kind == "Test" and group in {"", "cli.kyverno.io", OLD_TEST_GROUP}
@@ -180,7 +180,7 @@ def is_kustomization(document: Document) -> bool:
 
 
 def is_beside_kustomization(file: str) -> bool:
-    """Return whether the folder of a file, or its parent, has a kustomization."""
+    """Return whether the folder of a file, or its parent, contains a kustomization."""
     if not os.path.isfile(file):
         return False
     folder = os.path.dirname(os.path.abspath(file))
@@ -192,7 +192,7 @@ def is_beside_kustomization(file: str) -> bool:
 
 
 def description_of(document: Document) -> str:
-    """Return a short description of a document: its kind, or else its form."""
+    """Return a short description of a document: its kind, or its structure."""
     data = document.data
     kind, version = text_field(data, "kind"), text_field(data, "apiVersion")
     if is_kustomization(document):
@@ -212,7 +212,7 @@ def _group(data: object) -> str:
 
 
 def may_mean_policy_group(group: str) -> bool:
-    """Return whether a group is, or is probably meant as, one of policies.
+    """Return whether a group is, or was probably meant to be, one of policies.
 
     Other programs have similar kinds, such as kubewarden.io's ClusterAdmissionPolicy.
     """
@@ -221,7 +221,7 @@ def may_mean_policy_group(group: str) -> bool:
 
 
 def _has_rules(data: object) -> bool:
-    """Return whether there are rules like those of Kyverno's policies."""
+    """Return whether a document has rules like those of Kyverno's policies."""
     rules = _in_spec(data, "rules")
     for rule in rules if rules.__class__ is list else ():
         if is_mapping(rule):
@@ -256,11 +256,11 @@ _READERS = (
     *(("kyverno.io/", kind, _WRITTEN) for kind in sorted(_WRITTEN_BY_KYVERNO)),
     ("kyvsim/", "Scenario", "`kyvsim simulate` runs it"),
 )
-"""Documents of tools: prefix of the apiVersion, kind ("" for all others), and what reads them."""
+"""Documents of tools: prefix of apiVersion, kind ("" for all others), and the text about them."""
 
 
 def advice_for(document: Document) -> str:
-    """Return `: what to do` with a document in the wrong place, or ""."""
+    """Return `: ADVICE` for a document in the wrong place, or ""."""
     data = document.data
     folder = os.path.dirname(document.file) or os.curdir
     if is_kustomization(document):
@@ -270,7 +270,7 @@ def advice_for(document: Document) -> str:
     if is_definition(data):
         return ": pass it with --crd-path"
     if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
-        # Values of Helm charts are in files that are called so.
+        # Values files of Helm charts have names like this.
         is_named = os.path.basename(document.file).lower().startswith("values")
         is_values = is_named and is_mapping(data) and not _has_rules(data)
         return ": it looks like a values file of a Helm chart" if is_values else ""
@@ -279,7 +279,7 @@ def advice_for(document: Document) -> str:
 
 
 def reading_command(data: object) -> str:
-    """Return which command reads a document of a tool, or why none does; "" for others."""
+    """Return which command reads a tool's document, or why none does; "" for others."""
     version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
     commands = (
         does for start, of, does in _READERS if of in {"", kind} and version.startswith(start)
@@ -287,7 +287,7 @@ def reading_command(data: object) -> str:
     return next(commands, "")
 
 
-# Codes: KV026 no policy among what is given, KV029 inputs that seem to be swapped.
+# Codes: KV026 no policy in the inputs, KV029 inputs that seem to be swapped.
 
 _EXCHANGED = (
     "policies and resources seem to be swapped: pass policies as arguments and resources with -r"
@@ -297,9 +297,9 @@ _EXCHANGED = (
 def misplaced_inputs(
     policies: Iterable[Document], resources: Iterable[Document], empty_folders: Sequence[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Return a warning if resources are among the policies that were named.
+    """Return a warning if the given policies contain resources.
 
-    `empty_folders` were given for policies and have none.
+    `empty_folders` were given for policies and do not contain any.
     """
     named = tuple(policies)
     others = (one for one in named if not looks_like_policy(one.data) and not is_related(one.data))
@@ -318,7 +318,7 @@ def misplaced_inputs(
 def only_policies(resources: Sequence[KubernetesObject], path: str) -> Diagnostic | None:
     """Return an error if all resources are policies, or documents of related programs.
 
-    For runs in which no rule matched; `path` is the first that was given for resources.
+    For runs in which no rule matched; `path` is the first path of resources.
     """
     if not resources or not all(looks_like_policy(obj) or is_related(obj) for obj in resources):
         return None

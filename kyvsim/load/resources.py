@@ -1,6 +1,6 @@
-"""Resources with the type and namespace that the API server would see.
+"""Resources with type and namespace as completed by the API server.
 
-Also payloads, CustomResourceDefinitions, and what is ignored in folders.
+Also payloads, CustomResourceDefinitions, and ignored documents in folders.
 """
 
 import os
@@ -45,11 +45,11 @@ from kyvsim.yaml.document import copy_tree
 
 
 class InputKind(NamedTuple):
-    """A kind of input in folders."""
+    """A kind of documents in folders."""
 
     noun: str
     fits: Callable[[object], bool]
-    """Whether a document is, or is meant as, one of this kind."""
+    """Whether a document is, or was meant to be, of this kind."""
 
 
 POLICIES = InputKind("policy", looks_like_policy)
@@ -61,9 +61,10 @@ DEFINITIONS = InputKind("CustomResourceDefinition", is_definition)
 def partition_by_kind(
     documents: Iterable[Document], kind: InputKind, *, needed: bool = True
 ) -> Loaded:
-    """Return the documents that were named or fit, and diagnostics of others.
+    """Return the documents of a kind or named files, and diagnostics for others.
 
-    Documents in a folder may be of any kind. A folder without fitting ones is an error if `needed`.
+    Documents in a folder may be of any kind. A folder without matching ones is an error if
+    `needed`.
     """
     kept: list[Document] = []
     diagnostics: list[Diagnostic] = []
@@ -114,8 +115,8 @@ def load_resources(
 ) -> Loaded:
     """Return the resources of `paths`, and diagnostics.
 
-    All numbers are floats by default. `crds` define kinds without namespaces.
-    upstream: cmd/cli/kubectl-kyverno/resource
+    All numbers are floats by default. `crds` define which kinds have namespaces. upstream:
+    cmd/cli/kubectl-kyverno/resource
     """
     objects, remarks = load_objects(paths, stdin, typing, walking)
     kinds = crd_kinds(crds)
@@ -128,7 +129,7 @@ def load_objects(
     typing: Typing = AS_WRITTEN,
     walking: Walking = USUAL,
 ) -> Loaded:
-    """Return the objects of `paths` as they are, and diagnostics."""
+    """Return the unmodified objects of `paths`, and diagnostics."""
     documents, remarks = read_documents(paths, stdin, typing, walking)
     kept, aside = partition_by_kind(documents, OBJECTS, needed=not walking.as_found)
     objects, problems = objects_among(kept)
@@ -136,7 +137,7 @@ def load_objects(
 
 
 def unreviewed(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """Yield an error for each object of an AdmissionReview, whose request is not evaluated here."""
+    """Yield an error for each AdmissionReview, whose request cannot be evaluated here."""
     for document in documents:
         if document.review is not None:
             text = (
@@ -151,13 +152,13 @@ class LoadedText(NamedTuple):
 
     resources: tuple[Document, ...]
     remarks: tuple[Diagnostic, ...]
-    """Of documents."""
+    """Diagnostics of parsing."""
     problems: tuple[Diagnostic, ...]
-    """Of documents that are not objects."""
+    """Errors about documents that are not objects."""
 
 
 def resources_among(documents: Iterable[Document | Diagnostic], kinds: KindTable) -> LoadedText:
-    """Return the resources among the documents of a text, with the kinds of definitions."""
+    """Return the resources in the documents of a text, given the kinds of CRDs."""
     every = tuple(documents)
     objects, problems = objects_among(one for one in every if isinstance(one, Document))
     remarks = tuple(document for document in every if isinstance(document, Diagnostic))
@@ -165,7 +166,7 @@ def resources_among(documents: Iterable[Document | Diagnostic], kinds: KindTable
 
 
 def objects_among(documents: Iterable[Document]) -> Loaded:
-    """Return the documents that are objects, and errors about others."""
+    """Return the documents that are objects, and errors for others."""
     objects: list[Document] = []
     problems: list[Diagnostic] = []
     for document in documents:
@@ -197,7 +198,7 @@ def _problem(document: Document) -> tuple[str, Path, str] | None:
 def completed(document: Document, kinds: KindTable) -> Document:
     """Return a resource with its default namespace, and empty maps instead of nulls.
 
-    Kinds that are neither built in nor in `kinds` are namespaced. Data is not changed.
+    Kinds that are neither built in nor in `kinds` are namespaced. The data is not mutated.
     """
     data = document.data
     complete = data
@@ -224,14 +225,14 @@ def _with_namespace(data: KubernetesObject, kinds: KindTable) -> KubernetesObjec
     if not is_namespaced(group, data["kind"], kinds):
         return data
     metadata = data.get("metadata", {})
-    # upstream: the field is set only where it can be; a null `metadata` stays null.
+    # upstream: the field is only set if possible; a null `metadata` is kept.
     if metadata.__class__ is not dict:
         return data
     return {**data, "metadata": {**metadata, "namespace": "default"}}
 
 
 def _maps(root: object) -> Iterator[dict[str, object]]:
-    """Yield the maps inside an object, except in lists of lists, as upstream does."""
+    """Yield the maps in an object, except in nested lists, as upstream does."""
     pending = [root]
     for node in pending:
         if node.__class__ is not dict:
@@ -250,7 +251,7 @@ def _null_maps(node: JsonMap) -> list[str]:
     return [field for field in MAP_FIELDS if field in node and node[field] is None]
 
 
-# Codes: KV075 a file without a definition, KV076 a definition that defines no kind.
+# Codes: KV075 a file without a CRD, KV076 a CRD that does not define a kind.
 
 
 def load_definitions(
@@ -258,7 +259,7 @@ def load_definitions(
 ) -> Loaded:
     """Return the CustomResourceDefinitions of `paths`, and diagnostics.
 
-    Other objects beside a definition are ignored, as in installation manifests.
+    Other objects next to a definition are ignored, as in installation manifests.
     """
     documents, remarks = read_documents(paths, stdin, AS_WRITTEN, walking)
     kept, aside = partition_by_kind(documents, DEFINITIONS)
@@ -289,7 +290,7 @@ def read_payloads(
 ) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
     """Return the payloads of files, and diagnostics.
 
-    Numbers of JSON are doubles; in YAML, whole numbers are ints.
+    Numbers in JSON are doubles; in YAML, integers are ints.
     """
     payloads: list[Payload] = []
     diagnostics: list[Diagnostic] = []

@@ -1,4 +1,4 @@
-"""Scenario files and installations of Kyverno, with the files that they name."""
+"""Scenario files, installations of Kyverno, and the files that they refer to."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -42,9 +42,9 @@ _SWITCHES = (
 _FEATURES = frozenset(
     {"policyExceptions", "omitEvents", "logging", "controllerRuntimeMetrics", *_SWITCHES}
 )
-"""Features that are simulated, or make no difference."""
+"""Features that are simulated, or have no effect here."""
 _REPORTING = "reporting"
-"""Its `allowedResults` is simulated; all other parts are on."""
+"""Its `allowedResults` is simulated; all other parts are enabled."""
 _CONFIG = frozenset(
     {
         *("create", "preserve", "annotations", "webhookAnnotations", "webhookLabels"),
@@ -58,11 +58,11 @@ _CONFIG = frozenset(
 _RIGHTS = frozenset({"coreClusterRole", "clusterRole", "serviceAccount", "deployment"})
 _NAMES = ("nameOverride", "fullnameOverride", "namespaceOverride")
 _ARGUMENTS = frozenset({"v"})
-"""Arguments of controllers that make no difference."""
+"""Arguments of controllers that have no effect here."""
 
 
 def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic, ...]]:
-    """Return the installation of a name or a values file, or None and errors."""
+    """Return the installation with a name or of a values file, or None and errors."""
     if given in BY_NAME:
         return BY_NAME[given], ()
     documents, remarks = read_documents((given,), None, STRICT)
@@ -164,14 +164,14 @@ def _left_out(document: Document, path: Path) -> Diagnostic:
     return Diagnostic("KV054", Severity.WARNING, text, document.locate(path))
 
 
-# Codes: KV050 an entry without a meaning, KV051 a scenario among other inputs.
+# Codes: KV050 an entry without effect, KV051 a scenario combined with other inputs.
 
 SCENARIO = "kyvsim/v1/Scenario"
 _WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
 
 
 class _ScenarioReading(NamedTuple):
-    """A scenario that is being read, with diagnostics."""
+    """The state of reading a scenario, with diagnostics."""
 
     document: Document
     problems: list[Diagnostic]
@@ -184,7 +184,7 @@ def scenario_schemas() -> Mapping[str, SchemaNode]:
 
 
 def is_scenario(data: object) -> bool:
-    """Return whether a document is meant as a scenario."""
+    """Return whether a document was meant to be a scenario."""
     return text_field(data, "apiVersion").startswith("kyvsim/") or sniff(data) == SCENARIO
 
 
@@ -313,7 +313,7 @@ def _objects(
         elif entry is not None:
             obj = entry
             if "metadata" not in entry and "name" in entry:
-                # `delete` may name an object without `metadata`.
+                # `delete` may identify an object without `metadata`.
                 names = {name: entry[name] for name in ("namespace", "name") if name in entry}
                 kind = {name: entry[name] for name in ("apiVersion", "kind")}
                 obj = {**kind, "metadata": names}

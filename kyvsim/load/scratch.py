@@ -1,8 +1,8 @@
-"""Hidden folders for incomplete files, one for each run and place.
+"""Hidden temporary folders for incomplete files, one for each run and target folder.
 
-Files are renamed to their place, so the folder must be on its file system: beside it. A killed run
-leaves its folder behind, and the next one that writes there removes it. A run locks its folder
-while it lives.
+Files are renamed to their final path, so the temporary folder must be on the same file system: next
+to it. A killed run leaves its folder behind, and the next run that writes there removes it. A run
+holds a lock in its folder.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ _ATTEMPTS = 10
 _FORGOTTEN = 24 * 60 * 60.0
 """Seconds after which a folder counts as abandoned if it cannot be locked."""
 _LONGEST = 50
-"""Maximum part of a name, since names end at 255 bytes."""
+"""Maximum length of the name's prefix, since file names are limited to 255 bytes."""
 
 
 class ScratchFolder:
@@ -30,7 +30,7 @@ class ScratchFolder:
         """Remove folders of killed runs in `parent`; raise OSError if none can be created."""
         _remove_stale(parent)
         self._lock: int | None = None
-        # Another run may take the folder for left behind before it is locked.
+        # Before it is locked, another run may consider the folder abandoned.
         for _ in range(_ATTEMPTS):
             self.path = os.path.join(parent, f"{PREFIX}{os.urandom(4).hex()}")
             os.mkdir(self.path, 0o700)
@@ -45,7 +45,7 @@ class ScratchFolder:
         raise OSError(f"{parent}: cannot create a temporary folder")
 
     def file_for(self, place: str) -> str:
-        """Return the path of a new file for a place."""
+        """Return the path of a new file that will be renamed to `place`."""
         name = os.path.basename(place)[:_LONGEST]
         return os.path.join(self.path, f"{name}.{os.urandom(4).hex()}.tmp")
 
@@ -58,13 +58,13 @@ class ScratchFolder:
 
 
 class ScratchFiles:
-    """Temporary files in scratch folders beside their places."""
+    """Temporary files in scratch folders next to their final paths."""
 
     def __init__(self) -> None:
         self._folders: dict[str, ScratchFolder] = {}
 
     def file_for(self, place: str) -> str:
-        """Return the path of a new file for a place; raises OSError."""
+        """Return the path of a new file that will be renamed to `place`; raises OSError."""
         parent = os.path.dirname(place) or os.curdir
         if parent not in self._folders:
             self._folders[parent] = ScratchFolder(parent)
@@ -96,7 +96,7 @@ def _remove(path: str) -> None:
 
 
 def _lock(file: int) -> None:
-    """Lock a file; raises BlockingIOError where another process has locked it."""
+    """Lock a file; raises BlockingIOError if another process has locked it."""
     import fcntl
 
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,7 +106,7 @@ def _is_locked_here(lock: int) -> bool:
     """Lock a file; return whether no other process has locked it."""
     if not HAS_LOCKS:
         return True
-    with contextlib.suppress(OSError):  # of a file system without locks
+    with contextlib.suppress(OSError):  # file systems without locks
         try:
             _lock(lock)
         except BlockingIOError:
@@ -133,7 +133,7 @@ def _remove_stale(parent: str) -> None:
 def _is_stale(path: str) -> bool:
     """Return whether a folder is abandoned.
 
-    Without a lock it may be new, and if locks are not supported, only its age counts.
+    A folder without a lock may be new; if locks are not supported, only its age counts.
     """
     try:
         facts = os.lstat(path)

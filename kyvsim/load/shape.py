@@ -1,6 +1,6 @@
-"""Complete validation of documents by Kyverno's definitions.
+"""Complete validation of documents against Kyverno's CRDs.
 
-Used by `lint` and the language server only, since it needs CEL.
+Only used by `lint` and the language server, since it needs CEL.
 """
 
 import re
@@ -16,16 +16,16 @@ _EITHER = re.compile(
     r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
     r"\(!has\(self\.\1\) && has\(self\.\2\)\)"
 )
-"""The rule that exactly one of two fields is given."""
+"""The rule that exactly one of two fields is set."""
 
 
 def has_known_shape(document: Document) -> bool:
-    """Return whether the document is of a kind with a CRD, evaluated by kyvsim or not."""
+    """Return whether the document's kind has a CRD, even if kyvsim does not evaluate it."""
     return is_written(sniff(document.data))
 
 
 def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
-    """Return the errors of a document of a known kind; each place once."""
+    """Return the errors of a document of a known kind without duplicates."""
     schema = written_schema(sniff(document.data))
     filled, problems = check(schema, document.data)
     broken = map(_worded_rule, broken_rules(filled, None, schema))

@@ -1,4 +1,4 @@
-"""Schema errors of documents, in our words, and the schemas of our own files.
+"""Schema errors of documents with kyvsim's messages, and the schemas of its own files.
 
 Codes: KV012 an unknown field, KV013 a wrong type, KV014 not one of the choices, KV015 a missing
 field, KV016 a value out of bounds, KV017 fields that exclude each other or match no form.
@@ -53,7 +53,7 @@ def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:
 def check(schema: SchemaNode, data: object) -> tuple[Json, tuple[Problem, ...]]:
     """Return `data` with defaults, and schema errors.
 
-    A null where none is allowed counts as missing, as for the API server.
+    A null that is not allowed counts as missing, as in the API server.
     """
     filled = completed(data, schema)
     findings = findings_as_written(filled, schema)
@@ -76,13 +76,13 @@ def show_path(path: Path) -> str:
 
 
 def worded(finding: SchemaFinding) -> Problem:
-    """Return the error of a finding."""
+    """Return the error for a finding."""
     code, text = _WORDS.get(finding.word, _OTHER)
     return Problem(code, finding.path, text(finding, show_path(finding.path)))
 
 
 def not_one_of(path: Path, names: Iterable[str]) -> Problem:
-    """Return the error that the mapping at `path` has none or too many of some fields."""
+    """Return the error that the mapping at `path` has none or several of some fields."""
     return Problem("KV017", path, _exactly_one(show_path(path), names))
 
 
@@ -172,19 +172,19 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
     "anyOf": ("KV017", _one_of),
     "not": ("KV017", _not),
 }
-"""The code of a finding and its text, by the word of the schema."""
+"""The code of a finding and its text, by schema keyword."""
 
 
 # Our schemas as JSON Schema, for editors.
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
-"""The dialect that editors support best."""
+"""The dialect with the best support in editors."""
 _KEPT = (
     *("type", "description", "default", "enum", "pattern", "required"),
     *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"),
 )
 _COMBINED = ("anyOf", "oneOf", "allOf", "not")
-"""These contain no names of schemas in our files."""
+"""In our files, these do not contain names of schemas."""
 _REFERENCE = "#/definitions/"
 
 

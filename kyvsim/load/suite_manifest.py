@@ -1,4 +1,4 @@
-"""Test manifests (`kyverno-test.yaml`): discovered, loaded strictly, also in their old form."""
+"""Finds and strictly reads test manifests (`kyverno-test.yaml`), also in their old format."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
-# Old forms of manifests. upstream: cmd/cli/kubectl-kyverno/fix/test.go, and rows until 1.11
+# Old formats of manifests. upstream: cmd/cli/kubectl-kyverno/fix/test.go, and rows until 1.11
 
 API_VERSION = "cli.kyverno.io/v1alpha1"
 _ROW = (("status", "result"), ("resource", "resources"), ("patchedResource", "patchedResources"))
@@ -28,7 +28,7 @@ _ROW = (("status", "result"), ("resource", "resources"), ("patchedResource", "pa
 
 
 def old_fields(document: Document) -> tuple[Diagnostic, ...]:
-    """KV040: deprecated fields; the fix of each converts the whole manifest."""
+    """KV040: deprecated fields; each fix converts the whole manifest."""
     data = document.data
     fields: list[tuple[Path, str]] = []
     if text_field(data, "name"):
@@ -44,7 +44,7 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
 
 
 def with_current_names(document: Document) -> Document:
-    """Return a manifest whose rows have the current fields, to validate the rest."""
+    """Return a manifest with current field names in rows, to validate the rest."""
     data = document.data
     renamed: dict[int, Json] = {}
     for index, row in _rows(data):
@@ -61,7 +61,7 @@ def with_current_names(document: Document) -> Document:
 
 
 def current_format(document: Document) -> Fix | None:
-    """Return the fix for an old manifest; None for a current one, or without a safe fix."""
+    """Return the fix for an old manifest; None if it is current or has no safe fix."""
     changes = (*_current_head(document), *_current_rows(document))
     return Fix("use the current format", changes) if changes else None
 
@@ -110,7 +110,7 @@ def _current_rows(document: Document) -> Iterator[TextChange]:
                 yield change(document, ChangeKind.ENTRY, (*path, old), text)
 
 
-# Codes: KV041 a path of no manifest, KV042 an entry without a meaning, KV048 a policy instead of a
+# Codes: KV041 a path without manifests, KV042 an entry without effect, KV048 a policy instead of a
 # manifest, KV049 a folder without manifests.
 # upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 
@@ -136,7 +136,7 @@ def find_manifests(
 
 
 def hint_for_folder(folder: str, walking: Walking = USUAL) -> str:
-    """Return `, but …` with what a folder without test manifests contains, or ""."""
+    """Return `, but …` with the content of a folder without test manifests, or ""."""
     for source in read_sources((folder,), None, walking):
         for document in parse_documents(source) if isinstance(source, Source) else ():
             if not isinstance(document, Document):
@@ -167,7 +167,7 @@ def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, .
 def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
     """Return the manifest of a document of kind Test, or None and errors.
 
-    Field names are case-insensitive, as in Go; that is reported.
+    Field names are case-insensitive, as in Go; other spellings are reported.
     """
     if text_field(document.data, "kind") != "Test" and looks_like_policy(document.data):
         text = (

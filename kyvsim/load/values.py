@@ -31,7 +31,7 @@ from kyvsim.schema.node import SchemaNode
 
 
 def load_image_data(section: JsonMap) -> Mapping[str, ImageData]:
-    """Return the images of a validated section, by reference; those with a tag also by digest."""
+    """Return the images of a validated section, by reference; tagged ones also by digest."""
     images = {name: _image(entry) for name, entry in (section or {}).items()}
     pinned = {}
     for name, image in images.items():
@@ -76,7 +76,7 @@ _DEFAULT_STATUS = 200
 
 
 def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
-    """Return the mocks of a validated document, and diagnostics; files are beside it."""
+    """Return the mocks of a validated document, and diagnostics; files are relative to it."""
     remarks: list[Diagnostic] = []
     calls: dict[tuple[str, str], CallAnswer] = {}
     for index, entry in enumerate(document.data.get("apiCallResponses") or ()):
@@ -139,15 +139,14 @@ def files_of(entry: JsonMap, document: Document) -> Iterator[str]:
 
 @cache
 def cli_schemas() -> Mapping[str, SchemaNode]:
-    """Return the schemas of files of the command line, by kind; read on first use."""
+    """Return the schemas of the command line's files, by kind; read on first use."""
     return load_schemas("cli.json")
 
 
 def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ...]]:
     """Return the values of a file, or None and errors.
 
-    Upstream reads all numbers as float64.
-    upstream: cmd/cli/kubectl-kyverno/values
+    upstream reads all numbers as float64: cmd/cli/kubectl-kyverno/values
     """
     data, remarks = check_cli_document(document, "Values")
     if remarks:
@@ -160,8 +159,8 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     for policy, entry in _entries(data, "resources"):
         key = (policy, entry["name"])
         resource_values[key] = {**resource_values.get(key, {}), **entry.get("values", {})}
-    # Of a list under `foreachValues`, the first element counts. upstream: cmd/cli/kubectl-
-    # kyverno/store
+    # The first element of lists under `foreachValues` is used. upstream:
+    # cmd/cli/kubectl-kyverno/store
     rule_values: dict[tuple[str, str], Mapping[str, object]] = {}
     for policy, entry in _entries(data, "rules"):
         lists = entry.get("foreachValues", {})
@@ -194,7 +193,7 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
 
 
 def files_of_values(path: str) -> Iterator[str]:
-    """Yield the files that a valid values file names."""
+    """Yield the files that a valid values file refers to."""
     for document in read_documents((path,), None, STRICT_FLOATS)[0]:
         data, remarks = check_cli_document(document, "Values")
         for entry in () if remarks else data.get("globalContextEntries") or ():
@@ -221,7 +220,8 @@ def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagn
 def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """Return the values of `name=value` options, which may be separated by commas.
 
-    The first value of a name wins. What upstream ignores silently is reported.
+    The first value of a name is used. Options that upstream ignores silently are reported.
+
     upstream: cmd/cli/kubectl-kyverno/variables/parse.go
     """
     overrides: dict[str, str] = {}
@@ -305,7 +305,7 @@ def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic
 
 
 def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
-    """Return a user of a name; service accounts have their usual groups."""
+    """Return a user with this name; service accounts have their usual groups."""
     own: tuple[str, ...] = ()
     if name.startswith(_SERVICE_ACCOUNT):
         namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
@@ -319,7 +319,7 @@ def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
 def read_context_file(
     path: str | Source, stdin: bytes | None = None
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
-    """Return the data of a Context file; none if no file is named."""
+    """Return the data of a Context file; empty if `path` is empty."""
     if not path:
         return ContextData(), ()
     documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
@@ -340,7 +340,7 @@ def read_context_file(
 
 
 # Baseline files: the known failures of a run.
-# Codes: KV091 no baseline, or one of another version, KV092 a failure that a baseline has twice.
+# Codes: KV091 not a baseline, or one of another version, KV092 a duplicate failure.
 
 BASELINE_VERSION = "kyvsim/v1"
 BASELINE_KIND = "Baseline"
@@ -360,7 +360,7 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
         return None, (Diagnostic("KV091", Severity.ERROR, other, document.locate(())),)
     data, problems = check(baseline_schema(), document.data)
     if problems:
-        # One mistake is often made in every entry, and none of them counts then.
+        # The same mistake is often in all entries, and makes all unusable.
         return None, diagnostics(document, problems[:1])
     entries: dict[KnownFailure, BaselineEntry] = {}
     for index, entry in enumerate(data["failures"]):
@@ -383,7 +383,7 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
 
 
 def _version_error(document: Document) -> str:
-    """Return why a document is not a baseline of this version, "" if it is."""
+    """Return why a document is not a baseline of this version; "" if it is."""
     data = document.data
     if text_field(data, "kind") != BASELINE_KIND:
         return f"expected a baseline, found {description_of(document)}"

@@ -1,4 +1,4 @@
-"""An open document: keys and positions of its YAML lines, and what is at a cursor."""
+"""An open document: keys and positions of its YAML lines, and the context of a cursor."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Path
 
-# The keys of a YAML text by its lines alone, so that a half-typed document has them, too.
-#
-# Nothing is parsed: the parent of a line's key is the less indented line above. Block scalars
-# are skipped. Flow collections belong to the value of their key.
+# The keys of a YAML text by its lines alone, so that an incomplete document has them, too.
+# Nothing is parsed: the parent of a line's key is the less indented line above. Block scalars are
+# skipped. Flow collections belong to the value of their key.
 
 _LINE: Final = re.compile(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
@@ -23,20 +22,20 @@ _TAIL: Final = re.compile(r"\s+#.*$")
 
 
 class YamlEntry(NamedTuple):
-    """A key, or an item of a list that is a scalar; lines and columns count from 0."""
+    """A key, or a scalar item of a list; lines and columns count from 0."""
 
     document: int
     path: Path
-    """The way to it, its own name or index last."""
+    """The path to it, with its own key or index last."""
     line: int
     column: int
     value: str
-    """What follows on the line, without quotes and comments."""
+    """The rest of the line, without quotes and comments."""
     value_column: int
 
     @property
     def name(self) -> str:
-        """The key; "" for an item of a list."""
+        """The key; "" for a list item."""
         last = self.path[-1]
         return last if isinstance(last, str) else ""
 
@@ -47,9 +46,9 @@ class YamlEntry(NamedTuple):
 
 
 def place_at(text: str, line: int, column: int) -> tuple[int, Path]:
-    """Return the document at a line and column, and the path to which belongs what is typed there.
+    """Return the document at a line and column, and the path of text that is typed there.
 
-    Dashes before it on its line are items of lists.
+    Dashes before the column on its line are list items.
     """
     lines = text.split("\n")[: line + 1]
     last = lines[-1][:column] if len(lines) > line else ""
@@ -72,18 +71,18 @@ class _OutlineReader:
     def __init__(self) -> None:
         self.document = 0
         self._levels: list[tuple[int, str | int]] = []
-        """The columns and parts of the possible parents of later lines."""
-        self._block = -1  # lines that are indented more than this are text
+        """The columns and path elements of possible parents of later lines."""
+        self._block = -1  # lines that are indented more than this belong to a block scalar
 
     @property
     def path(self) -> Path:
-        """The way to what is open."""
+        """The path of the innermost open element."""
         return tuple(part for _, part in self._levels)
 
     def read(self, lines: Sequence[str]) -> Iterator[YamlEntry]:
         """Yield the entries of lines."""
         for number, line in enumerate(lines):
-            line = line.removesuffix("\r")  # noqa: PLW2901 — the same line
+            line = line.removesuffix("\r")  # noqa: PLW2901 — still the same line
             stripped = line.strip()
             if line.startswith("---") and not line[3:4].strip():
                 self.document += 1
@@ -133,7 +132,7 @@ class _OutlineReader:
         )
 
     def close(self, column: int) -> None:
-        """Leave what does not hold a key at a column."""
+        """Leave the elements that cannot contain a key at a column."""
         while self._levels and self._levels[-1][0] >= column:
             self._levels.pop()
 
@@ -161,7 +160,7 @@ class EditPosition(NamedTuple):
 
     document: int
     path: Path
-    """In what: of a value, its key is last."""
+    """Whether it is in a value, whose key is last in the path."""
     in_value: bool
     typed: str
     before: str
@@ -184,23 +183,23 @@ class YamlText(NamedTuple):
         return f"{self.value(document, 'apiVersion')}/{self.value(document, 'kind')}"
 
     def value(self, document: int, *path: str | int) -> str:
-        """Return the scalar at a path, "" where there is none."""
+        """Return the scalar at a path, "" if there is none."""
         return next((one.value for one in self.of(document) if one.path == path), "")
 
     def entry_at(self, line: int, column: int) -> YamlEntry | None:
-        """Return the entry whose line that is, where the position is in its key or value."""
+        """Return the entry on a line whose key or value contains the column."""
         found = [one for one in self.entries if one.line == line and one.column <= column]
         return found[-1] if found else None
 
     def cursor(self, line: int, column: int) -> EditPosition:
-        """Return the structure of a position."""
+        """Return the structural context of a position."""
         lines = self.text.split("\n")
         before = lines[line][:column] if line < len(lines) else ""
         document, path = place_at(self.text, line, len(before))
         own = _KEY.match(before)
         if own:
             path = (*path, own["key"].strip("\"'"))
-        # A line may be part of a text of several lines, which an entry above begins.
+        # A line may be part of a multi-line text that belongs to an entry above.
         indent = len(before) - len(before.lstrip())
         above = next((one for one in reversed(self.entries) if one.line < line), None)
         is_text = bool(above and above.value[:1] in {"|", ">"} and above.column < indent)
@@ -225,7 +224,7 @@ def read_text(text: str) -> YamlText:
 
 
 def word_at(text: str, line: int, column: int) -> tuple[str, int]:
-    """Return the word at a position and where it begins, "" for none."""
+    """Return the word at a position and its start column, "" for none."""
     lines = text.split("\n")
     for found in _WORD.finditer(lines[line] if line < len(lines) else ""):
         if found.start() <= column <= found.end():
@@ -239,7 +238,7 @@ def in_template(cursor: EditPosition) -> bool:
 
 
 def in_cel(cursor: EditPosition, kind: str) -> bool:
-    """Return whether a position is in an expression in CEL, in a document of a kind."""
+    """Return whether a position is in a CEL expression, in a document of a kind."""
     if not (cursor.in_value and cursor.path and cursor.path[-1] in _CEL_KEYS):
         return False
     others = ("policies.kyverno.io/", "admissionregistration.k8s.io/")

@@ -22,13 +22,13 @@ _CONDITIONS = frozenset({"any", "all", "preconditions", "conditions"})
 
 
 class Offer(NamedTuple):
-    """A word that may be written."""
+    """A completion."""
 
     label: str
     detail: str
     note: str = ""
     insert: str = ""
-    """What is written in its place; "" for the word itself."""
+    """The text to insert; "" for the label itself."""
     is_key: bool = False
 
 
@@ -40,7 +40,7 @@ def _schemas() -> Mapping[str, SchemaNode]:
 def schema_at(kind: str, path: Path) -> tuple[SchemaNode, ...]:
     """Return the schemas at a path in a file of an apiVersion/kind.
 
-    Several where its form is open; () where nothing is known of it.
+    Several where the schema has alternatives; () where there is none.
     """
     found: tuple[SchemaNode, ...] = (_schemas()[kind],) if kind in _schemas() else ()
     for part in path:
@@ -55,7 +55,7 @@ def _choices(nodes: Iterable[SchemaNode]) -> tuple[SchemaNode, ...]:
 
 
 def type_text(node: SchemaNode) -> str:
-    """Return what a value may be, in a few words."""
+    """Return a short description of the types of a value."""
     types = " or ".join(node.types) or "any"
     if node.items is not None and "array" in node.types:
         types = f"list of {type_text(node.items)}"
@@ -63,7 +63,7 @@ def type_text(node: SchemaNode) -> str:
 
 
 def about(kind: str, path: Path) -> str:
-    """Return what is known of a field, as Markdown; "" for one that no schema has."""
+    """Return the documentation of a field, as Markdown; "" for one that no schema has."""
     nodes = schema_at(kind, path)
     if not nodes:
         return ""
@@ -86,7 +86,7 @@ def about(kind: str, path: Path) -> str:
 
 
 def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
-    """Yield completions for a position: fields, or values of one."""
+    """Yield completions for a position: fields, or values of a field."""
     kind = text.kind(cursor.document)
     if cursor.in_value:
         yield from _values(text, cursor, kind)
@@ -149,7 +149,7 @@ def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
 
 
 def operator_note(name: str) -> str:
-    """Return when a condition with an operator holds, "" for other words."""
+    """Return when a condition with an operator is true, "" for other words."""
     known = operators.get(name)
     return f"holds where {known.meaning}" if known else ""
 
@@ -171,11 +171,11 @@ VARIABLES: Final[Mapping[str, str]] = {
     "target": "the object that a mutate rule changes",
     "@": "the value that the pattern is compared with",
 }
-"""Variables in `{{ }}` that need no context entry."""
+"""Variables in `{{ }}` that are available without a context entry."""
 
 
 def _names_in(text: YamlText, document: int, section: str) -> tuple[str, ...]:
-    """Return the names of the elements of sections of a document, each once."""
+    """Return the names of the elements of sections of a document, without duplicates."""
     found = (
         one.value
         for one in text.of(document)
@@ -185,7 +185,7 @@ def _names_in(text: YamlText, document: int, section: str) -> tuple[str, ...]:
 
 
 def cel_kind(kind: str) -> str:
-    """Return the kind of policy whose names an expression in a document may use."""
+    """Return the policy kind whose variables an expression in a document can use."""
     own = kind.rpartition("/")[2]
     return own if own in EXPRESSION_KINDS else "ValidatingAdmissionPolicy"
 
@@ -199,7 +199,7 @@ def _cel_names(kind: str) -> Mapping[str, Offer]:
 
 
 def jmespath_note(word: str) -> str:
-    """Return what is known of a word of a template, as Markdown; "" for one that is unknown."""
+    """Return the documentation of a word in a template, as Markdown; "" for an unknown one."""
     function = functions().get(word)
     if function is not None:
         examples = (f"- `{one.expression}`" for one in function.examples[:3])
@@ -210,7 +210,7 @@ def jmespath_note(word: str) -> str:
 
 
 def cel_note(word: str, kind: str) -> str:
-    """Return the same of a word in CEL, with all ways to call a function."""
+    """Return the documentation of a word in CEL, with all overloads of a function."""
     names = _cel_names(cel_kind(kind))
     offer = names.get(word) or names.get(word.rpartition(".")[2])
     if offer is None:
@@ -219,7 +219,7 @@ def cel_note(word: str, kind: str) -> str:
 
 
 def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
-    """Yield what may follow at a position, which counts characters."""
+    """Yield completions for a position, whose column counts characters."""
     cursor = text.cursor(line, column)
     end = lsp.Position(cursor.line, cursor.column)
     word = lsp.Range(lsp.Position(cursor.line, cursor.column - len(cursor.typed)), end)
@@ -253,7 +253,7 @@ def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
 
 
 def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
-    """Return the hover text of a position, "" if there is none."""
+    """Return the hover text for a position, "" if there is none."""
     word, start = word_at(text.text, line, column)
     cursor = text.cursor(line, start)
     kind = text.kind(cursor.document)

@@ -43,7 +43,7 @@ def _at(entry: YamlEntry) -> lsp.Range:
 
 
 class SourceRange(NamedTuple):
-    """A place in a file; line and columns count from 0."""
+    """A location in a file; line and column count from 0."""
 
     file: str
     line: int
@@ -52,7 +52,7 @@ class SourceRange(NamedTuple):
 
 
 class NamedTarget(NamedTuple):
-    """What an entry names: a policy, perhaps one of its rules, or an object."""
+    """The target that an entry refers to: a policy, possibly one of its rules, or an object."""
 
     policy: str = ""
     rule: str = ""
@@ -61,12 +61,12 @@ class NamedTarget(NamedTuple):
 
 
 def named_by(text: YamlText, entry: YamlEntry) -> NamedTarget:
-    """Return what an entry of a text names; nothing in all fields where that is nothing."""
+    """Return the target that an entry refers to, with empty fields if there is none."""
     kind = text.kind(entry.document)
     where = [part for part in entry.path if isinstance(part, str)]
     value = entry.value.strip("[] ")
     if not where:
-        return NamedTarget()  # an element of a list at the top, as of a text that is half typed
+        return NamedTarget()  # a list item at the top level, as in an incomplete text
     if kind.startswith("cli.kyverno.io/"):
         return _of_test(text, entry, where, value)
     if kind.endswith("/PolicyException"):
@@ -99,14 +99,14 @@ def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> 
 
 
 class DefinitionContext(NamedTuple):
-    """What may be looked at for a name."""
+    """The files in which a name can be looked up."""
 
     file: str
-    """The file that has the name: paths are relative to it."""
+    """The file that contains the name: paths are relative to it."""
     files: Mapping[str, Source]
     """Files with policies, by their real paths."""
     read: Callable[[str], Source | None]
-    """Returns another file by its real path, None where it may not be read."""
+    """Returns another file by its real path, None if it must not be read."""
 
 
 def spots_of(
@@ -148,7 +148,7 @@ def _beside(file: str, path: str) -> str:
 
 
 def _rule(entries: Iterable[YamlEntry], name: str) -> YamlEntry | None:
-    """Return where a rule has its name: that of which it is derived, if it is."""
+    """Return the entry of a rule's name: for a derived rule, that of its original."""
     written = name.removeprefix("autogen-").removeprefix("cronjob-")
     rules = [one for one in entries if one.names_rule]
     exact = (one for one in rules if one.value == name)

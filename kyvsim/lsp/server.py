@@ -1,4 +1,4 @@
-"""The language server: requests of an editor and their answers.
+"""The language server: requests of an editor and the responses.
 
 https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/
 """
@@ -29,16 +29,16 @@ _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 
 def serve(settle: Callable[[], ProjectSettings]) -> None:
-    """Speak the protocol over standard input and output, until the editor ends it.
+    """Serve the protocol on standard input and output until the editor ends the session.
 
-    `settle` returns what a project sets, as seen from the working folder.
+    `settle` returns a project's settings, as seen from the working directory.
     """
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = LanguageServer("kyvsim", __version__)
     session = EditorSession(server, settle)
     _follow(server, session)
     _answer(server, session)
-    # Its output is closed in the end, and standard output is not ours to close.
+    # The output is closed at the end, and standard output must stay open.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         server.start_io(sys.stdin.buffer, output)
 

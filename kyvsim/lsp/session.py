@@ -1,4 +1,4 @@
-"""The state of an editor's session: open documents, diagnostics and their quick fixes."""
+"""The state of an editor session: open documents, diagnostics and their quick fixes."""
 
 import asyncio
 import os
@@ -28,12 +28,12 @@ from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name
 
 
 def for_client(document: TextDocument, own: lsp.Range) -> lsp.Range:
-    """Return a range of a document as its editor counts, perhaps in UTF-16."""
+    """Return a range of a document in the units of its editor, such as UTF-16."""
     return document.position_codec.range_to_client_units(document.lines, own)
 
 
 def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, int]:
-    """Return line and column of a position; behind the text they are those of its last line."""
+    """Return line and column of a position; a position after the text is at its end."""
     if position.line >= len(document.lines):
         return document.source.count("\n"), 0
     found = document.position_codec.position_from_client_units(document.lines, position)
@@ -52,7 +52,7 @@ _REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
-    """Yield remarks on a text, with columns that count characters."""
+    """Yield LSP diagnostics for a text, with columns that count characters."""
     lines = text.split("\n")
     known = codes_by_name()
     for one in remarks:
@@ -67,7 +67,7 @@ def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
 
 
 def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Iterator[str]:
-    """Yield what the codes of those remarks mean that a position is in, each once, as Markdown."""
+    """Yield explanations of the codes of the diagnostics at a position, as Markdown."""
     found = {one.code for one in remarks if one.range.start <= position <= one.range.end}
     for name, code in codes_by_name().items():
         if name in found:
@@ -75,7 +75,7 @@ def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Itera
 
 
 def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
-    """Return what a remark is about: a key, or a value to the end of its line."""
+    """Return the range of a diagnostic: a key, or a value to the end of its line."""
     place = remark.location
     line = max(0, min((place.line if place else 1) - 1, len(lines) - 1))
     column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
@@ -87,7 +87,7 @@ def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
 
 
 _PAUSE: Final = 0.15
-"""Seconds without a key before a text is looked at."""
+"""Seconds without typing before a text is checked."""
 _Answer = TypeVar("_Answer")
 
 
@@ -105,14 +105,14 @@ class EditorSession:
         self.server = server
         self.files: Mapping[str, Source] = {}
         self.found: dict[str, list[tuple[Diagnostic, lsp.Diagnostic]]] = {}
-        """What was found last in texts, each also as the editor has it."""
+        """The latest diagnostics of texts, each also as it was sent to the editor."""
         self._settle = settle
         self._rules = Rules()
         self._waiting: dict[str, asyncio.Task[None]] = {}
         self._reported: frozenset[str] = frozenset()
 
     def is_open(self, uri: str) -> bool:
-        """Return whether the editor has a document: of others nothing is read for it."""
+        """Return whether the editor has a document open: other files are not read for it."""
         return uri in self.server.workspace.text_documents
 
     def document(self, uri: str) -> TextDocument:
@@ -120,7 +120,7 @@ class EditorSession:
         return self.server.workspace.get_text_document(uri)
 
     def text(self, uri: str) -> YamlText:
-        """Return the text of an open document, nothing of one that is not open."""
+        """Return the text of an open document, an empty one if it is not open."""
         return read_text(self.document(uri).source if self.is_open(uri) else "")
 
     def sources(self) -> Mapping[str, Source]:
@@ -139,14 +139,14 @@ class EditorSession:
         return known or read_within(file, roots)
 
     def source(self, uri: str) -> Source:
-        """Return an open document as an input; its name is its path, or its address."""
+        """Return an open document as an input; its name is its path or URI."""
         return Source(uris.to_fs_path(uri) or uri, self.document(uri).source)
 
     async def begin(self) -> None:
         """Read configuration and files of the workspace, and check open documents."""
         folders = [*self._folders()]
         if folders:
-            os.chdir(folders[0])  # where a configuration is looked for, as commands do
+            os.chdir(folders[0])  # commands look for a configuration there, too
         settings = self.guarded(self._settle, ProjectSettings(Rules()))
         self._rules = settings.rules
         self._publish_settings(settings.remarks)
@@ -209,16 +209,16 @@ class EditorSession:
         )
 
     def close(self, uri: str) -> None:
-        """Forget a document, and what was wrong with it."""
+        """Forget a document and its diagnostics."""
         self._cancel_check(uri)
         self.found.pop(uri, None)
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def guarded(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
-        """Return an answer, or a default if a document makes it fail."""
+        """Return a result, or a default if it fails because of a document."""
         try:
             return answer()
-        except Exception as error:  # noqa: BLE001 — INVARIANT: a faulty document costs only itself
+        except Exception as error:  # noqa: BLE001 — INVARIANT: one bad document ends nothing
             message = lsp.LogMessageParams(lsp.MessageType.Error, fault_text(error))
             self.server.window_log_message(message)
             return default
@@ -229,7 +229,7 @@ def _are_same(first: Source, second: Source) -> bool:
 
 
 def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """Yield an action for each diagnostic in a range that surely can be fixed, by `lint --fix`."""
+    """Yield a quick fix for each diagnostic in a range that `lint --fix` can fix."""
     document = session.document(uri)
     for remark, published in session.found.get(uri, ()):
         start, end = published.range.start.line, published.range.end.line

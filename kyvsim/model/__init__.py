@@ -1,1 +1,1 @@
-"""The vocabulary: frozen values and enums that every stage shares."""
+"""The data model: frozen values and enums that all stages share."""

@@ -1,4 +1,4 @@
-"""What the background controller makes and changes for rules."""
+"""Objects that the background controller generates and mutates for rules."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from kyvsim.policy.rule import Clone, CloneList
 
 
 class MutationTarget(NamedTuple):
-    """Which existing objects a rule changes; each part may hold variables."""
+    """The existing objects that a rule mutates; each part may contain variables."""
 
     api_version: str
     kind: str
@@ -15,39 +15,39 @@ class MutationTarget(NamedTuple):
 
 
 class GeneratePattern(NamedTuple):
-    """What a generate rule, or one of its loops, makes; texts may hold variables."""
+    """The objects of a generate rule, or of one of its loops; texts may contain variables."""
 
     api_version: str
     kind: str
     namespace: str
     name: str
     has_data: bool
-    """Whether it writes data, and copies nothing."""
+    """Whether it has inline data, not a clone source."""
     clone: "Clone | None"
     clone_list: "CloneList | None"
     list: str = ""
 
     @property
     def clone_kinds(self) -> tuple[str, ...]:
-        """The kinds of the sources that are copied together."""
+        """The kinds of the sources that are cloned together."""
         return (self.clone_list and self.clone_list.kinds) or ()
 
 
 class Generation(NamedTuple):
-    """What the background controller makes for a rule, and what becomes of it."""
+    """The objects that the background controller generates for a rule, and their upkeep."""
 
     whole: GeneratePattern
-    """What stands outside of loops."""
+    """The pattern outside of loops."""
     loops: tuple[GeneratePattern, ...] | None
-    """Its loops; None where it has none at all."""
+    """The patterns of its loops; None without loops."""
     synchronizes: bool
-    """Whether what was made follows later changes."""
+    """Whether generated objects follow later changes."""
     looks_back: bool
-    """Whether it makes something for what was there before the policy."""
+    """Whether it generates objects for triggers that existed before the policy."""
     orphans: bool
-    """Whether what was made stays when the policy goes."""
+    """Whether generated objects are kept when the policy is deleted."""
 
     @property
     def patterns(self) -> tuple[GeneratePattern, ...]:
-        """What is made: by the loops where there are any."""
+        """All patterns: those of the loops if there are any."""
         return self.loops or (self.whole,)

@@ -1,4 +1,4 @@
-"""Chainsaw tests: their steps and operations as they are read, and what came of them."""
+"""Chainsaw tests: steps and operations, and outcomes."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from kyvsim.model.source import Location
 
 
 class UnreachableError(Exception):
-    """A path that a test must not use; the text says why."""
+    """A path that a test may not use; the text is the reason."""
 
 
 class Timeouts(NamedTuple):
-    """How long operations may take, in virtual seconds.
+    """Timeouts of operations, in virtual seconds.
 
-    Chainsaw's own defaults are shorter where waiting costs time; here it costs none.
+    Chainsaw's own defaults are shorter where waiting takes real time.
     """
 
     apply: float = 30.0
@@ -29,30 +29,30 @@ class Timeouts(NamedTuple):
 
 
 class ChainsawBinding(NamedTuple):
-    """A name and what it stands for, which may be an expression."""
+    """A name and its value, which may be an expression."""
 
     name: str
     value: object
     compiler: str = ""
-    """The language of its expressions, "" for the usual one."""
+    """The language of its expressions; "" for the usual one."""
 
 
 class ChainsawOperation(NamedTuple):
-    """One entry of a block: what to do, and with what."""
+    """One entry of a block: an operation with its arguments."""
 
     kind: str
-    """The field that it stands under: `apply`, `assert`, `script` …"""
+    """Its field name: `apply`, `assert`, `script` …"""
     spec: JsonMap
     location: Location
     bindings: tuple[ChainsawBinding, ...] = ()
     continues: bool = False
-    """Whether the block goes on after it failed."""
+    """Whether the block continues if it fails."""
     foreign: str = ""
-    """What it wants that no simulated cluster has: another cluster, another language."""
+    """A required feature that cannot be simulated: another cluster, another language."""
 
 
 class ChainsawStep(NamedTuple):
-    """One step; blocks of a template are already in it."""
+    """One step, including the blocks of its template."""
 
     name: str
     attempts: tuple[ChainsawOperation, ...]
@@ -63,51 +63,51 @@ class ChainsawStep(NamedTuple):
     cleanup: tuple[ChainsawOperation, ...]
     bindings: tuple[ChainsawBinding, ...]
     timeouts: Mapping[str, float]
-    """Those that the step sets, by field of `Timeouts`."""
+    """The timeouts that the step sets, by field of `Timeouts`."""
     template: bool | None = None
-    """Whether scalars are evaluated; None where the step does not say."""
+    """Whether scalars are evaluated; None if the step does not set it."""
     propagation: str = ""
-    """What becomes of the dependents of what it deletes, "" where it does not say."""
+    """The propagation policy of its deletions; "" if the step does not set it."""
     keeps: bool | None = None
-    """Whether what it created is left there; None where it does not say."""
+    """Whether created objects are kept; None if the step does not set it."""
     used: str = ""
-    """The file of the template that it uses, "" where it uses none."""
+    """The file of its step template, or ""."""
 
 
 class ChainsawConfiguration(NamedTuple):
-    """What holds for all tests: a document of kind Configuration, or what is so without one."""
+    """The settings for all tests: a document of kind Configuration, or the defaults."""
 
     timeouts: Timeouts = Timeouts()
     template: bool | None = True
-    """Whether scalars are evaluated; None where there is no configuration that could say it."""
+    """Whether scalars are evaluated; None without a configuration."""
     namespace: str = ""
     namespace_template: object = None
-    """What a test's namespace has beside its name, None for nothing."""
+    """Further fields of a test's namespace; None for none."""
     catch: tuple[ChainsawOperation, ...] = ()
     propagation: str = "Background"
     keeps: bool = False
     delay: float = 0.0
-    """Seconds between the end of a test and its clean-up."""
+    """Seconds between the end of a test and its cleanup."""
     grace_period: float | None = None
-    """Seconds that Pods get to end, whatever their manifests say."""
+    """Grace period of Pods in seconds, which overrides their manifests."""
     test_file: str = ""
-    """What test files are called, "" for their usual name."""
+    """The name of test files; "" for the usual name."""
     foreign: str = ""
 
 
 WITHOUT_CONFIGURATION = ChainsawConfiguration(template=None)
-"""What holds where nobody has configured anything."""
+"""The defaults without a configuration."""
 
 
 class ChainsawTest(NamedTuple):
-    """One document of kind Test, or one scenario of it, with what a configuration adds."""
+    """One document of kind Test, or one of its scenarios, with the configuration applied."""
 
     name: str
     folder: str
     namespace: str
-    """The namespace that it wants, "" for one of its own."""
+    """The namespace of the test; "" to create one."""
     template: bool | None
-    """Whether scalars are evaluated; None where nobody says it: then they are."""
+    """Whether scalars are evaluated; None if unset, which means yes."""
     skip: bool
     catch: tuple[ChainsawOperation, ...]
     bindings: tuple[ChainsawBinding, ...]
@@ -116,7 +116,7 @@ class ChainsawTest(NamedTuple):
     metadata: JsonMap
     location: Location
     scenario: int = 0
-    """Which of its scenarios this is, 0 where it has none."""
+    """The number of its scenario; 0 if it has none."""
     namespace_template: object = None
     propagation: str = "Background"
     keeps: bool = False
@@ -125,7 +125,7 @@ class ChainsawTest(NamedTuple):
 
 
 class ChainsawOutcome(NamedTuple):
-    """What came of one test; plain data that crosses processes."""
+    """The outcome of one test; plain data that can be sent to other processes."""
 
     test: str
     file: str
@@ -133,24 +133,24 @@ class ChainsawOutcome(NamedTuple):
     """`pass`, `fail` or `unsupported`."""
     reason: str = ""
     location: Location | None = None
-    """The operation that settled it, where it did not pass."""
+    """The decisive operation, if the test did not pass."""
     seconds: float = 0.0
-    """Virtual time that passed."""
+    """Virtual time in seconds."""
     duration_ms: int = 0
-    """Wall time that it took, in milliseconds."""
+    """Real time in milliseconds."""
     notes: tuple[str, ...] = ()
     events: tuple[TimelineEvent, ...] = ()
-    """The timeline, where it is wanted."""
+    """The timeline, if requested."""
     skipped: bool = False
-    """Whether the test itself says that it is not to be run; its result is `unsupported`."""
+    """Whether the test sets `skip`; its result is then `unsupported`."""
 
 
 class ChainsawReport(NamedTuple):
-    """What came of all tests, in order, and what could not be read."""
+    """The outcomes of all tests, in order, and unreadable inputs."""
 
     outcomes: tuple[ChainsawOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of the folders in which tests were looked for."""
+    """Ignored documents in the searched folders."""
     files: frozenset[str] = frozenset()
-    """Those of the tests, what these name, and the configurations that were found for them."""
+    """The files of tests, referenced files, and discovered configurations."""

@@ -1,4 +1,4 @@
-"""Comparisons of two policy sets, by results and by cases; objects that show what rules do."""
+"""Comparisons of two policy sets, by results and by cases; example objects for rules."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,63 +10,63 @@ from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 
-# What two sets of policies say otherwise of the same resources.
+# Different results of two policy sets on the same resources.
 
 NO_RESULT = "none"
-"""What stands for the status of a rule that has no result for a resource."""
+"""Represents the status of a rule without a result for a resource."""
 
 
 class ComparedResult(NamedTuple):
-    """What one set says of a resource by one rule."""
+    """The result of one set for a resource and a rule."""
 
     result: str
     message: str
     note: str
     path: str
-    """Where in the object a check failed; "" where that is not known."""
+    """The path of the failed field in the object; "" if unknown."""
     rule_place: Location
     failed_place: Location | None
-    """Where in the manifest it failed, at least where the object is; None where it did not."""
+    """The position of the failure in the manifest, or of the object; None without a failure."""
 
 
 class Direction(StrEnum):
-    """Which way a verdict goes from the old set to the new one."""
+    """The direction of a difference from the old set to the new one."""
 
     STRICTER = "stricter"
     LAXER = "laxer"
     NEITHER = "neither"
-    """From one verdict without a fault to another, or from a failure to an error."""
+    """Between two statuses without a failure, or between failure and error."""
 
 
 class NoResultReason(StrEnum):
-    """Why a set says nothing of a resource by a rule that the other set says something by."""
+    """Why a set has no result for a rule and a resource, while the other set has one."""
 
     POLICY = "policy"
     RULE = "rule"
     MATCH = "match"
-    """The rule is there and had nothing to say of this resource."""
+    """The rule exists and does not match this resource."""
 
 
 class VerdictDifference(NamedTuple):
-    """A rule that says something else of a resource; None where a set says nothing by it."""
+    """Different results of a rule for a resource; None for a set without a result."""
 
     policy: str
     rule: str
     type: str
-    """The phase, as reports name it."""
+    """The phase, as in reports."""
     old: ComparedResult | None
     new: ComparedResult | None
     missing: NoResultReason | None = None
 
     @property
     def results(self) -> tuple[str, str]:
-        """The statuses of both sets, NO_RESULT for none."""
+        """The statuses of both sets; NO_RESULT if there is none."""
         old = self.old.result if self.old else NO_RESULT
         return old, self.new.result if self.new else NO_RESULT
 
     @property
     def direction(self) -> Direction:
-        """Whether it finds more fault than before, or less."""
+        """Whether the new set is stricter or less strict."""
         before, after = (_GRAVITY.get(one, 0) for one in self.results)
         if before == after:
             return Direction.NEITHER
@@ -77,7 +77,7 @@ _GRAVITY: Mapping[str, int] = MappingProxyType({"warn": 1, "fail": 2, "error": 2
 
 
 class Author(NamedTuple):
-    """A rule that changed or created an object, and where it stands."""
+    """A rule that changed or created an object, with its position."""
 
     policy: str
     rule: str
@@ -85,26 +85,26 @@ class Author(NamedTuple):
 
 
 class ObjectEffect(StrEnum):
-    """What rules did to an object; the value is the name in documents."""
+    """The effect of rules on an object; the value is its name in documents."""
 
     MUTATED = "mutated"
     GENERATED = "generated"
     PATCHED = "targets"
-    """An existing object, changed on behalf of a resource."""
+    """An existing object that was mutated for a resource."""
 
 
 class ComparedObject(NamedTuple):
-    """An object as one set leaves it."""
+    """An object in the final state of one set."""
 
     object: KubernetesObject
     authors: tuple[Author, ...]
-    """Those who made it so; none where no rule of the set changed it."""
+    """The rules that changed it; none if no rule of the set did."""
     settings: JsonMap
-    """What the rule says about later changes of a generated object."""
+    """The settings of the rule for later changes of a generated object."""
 
 
 class ObjectDifference(NamedTuple):
-    """An object that two sets leave otherwise; None where a set does not make it."""
+    """An object that differs between two sets; None for a set that does not create it."""
 
     effect: ObjectEffect
     key: ObjectKey
@@ -113,7 +113,7 @@ class ObjectDifference(NamedTuple):
 
 
 class ResourceDifference(NamedTuple):
-    """All that two sets say otherwise of a resource."""
+    """All differences between two sets for a resource."""
 
     resource: object
     place: Location | None
@@ -122,7 +122,7 @@ class ResourceDifference(NamedTuple):
 
 
 class UncomparedRule(NamedTuple):
-    """A rule by which neither set had anything to say; None where a set does not have it."""
+    """A rule without a result in both sets; the position is None for a set without the rule."""
 
     policy: str
     rule: str
@@ -130,43 +130,43 @@ class UncomparedRule(NamedTuple):
     new: Location | None
 
 
-# What shows that two sets of policies do the same, or where they do not.
+# Evidence that two policy sets are equivalent, or counterexamples.
 
 
 class Answer(StrEnum):
-    """What the evidence comes to."""
+    """The conclusion of the evidence."""
 
     EQUAL = "equal"
-    """They do the same in every case, and each rule had something to do."""
+    """Equal in all cases, and each rule had an effect."""
     COUNTEREXAMPLE = "counterexample"
-    """They do not do the same in a case that a cluster can come to."""
+    """Different in a case that is possible in a cluster."""
     NOT_COVERED = "not covered"
-    """They do the same in every case, but the cases are not enough to say so."""
+    """Equal in all cases, but these do not cover enough."""
 
 
 class DifferenceKind(StrEnum):
-    """What it is that two sets of policies do otherwise."""
+    """The kind of difference between two policy sets."""
 
     DENIAL_LOST = "denial lost"
     """The old policies deny, the new ones do not."""
     DENIAL_GAINED = "denial gained"
     ENFORCEMENT_LOST = "enforcement lost"
-    """Both refuse, but the new policies only report it: `Audit`, or an error that is ignored."""
+    """Both fail, but the new policies only report it: `Audit`, or an ignored error."""
     ENFORCEMENT_GAINED = "enforcement gained"
     OBJECT = "other object"
-    """They change the object in different ways."""
+    """They mutate the object differently."""
     ORDER = "other order"
-    """The changed objects differ in the order of their lists only."""
+    """The mutated objects only differ in the order of lists."""
     GENERATED = "other objects generated"
-    """They create other objects, or change other ones."""
+    """They generate different objects, or mutate different existing ones."""
     DELETION = "deletion"
-    """One would delete the object."""
+    """Only one deletes the object."""
     LATER = "other upkeep"
-    """The same goes at other times or in another way, or what is made is kept otherwise."""
+    """It is deleted at other times or in another way, or generated objects are kept differently."""
 
 
 class Limit(StrEnum):
-    """Why a difference is not a counterexample, but limits how far two sets are equal."""
+    """Why a difference is not a counterexample, but limits the equivalence."""
 
     NOT_ACCEPTED = "an API server rejects such an object before policies are evaluated"
     UNTYPED = (
@@ -204,7 +204,7 @@ class Limit(StrEnum):
 
 
 class CaseResult(NamedTuple):
-    """What one rule said in a case."""
+    """The result of one rule in a case."""
 
     policy: str
     rule: str
@@ -213,107 +213,107 @@ class CaseResult(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What one set of policies did in a case, and why."""
+    """The results and effects of one policy set in a case, with the reason."""
 
     said: tuple[CaseResult, ...]
     object: KubernetesObject | None
-    """The object as it was changed; None where it stays as it is."""
+    """The mutated object; None if it is unchanged."""
     generated: tuple[KubernetesObject, ...]
     deleted: bool
     later: tuple[str, ...] = ()
-    """What is to come: when and how the object goes, how what was made is kept."""
+    """Later effects: when and how the object is deleted, how generated objects are kept."""
     decided: str = ""
     place: Location | None = None
 
 
 class Counterexample(NamedTuple):
-    """A case in which two sets of policies do not do the same, made small."""
+    """A minimised case with different results of two policy sets."""
 
     difference: DifferenceKind
     object: KubernetesObject
     operation: str
     old_object: KubernetesObject | None
-    """The object as it was; None where it is created."""
+    """The object before the update; None if it is created."""
     user: JsonMap | None
-    """Who sends the request; None for somebody of whom no policy speaks."""
+    """The user of the request; None for a user without meaning for the policies."""
     namespace_labels: JsonMap | None
     there: tuple[KubernetesObject, ...]
-    """What else there is for the policies to look up: objects, and data of images."""
+    """Data for lookups by the policies: objects, and image metadata."""
     old: Account
     new: Account
     given: bool
-    """Whether the object is one that was given, before it was made small."""
+    """Whether the object was given, before it was minimised."""
     limit: Limit | None = None
 
 
 class SideReached(NamedTuple):
-    """What the cases reached of one set of policies."""
+    """The coverage of one policy set by the cases."""
 
     policies: tuple[str, ...]
     acted: int
-    """In how many cases it did anything: denied, changed, created, deleted."""
+    """The number of cases with an effect: denied, mutated, generated, deleted."""
     ratio: Ratio
     unreached: tuple[Point, ...]
-    """Points of which not every outcome came up."""
+    """Points with outcomes that did not occur."""
 
 
 class Evidence(NamedTuple):
-    """What came of comparing two sets of policies."""
+    """The result of comparing two policy sets."""
 
     answer: Answer
     cases: int
     given: int
-    """How many of them are objects that were given, as they are."""
+    """The number of cases that are given objects without changes."""
     denied: int
-    """In how many the old policies denied."""
+    """The number of cases that the old policies denied."""
     counterexamples: tuple[Counterexample, ...]
     limited: tuple[Counterexample, ...]
     """Differences that do not count, one for each reason."""
     reasons: tuple[str, ...]
-    """Why the cases are not enough."""
+    """Why the cases do not cover enough."""
     untried: tuple[str, ...]
-    """What no case looks at."""
+    """Parts of the policies that no case covers."""
     old: SideReached
     new: SideReached
     identical: bool = False
-    """Whether both sides consist of the same policies."""
+    """Whether both sides have the same policies."""
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-# Objects that show what rules do: one that passes, one that fails.
+# Example objects for rules: one that passes, one that fails.
 
 
 class RuleAction(NamedTuple):
-    """What a rule does to an object."""
+    """An outcome of a rule for an object."""
 
     policy: str
     rule: str
-    """"" for a policy without rules of its own."""
+    """"" for a policy without rules."""
     outcome: str
     """`passed`, `failed`, or `applied` for rules that cannot fail."""
     location: Location
 
 
 class MissingExample(NamedTuple):
-    """What a rule does and no object was found for."""
+    """An outcome of a rule without an example."""
 
     doing: RuleAction
     reason: str
 
 
 class ExampleObject(NamedTuple):
-    """An object, and what it is an example of."""
+    """An object and the outcomes that it is an example of."""
 
     object: KubernetesObject
     shows: tuple[RuleAction, ...]
 
 
 class Examples(NamedTuple):
-    """What was found for some policies."""
+    """The examples for some policies."""
 
     found: tuple[ExampleObject, ...]
     missing: tuple[MissingExample, ...]
-    """What no object was found to show, and why."""
+    """Outcomes without an example, with the reason."""
     diagnostics: tuple[Diagnostic, ...]
     targets: tuple[KubernetesObject, ...] = ()
-    """Objects that were made to be there, for rules that change existing ones."""
+    """Synthesised existing objects, for rules that mutate existing objects."""

@@ -1,4 +1,4 @@
-"""Coverage: what tests reached in policies, as points with counts."""
+"""Coverage of policies by tests, as points with counts."""
 
 from typing import NamedTuple
 
@@ -8,70 +8,70 @@ from kyvsim.model.tracing import PointKind
 
 
 class PointOutcome(NamedTuple):
-    """One thing that can come of a point, and how often it did."""
+    """One possible outcome of a point, with its count."""
 
     name: str
     times: int
 
 
 class Point(NamedTuple):
-    """A point and its outcomes; plain data that crosses processes."""
+    """A point and its outcomes; plain data that can be sent to other processes."""
 
     kind: PointKind
     policy: str
     """The policy's key: `namespace/name` for a namespaced policy."""
     rule: str
-    """The rule as written; for an exception the patterns for names of rules."""
+    """The rule as written; for an exception, the patterns for rule names."""
     document: int
     path: Path
     inside: Path
-    """The same, from the rule on."""
+    """The path relative to the rule."""
     location: Location
     outcomes: tuple[PointOutcome, ...]
 
     @property
     def hits(self) -> int:
-        """How often anything came of it."""
+        """The sum of all counts."""
         return sum(one.times for one in self.outcomes)
 
 
 class Ratio(NamedTuple):
-    """How many outcomes came up, of how many."""
+    """Number of reached outcomes, and of all outcomes."""
 
     reached: int
     total: int
 
     @property
     def tenths(self) -> int:
-        """Tenths of a percent, rounded down, so that only all of it is 1000; 0 of nothing."""
+        """Tenths of a percent, rounded down, so that 1000 means all; 0 if there are no outcomes."""
         return 1000 * self.reached // self.total if self.total else 0
 
     @property
     def percent(self) -> float:
-        """The same in percent, with one decimal."""
+        """The percentage with one decimal."""
         return self.tenths / 10
 
 
 class FileCoverage(NamedTuple):
-    """The points of one file, in the order in which they stand there."""
+    """The points of one file, in the order of their positions."""
 
     file: str
     points: tuple[Point, ...]
 
     @property
     def ratio(self) -> Ratio:
-        """How many outcomes of the file came up."""
+        """The ratio of reached outcomes in the file."""
         times = [outcome.times for point in self.points for outcome in point.outcomes]
         return Ratio(sum(map(bool, times)), len(times))
 
 
 class Coverage(NamedTuple):
-    """What all tests together reached."""
+    """The coverage of all tests."""
 
     files: tuple[FileCoverage, ...]
 
     @property
     def ratio(self) -> Ratio:
-        """How many outcomes of all files came up."""
+        """The ratio of reached outcomes in all files."""
         ratios = [one.ratio for one in self.files]
         return Ratio(sum(one.reached for one in ratios), sum(one.total for one in ratios))

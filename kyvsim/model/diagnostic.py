@@ -1,6 +1,6 @@
-"""Diagnostics of input files, what would fix what they are about, and lists of names in them.
+"""Diagnostics of input files, their fixes, and lists of names in messages.
 
-Codes: KV028 left out of a folder: what it is.
+Codes: KV028 an ignored document in a folder.
 """
 
 from collections import Counter
@@ -12,22 +12,22 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.source import Document, Location
 
-# What would put right what a remark is about: changes of a document, by the places in it.
+# Fixes of diagnostics: changes of a document, with their positions.
 
 
 class ChangeKind(StrEnum):
-    """What a change does."""
+    """The kind of a change."""
 
     VALUE = "value"
-    """Gives an entry of a map another scalar as its value; quotes stay."""
+    """Replaces the scalar value of a map entry; quotes are kept."""
     KEY = "key"
     ENTRY = "entry"
-    """Puts a text in place of an entry, key and value."""
+    """Replaces an entry, key and value, with a text."""
     REMOVE = "remove"
     ADD = "add"
-    """Puts a text before the first entry of the map that is the value of an entry."""
+    """Inserts a text before the first entry of the map that is the value of an entry."""
     ITEM = "item"
-    """Makes the map that is the value of an entry the only item of a list in it."""
+    """Nests the map that is the value of an entry as the only item of a list."""
 
 
 class TextChange(NamedTuple):
@@ -36,66 +36,66 @@ class TextChange(NamedTuple):
     way: ChangeKind
     place: Location
     key: str
-    """The key; "" for the root of a document, whose place is that of its first key."""
+    """The key; "" for the root of a document, whose position is that of its first key."""
     text: str = ""
-    """What is written, in lines that begin at the first column; the key of the list for ITEM."""
+    """The new text, with lines that begin at the first column; for ITEM, the key of the list."""
 
 
 class Edit(NamedTuple):
-    """A part of a text, and what takes its place; lines and columns count from 1."""
+    """A part of a text and its replacement; lines and columns count from 1."""
 
     line: int
     column: int
     end_line: int
     end_column: int
-    """The column after the last character of the part."""
+    """The exclusive end."""
     text: str
 
 
 class Fix(NamedTuple):
-    """Changes that are made together, and mean what was meant before."""
+    """Changes that are made together and keep the meaning."""
 
     title: str
-    """What they do, as a short order: `use AnyIn`."""
+    """A short imperative title: `use AnyIn`."""
     changes: tuple[TextChange, ...]
     edits: tuple[Edit, ...] = ()
-    """The same as edits of the file, in its order; made by `lint`, () before."""
+    """The same as sorted edits of the file, computed by `lint`; () before that."""
 
 
 def change(document: Document, way: ChangeKind, path: Path, text: str = "") -> TextChange:
-    """Return a change of the entry of a document to which a path leads."""
+    """Return a change of the entry at a path of a document."""
     key = str(path[-1]) if path else ""
     return TextChange(way, document.locate(path), key, text)
 
 
-# Remarks about input files.
-#
-# Codes: KV028 left out of a folder: what it is.
+# Diagnostics of input files.
+# Codes: KV028 an ignored document in a folder.
 
 
 class Severity(StrEnum):
-    """How much a remark weighs: an error makes the exit status 2."""
+    """The severity of a diagnostic; errors make the exit status 2."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
-    """A note on what is probably right; --strict does not make an error of it."""
+    """A note on something that is probably correct; --strict does not make it an error."""
 
 
 class Diagnostic(NamedTuple):
-    """One remark about an input file, with a stable code such as `KV012`."""
+    """A diagnostic of an input file, with a stable code such as `KV012`."""
 
     code: str
     severity: Severity
     message: str
     location: Location | None = None
     excerpt: tuple[str, ...] = ()
-    """Lines that show the place inside a text of the file, with a mark below it."""
+    """Lines that show the position inside a text of the file, with a mark below it."""
     fix: Fix | None = None
-    """What puts it right without changing what the file means; None where nothing surely does."""
+    """A safe fix that keeps the meaning of the file; None if there is none."""
     folded: str = ""
-    """What such remarks are about, such as `chart`, if a run reports one of them with their number;
-    "" where each is reported."""
+    """The noun for such diagnostics, such as `chart`, if only the first one is reported with their
+    number; "" to report each.
+    """
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
@@ -103,12 +103,12 @@ class Diagnostic(NamedTuple):
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Return whether one of some diagnostics is an error."""
+    """Return whether one of the diagnostics is an error."""
     return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
 def strictly(remarks: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return remarks with every warning made an error, as `--strict` asks."""
+    """Return the diagnostics with every warning as an error, as for `--strict`."""
     return tuple(
         one._replace(severity=Severity.ERROR) if one.severity is Severity.WARNING else one
         for one in remarks
@@ -119,16 +119,16 @@ _LEFT_OUT = "KV028"
 
 
 def left_out(what: str, location: Location) -> Diagnostic:
-    """Return that something in a folder was left out, because it is none of what is wanted."""
+    """Return the diagnostic for an ignored document in a folder."""
     return Diagnostic(_LEFT_OUT, Severity.INFO, what, location)
 
 
 def without_left_out(
     said: Iterable[Diagnostic],
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """Return the diagnostics of what is wrong, and those of what was left out of folders.
+    """Return the diagnostics about problems, and those about ignored documents.
 
-    Of remarks that are folded the first is kept, with the number of the others.
+    Of folded diagnostics, only the first is kept, with the number of the others.
     """
     kept: list[Diagnostic] = []
     aside: list[Diagnostic] = []
@@ -146,23 +146,23 @@ def without_left_out(
     return tuple(found), tuple(aside)
 
 
-# How remarks write lists of names, and names that are not there.
+# Lists of names in messages, and suggestions for unknown names.
 
 
 _MOST = 5
 
 
 def listed(names: Iterable[str], most: int = _MOST) -> str:
-    """Return names in backticks, each once and in order, no more than a few of them."""
+    """Return names in backticks, sorted and without duplicates, up to `most`."""
     known = sorted(set(names))
     shown = ", ".join(f"`{name}`" for name in known[:most])
     return f"{shown} and {len(known) - most} more" if len(known) > most else shown
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return the known name that is most like a word, whatever its case, or "" where none is.
+    """Return the known name that is most similar to a word, ignoring case; "" if there is none.
 
-    `likeness` is how like it must be, from 0 to 1.
+    `likeness` is the minimum similarity, from 0 to 1.
     """
     spelled = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), spelled, n=1, cutoff=likeness)
@@ -170,6 +170,6 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def likely(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with the nearest of the known names, or ""."""
+    """Return `: did you mean …?` with the most similar known name, or ""."""
     near = nearest(word, known)
     return f": did you mean `{near}`?" if near else ""

@@ -10,16 +10,16 @@ from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location
 
 Answer: TypeAlias = RuleStatus | bool
-"""A verdict, or whether something holds."""
+"""A status, or whether something is true."""
 
 
 class StepKind(StrEnum):
-    """What was evaluated at a step."""
+    """The kind of construct that was evaluated."""
 
     INDEX = "index"
-    """The kinds that a rule can match at all."""
+    """The kinds that a rule can match."""
     UNASKED = "not asked"
-    """Why a controller did not evaluate a rule that is for objects of the kind."""
+    """Why a controller did not evaluate a rule for objects of the kind."""
     MATCH = "match"
     EXCLUDE = "exclude"
     FILTER = "filter"
@@ -27,17 +27,17 @@ class StepKind(StrEnum):
     CRITERION = "criterion"
     """One part of a filter: kinds, names, namespaces, a selector, users …"""
     CONCERN = "concern"
-    """Whether an object has any field that a rule reads."""
+    """Whether an object has any of the fields that a rule reads."""
     EXCEPTION = "exception"
     CONTEXT = "context"
-    """A context entry, when it was first read."""
+    """A context entry, evaluated on first use."""
     CONDITIONS = "conditions"
     """A block of conditions: preconditions, those of `deny`, of an exception."""
     CONDITION = "condition"
     SIDE = "side"
     """The key or the value of a condition."""
     BODY = "body"
-    """What a rule does with objects that it applies to."""
+    """The body of a rule that applies to the object."""
     PATTERN = "pattern"
     """A pattern, or a node of one."""
     LOOP = "loop"
@@ -46,37 +46,37 @@ class StepKind(StrEnum):
     CONTROL = "control"
     """A control of Pod security."""
     FINDING = "finding"
-    """A field that a control of Pod security objects to."""
+    """A field that violates a control of Pod security."""
     EXPRESSION = "expression"
-    """An expression in CEL, or a part of one."""
+    """A CEL expression, or a part of one."""
     VARIABLE = "variable"
-    """A variable of a policy in CEL, when it was first read."""
+    """A variable of a CEL policy, evaluated on first use."""
     IMAGE = "image"
     """An entry of `verifyImages` on an image."""
     FILLED = "filled"
-    """A patch, or what describes an object to create, with its variables filled."""
+    """A patch, or the description of an object to create, with substituted variables."""
     CHANGE = "change"
-    """A changed object: `found` is how it was, `wanted` how it is now."""
+    """A changed object: `found` is the old one, `wanted` the new one."""
     GENERATED = "generated"
     """An object that a rule would create."""
 
 
 class Value(NamedTuple):
-    """Something that was found or wanted, null included."""
+    """A found or expected value, which may be null."""
 
     data: Json
 
 
 class Step(NamedTuple):
-    """A part of a rule that was evaluated, and its outcome."""
+    """An evaluated part of a rule, and its outcome."""
 
     kind: StepKind
     name: str = ""
-    """The part in short: `any[0]`, `kinds`, `=(spec)`, the name of an entry."""
+    """A short name: `any[0]`, `kinds`, `=(spec)`, the name of an entry."""
     text: str = ""
-    """The same as it is written: an operator, an expression."""
+    """The source text: an operator, an expression."""
     answer: Answer | None = None
-    """None for a step whose outcome is only what was found."""
+    """None for a step whose only outcome is the found value."""
     wanted: Value | None = None
     found: Value | None = None
     note: str = ""
@@ -84,16 +84,16 @@ class Step(NamedTuple):
     place: Location | None = None
     """Its location in the policy, or in an exception."""
     path: Path | None = None
-    """The path in the object that was read: from that of the step around it on, unless `rooted`."""
+    """The path in the object that was read: relative to the parent step, unless `rooted`."""
     rooted: bool = False
-    """Whether `path` is a whole one."""
+    """Whether `path` is absolute."""
     seen_at: Location | None = None
-    """The location of that path in the manifest, or of the nearest part around it."""
+    """The location of that path in the manifest, or of its nearest ancestor."""
     steps: tuple["Step", ...] = ()
 
 
 class RuleRun(NamedTuple):
-    """A rule whose evaluation begins."""
+    """The evaluation of a rule that begins."""
 
     policy: Policy
     rule: Rule
@@ -110,7 +110,7 @@ class TracedRule(NamedTuple):
 
 
 class RuleExplanation(NamedTuple):
-    """How one rule came to its results on one object."""
+    """The explanation of a rule's results for one object."""
 
     policy: Policy
     rule: Rule
@@ -120,7 +120,7 @@ class RuleExplanation(NamedTuple):
     steps: tuple[Step, ...]
     place: Location
     before: tuple[Step, ...] = ()
-    """The steps on the object as it was before an update, if that was evaluated, too."""
+    """The steps on the old object of an update, if that was evaluated, too."""
 
     @property
     def applied(self) -> bool:
@@ -140,18 +140,18 @@ class RuleExplanation(NamedTuple):
 
 
 class ObjectExplanation(NamedTuple):
-    """The response of the policies to one object, and how each of their rules came to it."""
+    """The response to one object, and the explanations of all rules."""
 
     response: EngineResponse
     rules: tuple[RuleExplanation, ...]
-    """In the order in which they were evaluated; then those that were not evaluated."""
+    """In the order of evaluation, followed by rules that were not evaluated."""
 
 
 def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps from a section of a rule down to the one that decided; () if none did.
+    """Return the steps from a section of a rule to the decisive one; () if there is none.
 
-    Evaluation stops as soon as the result is known, so it is the last step with the answer of the
-    step around it. Below the body no single step decides a pass.
+    Evaluation stops as soon as the result is known, so it is the last step with the answer of its
+    parent. In the body, no single step decides a pass.
     """
     last = next((one for one in reversed(steps) if _answer(one) is not None), None)
     if last is None:
@@ -162,9 +162,9 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def deciding_part(condition: Step) -> Step | None:
-    """Return the part of an expression that gave a side of a condition its value.
+    """Return the part of an expression that determined a side of a condition.
 
-    That is the first side which is not constant. None for a plain path, which has no parts.
+    That is the first side that is not constant. None for a plain path, which has no parts.
     """
     sides = (one for one in condition.steps if one.path is not None or _parts(one))
     parts = next(map(_parts, sides), ())
@@ -176,7 +176,7 @@ def deciding_part(condition: Step) -> Step | None:
 
 
 def _is_same(one: Value | None, other: Value | None) -> bool:
-    """Return whether two values are equal and of one type: true is not 1."""
+    """Return whether two values are equal and of the same type: true is not 1."""
     return one == other and (one and one.data.__class__) is (other and other.data.__class__)
 
 
@@ -185,11 +185,11 @@ def _parts(step: Step) -> tuple[Step, ...]:
 
 
 def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
-    """Return the locations of what decided: in the policy, and in the manifest.
+    """Return the locations of the decisive step: in the policy, and in the manifest.
 
-    In the manifest it is that of the last step or of a step inside it; else of a step around it,
-    and for a part of an expression of another part. Within a condition, a part of an expression
-    decides if there is one.
+    In the manifest, it is that of the last step or one of its substeps, otherwise that of a parent
+    step, or for a part of an expression, of another part. In a condition, the decisive part of an
+    expression is used if there is one.
     """
     if not way:
         return None, None
@@ -223,14 +223,14 @@ def _cause(step: Step) -> tuple[Step, ...]:
 
 
 def alternatives(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return those of the steps that are alternatives of an `anyPattern`."""
+    """Return the steps that are alternatives of an `anyPattern`."""
     return tuple(
         one for one in steps if one.kind is StepKind.PATTERN and one.name.startswith("anyPattern[")
     )
 
 
 def nearest(steps: tuple[Step, ...]) -> Step | None:
-    """Return the alternative of which most parts fit, of equals the one that got furthest."""
+    """Return the alternative with most matching parts, and of several the one that got furthest."""
     if len(steps) < 2:
         return steps[0] if steps else None
     return max(steps, key=_nearness)
@@ -244,7 +244,7 @@ def _nearness(step: Step) -> tuple[int, int]:
 def _answer(step: Step) -> Answer | None:
     """Return a step's answer; for an element of a loop, that of its last step.
 
-    The same holds for a body without a result because something in it is false.
+    The same is done for a body without a result because a part of it is false.
     """
     if step.answer is not None or step.kind not in {StepKind.ELEMENT, StepKind.BODY}:
         return step.answer

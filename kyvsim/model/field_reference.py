@@ -1,6 +1,6 @@
-"""What policies write about objects and requests: where they look, and what they look for there.
+"""Field references: the fields of objects and requests that a policy reads, with compared values.
 
-Languages return it, so that others can make objects on which a policy has something to decide.
+Languages return them, so that other code can create objects with relevant values.
 """
 
 from enum import Enum, StrEnum
@@ -10,7 +10,7 @@ from kyvsim.kubernetes.objects import Json
 
 
 class Segment(Enum):
-    """A step of a path that is no name."""
+    """A path segment that is not a name."""
 
     ELEMENT = "[]"
     """Each element of a list."""
@@ -19,30 +19,30 @@ class Segment(Enum):
 
 
 FieldPath: TypeAlias = tuple[str | Segment, ...]
-"""The path from the top of what is looked at to a value in it."""
+"""The path from the root of the subject to a value."""
 
 
 class Subject(StrEnum):
-    """What a policy looks at."""
+    """The subject of a field reference."""
 
     OBJECT = "object"
     OLD_OBJECT = "oldObject"
     REQUEST = "request"
     """Operation, user, namespace: the fields of an admission request."""
     NAMESPACE = "namespace"
-    """The Namespace that the object lies in."""
+    """The Namespace of the object."""
     KIND = "kind"
-    """Values are `group/version/Kind`, `*` for any, with a subresource behind a further slash."""
+    """Values are `group/version/Kind`, `*` for any, with a subresource after another slash."""
     WORLD = "world"
-    """What neither object nor request holds: other objects of the cluster, images, services."""
+    """Data outside of object and request: other objects of the cluster, images, services."""
 
 
 class FieldReference(NamedTuple):
-    """A place that a policy looks at, and the values that it writes for it."""
+    """A field that a policy reads, and the values in the policy for it."""
 
     about: Subject
     path: FieldPath = ()
     values: tuple[Json, ...] = ()
-    """As they are written: texts may be patterns, with operators and wildcards."""
+    """As in the policy: texts may be patterns, with operators and wildcards."""
     sizes: tuple[int, ...] = ()
-    """Numbers of elements or characters that it compares with."""
+    """Numbers of elements or characters to which it is compared."""

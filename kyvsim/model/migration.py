@@ -1,4 +1,4 @@
-"""What became of policies that were converted to CEL."""
+"""Results of converting policies to CEL."""
 
 from enum import StrEnum
 from itertools import zip_longest
@@ -12,7 +12,7 @@ from kyvsim.model.source import Location
 
 
 class ConversionOutcome(StrEnum):
-    """What became of a rule."""
+    """The outcome of converting a rule."""
 
     CONVERTED = "converted"
     CONDITIONAL = "converted with conditions"
@@ -20,51 +20,51 @@ class ConversionOutcome(StrEnum):
 
 
 class ConversionCondition(NamedTuple):
-    """What has to hold for a converted rule to mean the same."""
+    """A condition under which a converted rule is equivalent."""
 
     name: str
     text: str
 
 
 class RuleOutcome(NamedTuple):
-    """What became of one rule."""
+    """The outcome of converting one rule."""
 
     rule: str
     outcome: ConversionOutcome
     location: Location
-    """Where the rule stands, or what in it cannot be converted."""
+    """The position of the rule, or of its part that cannot be converted."""
     path: str
-    """The way to that in the policy."""
+    """The path of that part in the policy."""
     reason: str = ""
     advice: str = ""
     conditions: tuple[ConversionCondition, ...] = ()
 
 
 class Made(NamedTuple):
-    """A policy that was made of rules of another one."""
+    """A policy that was converted from rules of another one."""
 
     data: KubernetesObject
     rules: tuple[int, ...]
-    """The places of the rules in the policy that is converted."""
+    """The indexes of the rules in the source policy."""
     origins: tuple[int, ...] = ()
-    """For each of its entries the place of the rule that it is made of."""
+    """For each of its entries, the index of the source rule."""
     level: str | None = None
-    """The level of Pods and controllers that it is for, None where it is for all of them."""
+    """The level of Pods and controllers to which it applies; None for all of them."""
     wanted: str = ""
-    """The name that it would have if that were one that a cluster takes, "" if it has it."""
+    """The preferred name if it is not valid in a cluster; "" if it is used."""
 
 
 class Conversion(NamedTuple):
-    """What became of a policy, or of an exception from policies."""
+    """The outcome of converting a policy or an exception."""
 
     policy: Policy | PolicyException
     rules: tuple[RuleOutcome, ...]
-    """What became of its rules; of an exception, of what it names."""
+    """The outcomes of its rules; for an exception, of its entries."""
     made: tuple[Made, ...]
 
     @property
     def outcome(self) -> ConversionOutcome:
-        """The least of what became of its rules."""
+        """The worst outcome of its rules."""
         found = {one.outcome for one in self.rules}
         order = (ConversionOutcome.REFUSED, ConversionOutcome.CONDITIONAL)
         return next((one for one in order if one in found), ConversionOutcome.CONVERTED)
@@ -76,17 +76,17 @@ class Conversion(NamedTuple):
 
 
 class Migration(NamedTuple):
-    """What became of all policies that were given."""
+    """The outcomes of all given policies."""
 
     conversions: tuple[Conversion, ...]
     texts: tuple[str, ...]
-    """For each of them the policies that take its place, as YAML."""
+    """For each conversion, the new policies as YAML."""
     diagnostics: tuple[Diagnostic, ...] = ()
     left_out: tuple[Diagnostic, ...] = ()
     evidence: tuple[Evidence | None, ...] = ()
-    """For each policy what comparing both showed, if that was asked for."""
+    """For each policy, the evidence of comparing both, if requested."""
 
     @property
     def pairs(self) -> tuple[tuple[Conversion, Evidence | None], ...]:
-        """What became of each policy, with the evidence on it."""
+        """Each conversion with its evidence."""
         return tuple(zip_longest(self.conversions, self.evidence))

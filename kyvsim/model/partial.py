@@ -7,28 +7,28 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RefusalCount, ReportedReason
 
 Key: TypeAlias = tuple[str, int, int]
-"""A piece: its file, the first of its bytes, and the first byte that is none of them."""
+"""A piece: its file, its first byte, and the byte after its last one."""
 
 
 class Count(NamedTuple):
-    """How many results are alike."""
+    """The number of equal results."""
 
     namespace: str
-    """That of the objects; "" for those without one."""
+    """The namespace of the objects; "" if cluster-scoped."""
     policy: str
     rule: str
     result: str
     number: int
     title: str = ""
-    """What tables call the rule, where its name behind that of its policy does not say it."""
+    """The title of the rule in tables, if it differs from policy and rule name."""
     severity: str = ""
-    """That of the policy; "" where it says none."""
+    """The severity of the policy, or ""."""
 
 
 class ReportRow(NamedTuple):
-    """One result as reports show it, without the object.
+    """One result in a report, without the object.
 
-    Lines and columns count from 1 in the piece, 0 where they are not known.
+    Lines and columns count from 1 in the piece; 0 if unknown.
     """
 
     cluster: str
@@ -36,7 +36,7 @@ class ReportRow(NamedTuple):
     line: int
     column: int
     number: int
-    """The object's place in the piece, from 0: rows of one object have the same."""
+    """The index of the object in the piece; rows of the same object share it."""
     apiVersion: str  # noqa: N815 — the name in JSON
     kind: str
     namespace: str
@@ -44,65 +44,65 @@ class ReportRow(NamedTuple):
     policy: str
     rule: str
     type: str
-    """The phase, as reports name it."""
+    """The phase, as in reports."""
     place: tuple[str, int, int]
     result: str
-    """The status; `none` where a rule has no result, because it could look at nothing."""
+    """The status; `none` for a rule without a result, because it could not evaluate anything."""
     message: str
     note: str = ""
     path: str = ""
     severity: str = ""
     category: str = ""
     title: str = ""
-    """What the object is called where its name and namespace do not say it."""
+    """The title of the object, if it differs from its name and namespace."""
     unchecked: tuple[str, ...] = ()
-    """What of the object the rule could not look at."""
+    """The parts of the object that the rule could not evaluate."""
     at: tuple[int, int] = (0, 0)
-    """Line and column of what failed in the object, where they were looked for."""
+    """Line and column of the failed field, if it was searched for."""
     kind_of_policy: str = ""
     own: str = ""
-    """What of the message the policy says itself."""
+    """The part of the message that the policy defines."""
     reasons: tuple[ReportedReason, ...] = ()
-    """Why it failed: of rows of a piece that are alike, the first one has them."""
+    """The reasons of a failure; of equal rows in a piece, only the first has them."""
 
 
 class Head(NamedTuple):
-    """What is known of a piece besides its rows."""
+    """The data of a piece besides its rows."""
 
     file: str
     first: int
     last: int
     stamp: str
-    """Tells this content of the file from any other."""
+    """Identifies the content of the file."""
     assignment: str
-    """Tells these policies and options from any others."""
+    """Identifies the policies and options."""
     cluster: str
     lines: int
-    """Line ends in the piece."""
+    """Number of line ends in the piece."""
     resources: int = 0
     unmatched: int = 0
     unchecked: int = 0
-    """How often a rule could not look at all of an object."""
+    """Number of rules that could not evaluate all of an object."""
     counts: tuple[Count, ...] = ()
     objects: tuple[KubernetesObject, ...] = ()
-    """What kinds of objects there are, each once, and what they define."""
+    """One object for each kind and its definitions."""
     remarks: tuple[Diagnostic, ...] = ()
-    """On documents; those on objects come after those of all pieces."""
+    """Those of documents; those of objects follow after all pieces."""
     problems: tuple[Diagnostic, ...] = ()
     asked: bool = False
-    """Whether rules looked at other objects of the cluster."""
+    """Whether rules looked up other objects of the cluster."""
     ended: bool = False
-    """Whether nothing of the file is read behind this piece."""
+    """Whether the rest of the file after this piece is not read."""
     refused: bool = False
-    """Whether the file is no text, so that nothing in it counts."""
+    """Whether the file is not text, so that none of its results count."""
     failed: bool = False
-    """Whether the piece could not be read or evaluated: it is tried again when a run is resumed."""
+    """Whether the piece could not be read or evaluated; it is retried when a run is resumed."""
     refusals: tuple[RefusalCount, ...] = ()
-    """Why an API server refuses some of the objects (KV233)."""
+    """Why an API server rejects some of the objects (KV233)."""
 
     @property
     def key(self) -> Key:
-        """What piece it is."""
+        """The identity of the piece."""
         return self.file, self.first, self.last
 
 
@@ -111,4 +111,4 @@ class Partial(NamedTuple):
 
     head: Head
     rows: bytes = b""
-    """Its rows, as lines of JSON."""
+    """Its rows as lines of JSON."""

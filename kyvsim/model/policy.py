@@ -1,4 +1,4 @@
-"""Policies as loaded, with their facts; and policy exceptions."""
+"""Policies as loaded, with their facts, and policy exceptions."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,122 +18,121 @@ if TYPE_CHECKING:
     from kyvsim.policy.cel_policy import CelPolicyNode
 
 
-# What others than its language need to know of a policy: the same words for every language.
-#
-# A language says them when it reads a policy. Nobody else reads the fields of one.
+# Facts about policies for code outside of their language, in the same form for all languages.
+# A language computes them when it reads a policy. Other code does not read fields of policies.
 
 
 _NOTHING: JsonMap = MappingProxyType({})
 
 
 class Override(NamedTuple):
-    """What holds for failures in some namespaces."""
+    """A failure action override for some namespaces."""
 
     action: str
-    """As written; "" where nothing is."""
+    """As in the policy; "" if not set."""
     namespaces: tuple[str, ...] | None
-    """Patterns for their names; None where they do not count."""
+    """Patterns for namespace names; None if not set."""
     selector: JsonMap | None
-    """What selects them by labels; None where labels do not count."""
+    """The selector for namespace labels; None if not set."""
 
 
 class FailureAction(NamedTuple):
-    """Whether a failure denies a request: `Enforce` or `Audit`, in any case, or another text."""
+    """The failure action: `Enforce` or `Audit`, in any case, or another text."""
 
     own: str = ""
-    """What holds where no override does; "" where nothing is said."""
+    """The action without an override; "" if not set."""
     overrides: tuple[Override, ...] = ()
 
 
 class RuleFacts(NamedTuple):
-    """What is to be known of a rule."""
+    """Facts about a rule."""
 
     section: str = ""
-    """What it does: `validate`, `mutate`, `generate`, `verifyImages`, or "" for something else."""
+    """Its type: `validate`, `mutate`, `generate`, `verifyImages`, or "" for another one."""
     kinds: frozenset[str] | None = None
-    """The kinds that it can match at all; None where that is open."""
+    """The kinds that it can match; None if they are not limited."""
     action: FailureAction = FailureAction()
-    """What its failures do, where it says so itself."""
+    """Its own failure action."""
     image_actions: tuple[str, ...] = ()
-    """The failure actions that entries for images name."""
+    """The failure actions in entries for images."""
     generation: "Generation | None" = None
     upkeep: Mapping[str, object] = _NOTHING
-    """What is said about later changes of what it generates, by the names of the settings."""
+    """The settings for later changes of generated objects, by name."""
     targets: tuple["MutationTarget", ...] = ()
-    """The existing objects that it changes; () where it changes its trigger, or nothing."""
+    """The existing objects that it mutates; () if it mutates its trigger, or does not mutate."""
     spares_triggers: bool = False
-    """Whether it changes other objects in their stead, and later: no request fails for it."""
+    """Whether it mutates other objects later instead of its trigger, so requests never fail."""
     patches_elements: bool = False
-    """Whether it patches once for each element of a list."""
+    """Whether it patches once for each element of a list (foreach)."""
     mutates_on_update: bool = False
-    """Whether it asks for them to be changed when its policy comes or changes."""
+    """Whether it sets mutateExistingOnPolicyUpdate."""
     runs_on_policy_update: bool = False
-    """Whether they are, after what the policy says for rules that ask for nothing."""
+    """Whether it runs on policy updates: its own setting, or that of the policy."""
     sees_background: bool = False
-    """Whether requests of the background controller are triggers, too."""
+    """Whether requests of the background controller are also triggers."""
     asked_labels: Mapping[str, object] | None = None
-    """The labels that its pattern asks for; None where it asks for none."""
+    """The labels that its pattern requires; None if there are none."""
 
 
 class PolicyFacts(NamedTuple):
-    """What is to be known of a policy as a whole."""
+    """Facts about a policy as a whole."""
 
     api_version: str
-    """The apiVersion under which a cluster keeps it."""
+    """The apiVersion in which a cluster stores it."""
     action: FailureAction = FailureAction()
-    """What failures do where a rule says nothing."""
+    """The failure action for rules without their own."""
     admission: bool = True
-    """Whether requests are looked at."""
+    """Whether requests are evaluated."""
     background: bool = True
-    """Whether what is there is looked at, too."""
+    """Whether existing objects are evaluated, too."""
     applies_one_rule: bool = False
-    """Whether evaluation stops after the first rule that passed or failed."""
+    """Whether evaluation stops after the first rule that passes or fails."""
     emits_warnings: bool = False
-    """Whether clients get warnings of failures that deny nothing."""
+    """Whether clients get warnings about failures that do not deny the request."""
     fails_closed: bool = True
-    """Whether a request is denied where the policy cannot be evaluated."""
+    """Whether a request is denied if the policy cannot be evaluated (failurePolicy)."""
     webhook_conditions: tuple[tuple[str, str], ...] = ()
-    """Names and CEL of what says whether the API server asks about a request at all."""
+    """Names and expressions of the webhook's matchConditions."""
     webhook_timeout: int | None = None
-    """Seconds that an API server is to wait; None where the policy does not say."""
+    """The webhook timeout in seconds; None if the policy does not set it."""
     applies_server_side: bool = False
     """Whether generated objects are written by server-side apply."""
     mutates_on_update: bool = False
-    """Whether it, or a rule of it, asks for existing objects to be changed when it changes."""
+    """Whether the policy or a rule sets mutateExistingOnPolicyUpdate."""
     schedule: str | None = None
-    """When it acts by itself; None where requests make it act."""
+    """The schedule at which it runs; None if it evaluates requests."""
     pins_images: bool = False
-    """Whether the tags of images are to become digests when an object is admitted."""
+    """Whether image tags are replaced with digests on admission."""
     has_rules: bool = True
-    """Whether tests name rules of it; otherwise they mean the whole policy."""
+    """Whether tests refer to its rules; otherwise they refer to the whole policy."""
     judges: PayloadMode | None = None
-    """The sort of payloads that are all it looks at; None where it looks at objects."""
+    """The type of payloads that it evaluates; None if it evaluates objects."""
     propagation: str = "Background"
-    """What happens to dependents of what it deletes."""
+    """The deletion propagation policy for objects that it deletes."""
 
 
-# Policies as loaded: checked for shape, expressions still text.
+# Policies as loaded: validated, with expressions as text.
 
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
-"""What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
+"""The values of the annotation `policies.kyverno.io/severity`; reports omit others."""
 
 
 class Rule(NamedTuple):
-    """One rule of a policy, as written or as autogen derived it; a rule equals itself only."""
+    """A rule of a policy, as written or derived by autogen; it is only equal to itself."""
 
     name: str
     data: KubernetesObject
-    """What is written, for its language alone; others ask `facts`."""
+    """The raw data, only for its language; other code uses `facts`."""
     path: Path
-    """Where the rule, or the one it was derived from, stands in the policy's document."""
+    """The path of the rule in the document; for an autogen rule, that of its source rule."""
     facts: RuleFacts
     tree: RuleNode = NO_RULE
-    """What is written, typed, for rules of ClusterPolicies, Policies and cleanup policies."""
+    """The typed tree, for rules of ClusterPolicies, Policies and cleanup policies."""
     variant: str = ""
-    """Which variant of a policy for controllers it is; "" for what is written."""
+    """The autogen variant of a policy; "" for the original."""
     autogen_prefix: Path = ()
-    """The fields under which autogen put the patterns that are written; () for what is written."""
+    """The fields under which autogen nested the patterns; () for a rule as written."""
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -145,24 +144,24 @@ class Rule(NamedTuple):
         return id(self)
 
     def is_renamed(self, other: "Rule") -> bool:
-        """Return whether another rule is this one, whatever name it was given since."""
+        """Return whether another rule is the same one with a different name."""
         return self.data is other.data
 
     @property
     def generates(self) -> bool:
-        """Whether the background controller creates objects for it."""
+        """Whether the background controller generates objects for it."""
         return self.facts.generation is not None
 
     @property
     def mutates_existing(self) -> bool:
-        """Whether the background controller changes objects for it."""
+        """Whether the background controller mutates objects for it."""
         return bool(self.facts.targets)
 
 
 class Policy(NamedTuple):
-    """A policy of any language; one without rules of its own has its whole `spec` as its rule.
+    """A policy of any language; if it has no rules, its whole `spec` is its rule.
 
-    A policy equals itself only, so that it can be a key: two files may have one of the same name.
+    It only equals itself and can be a key: two files may have policies with the same name.
     """
 
     kind: str
@@ -170,18 +169,18 @@ class Policy(NamedTuple):
     namespace: str
     annotations: Mapping[str, object]
     spec: JsonMap
-    """What is written, for its language alone; others ask `facts`."""
+    """The raw data, only for its language; other code uses `facts`."""
     rules: tuple[Rule, ...]
     document: Document
     facts: PolicyFacts
     tree: PolicyNode = NO_POLICY
-    """What is written outside of rules, typed, for ClusterPolicies and Policies."""
+    """The typed tree without rules, for ClusterPolicies and Policies."""
     cel_tree: "CelPolicyNode | None" = None
-    """What is written, typed, for policies whose expressions are in CEL."""
+    """The typed tree of CEL policies."""
 
     @property
     def cel(self) -> "CelPolicyNode":
-        """The tree of a policy whose expressions are in CEL; raises ValueError for others."""
+        """The tree of a CEL policy; raises ValueError for others."""
         if self.cel_tree is None:
             raise ValueError(f"a {self.kind} has no expressions in CEL")
         return self.cel_tree
@@ -197,40 +196,40 @@ class Policy(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Name as shown: `namespace/name` for a namespaced policy."""
+        """The shown name: `namespace/name` for a namespaced policy."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def has_same_spec(self, other: "Policy") -> bool:
-        """Return whether another policy has the same spec, in whatever file."""
+        """Return whether another policy has the same spec, in any file."""
         return self.spec == other.spec
 
     @property
     def background(self) -> bool:
-        """Whether background processing is on (the default)."""
+        """Whether background processing is enabled (the default)."""
         return self.facts.background
 
     @property
     def applies_one_rule(self) -> bool:
-        """Whether evaluation stops after the first rule that passed or failed."""
+        """Whether evaluation stops after the first rule that passes or fails."""
         return self.facts.applies_one_rule
 
     @property
     def scored(self) -> bool:
-        """Whether failures count as failures; warnings where the annotation says "false"."""
+        """Whether failures count as failures; if the annotation is "false", they are warnings."""
         return self.annotations.get("policies.kyverno.io/scored") != "false"
 
 
 PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnostic, ...]]]
-"""How data whose shape is right becomes a policy: what a language offers to those who load."""
+"""A language's function that creates a policy from validated data."""
 PolicyReaders: TypeAlias = Mapping[tuple[str, str], PolicyReader]
-"""By group and kind; policies are read in all versions that are served."""
+"""By group and kind; policies are read in all served versions."""
 
 
-# When something is due.
+# Schedules of policies.
 
 
 class Schedule(NamedTuple):
-    """The schedule of a policy that deletes, and when it is due next."""
+    """The schedule of a policy that deletes objects, with its next times."""
 
     kind: str
     policy: str
@@ -240,7 +239,7 @@ class Schedule(NamedTuple):
     problem: str = ""
 
 
-# Bindings of Kubernetes' admission policies: where a policy counts, and its parameters.
+# Bindings of Kubernetes' admission policies: the scope of a policy, and its parameters.
 
 
 class Binding(NamedTuple):
@@ -250,15 +249,15 @@ class Binding(NamedTuple):
     name: str
     policy: str
     spec: JsonMap
-    """What is written, for its language alone."""
+    """The raw data, only for its language."""
     document: Document
 
     def binds(self, kind: str, name: str) -> bool:
-        """Return whether it is for a policy."""
+        """Return whether it binds the given policy."""
         return self.kind == f"{kind}Binding" and self.policy == name
 
 
-# PolicyExceptions: what is exempt from which rules, or from which policies in CEL.
+# PolicyExceptions: exemptions from rules, or from CEL policies.
 
 
 class ExceptedRules(NamedTuple):
@@ -270,7 +269,7 @@ class ExceptedRules(NamedTuple):
 
 
 class PolicyException(NamedTuple):
-    """A PolicyException (kyverno.io): shape checked, expressions still text."""
+    """A PolicyException (kyverno.io): validated, with expressions as text."""
 
     name: str
     namespace: str
@@ -282,7 +281,7 @@ class PolicyException(NamedTuple):
 
     @property
     def entries(self) -> Mapping[str, tuple[int, ...]]:
-        """The numbers of the entries for each policy, by its key."""
+        """The indexes of the entries for each policy, by the policy's key."""
         found: dict[str, list[int]] = {}
         for index, one in enumerate(self.exceptions):
             found.setdefault(one.policy, []).append(index)
@@ -290,24 +289,24 @@ class PolicyException(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind that it is written as."""
+        """The kind of the object."""
         return "PolicyException"
 
     @property
     def key(self) -> str:
-        """Name as shown in messages: `namespace/name`."""
+        """The name in messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class PolicyRef(NamedTuple):
-    """A policy in CEL that an exception is for."""
+    """A CEL policy to which an exception applies."""
 
     kind: str
     name: str
 
 
 class CelException(NamedTuple):
-    """A PolicyException of `policies.kyverno.io`: shape checked, expressions still text."""
+    """A PolicyException of `policies.kyverno.io`: validated, with expressions as text."""
 
     name: str
     namespace: str
@@ -316,35 +315,35 @@ class CelException(NamedTuple):
     images: tuple[str, ...]
     values: tuple[str, ...]
     passes: bool
-    """Whether the result is a pass; a skip otherwise."""
+    """Whether the result is a pass; otherwise it is a skip."""
     priority: int
-    """What decides between several: that of the highest counts."""
+    """Of several exceptions, the one with the highest priority is used."""
     expires: datetime | None
     document: Document
 
     @property
     def key(self) -> str:
-        """Name as shown in messages."""
+        """The name in messages."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing is checked; otherwise the policy itself reads what is let pass."""
+        """Whether nothing is checked; otherwise the policy reads the allowed values."""
         return not (self.images or self.values)
 
 
 class Exceptions(NamedTuple):
-    """Exceptions of both sorts, each in the order in which they were given."""
+    """Exceptions of both types, each in input order."""
 
     rules: tuple[PolicyException, ...] = ()
     policies: tuple[CelException, ...] = ()
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of exceptions."""
         return len(self.rules) + len(self.policies)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What they are called."""
+        """The keys of the exceptions."""
         return (*(one.key for one in self.rules), *(one.key for one in self.policies))

@@ -1,4 +1,4 @@
-"""How evaluation sees the world outside: cluster, clock and entropy, and its budget of steps."""
+"""The interfaces of evaluation to its environment: cluster, clock and entropy, and step budgets."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -10,79 +10,78 @@ from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.request import UserInfo
 from kyvsim.model.values import NO_MOCKS, Mocks
 
-# How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
-#
-# A step is an element that is looked at or made, or eight characters of a text. What an
-# expression does to few elements, or to a short text, is not counted: there are as many of those
-# as a policy writes. What grows is counted before it is made, so that the budget bounds memory as
-# well as time. An expression in CEL has besides the cost limit of the API server; what it took is
-# counted when it has ended, so that a chain of variables is bounded, too.
+# Limits of evaluation: budgets of steps for a rule, for a resource and for a run.
+# A step is an element that is read or created, or eight characters of a text. Operations on few
+# elements, or on a short text, are not counted: their number is limited by the policy's size. Data
+# that grows is counted before it is created, so that the budget bounds memory as well as time. CEL
+# expressions additionally have the cost limit of the API server; their cost is counted when they
+# end, so that a chain of variables is bounded, too.
 
 
 FEW = 16
-"""Elements that are not worth counting."""
+"""Up to this number, elements are not counted."""
 SHORT = 256
-"""Characters that are not worth counting."""
+"""Up to this number, characters are not counted."""
 CHARACTERS = 8
-"""A step."""
+"""The characters of one step."""
 STEPS_OF_AN_OBJECT = 50
-"""What a generated object takes: 3 KB and some fifty microseconds."""
+"""The steps of a generated object: 3 KB and about 50 microseconds."""
 CEL_STEPS = 4
-"""The steps of the language that take as long as one of ours."""
+"""The CEL cost units that take as long as one of our steps."""
 
 
 class Budget(NamedTuple):
-    """The steps that evaluation may take; 0 for as many as it likes."""
+    """Maximum steps of an evaluation; 0 for no limit."""
 
     rule: int = 1_000_000
-    """For one rule on one resource: about a second, and some ten megabytes."""
+    """For one rule on one resource: about a second, and about 10 MB."""
     resource: int = 4_000_000
     """For all rules on one resource."""
     run: int = 0
-    """For all of a run, which grows with what is given; each process of a run counts its own."""
+    """For a whole run, whose cost grows with its input; each process of a run counts separately."""
 
 
 UNCHANGED = Budget()
 SIMULATED = Budget(resource=0)
-"""A simulated cluster is asked about the same resources again and again; its events are counted."""
+"""A simulated cluster evaluates the same resources repeatedly; instead, its events are limited."""
 
 
 def to_follow(budget: Budget) -> Budget:
-    """Return what a rule may take where each of its steps is told, which costs ten times as much.
+    """Return the budget for traced evaluation, which costs ten times as much.
 
-    A rule that took more than that is not explained.
+    A rule that used more is not explained.
     """
     return budget._replace(rule=-(-budget.rule // 10))
 
 
 class BudgetError(Exception):
-    """Evaluation would take more than it may; nothing in an expression absorbs this."""
+    """Evaluation would exceed its budget; expressions cannot catch this."""
 
     def __init__(self, cause: str, remedy: str = "") -> None:
         super().__init__(f"{cause} ({remedy})" if remedy else cause)
         self.cause = cause
-        """What happened, without the option that sets another limit."""
+        """The message without the option that sets another limit."""
 
 
 class Meter:
-    """Counts steps against a budget: what is at hand for the rule that is evaluated."""
+    """Counts steps against a budget, for the rule that is being evaluated."""
 
     __slots__ = ("_resource", "_run", "budget", "given", "left", "open", "settable")
 
     def __init__(self, budget: Budget = UNCHANGED, *, settable: bool = False) -> None:
         self.budget = budget
         self.settable = settable
-        """Whether the command has an option for the budget, which errors then name."""
+        """Whether the command has an option for the budget, which errors then mention."""
         self._resource = budget.resource
         self._run = budget.run
         self.given = 0
         self.left = 0
         self.open: list[Callable[[], None]] = []
-        """What counts the steps so far of expressions on their way, the innermost one last."""
+        """Functions that count the steps of running expressions so far, the innermost one last."""
         self.begin_rule()
 
     def spend(self, steps: int) -> None:
-        """Count steps that are about to be taken; raises BudgetError where they are too many."""
+        """Count steps before they are taken; raises BudgetError if the budget is exceeded."""
         self.left -= steps
         if self.left < 0:
             budget = self.budget
@@ -95,13 +94,13 @@ class Meter:
             raise BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
     def spend_text(self, length: int) -> None:
-        """Count a text that is about to be made or read; raises BudgetError."""
+        """Count a text before it is created or read; raises BudgetError."""
         self.spend(length // CHARACTERS)
 
     def weigh(self, data: object) -> int:
-        """Count all nodes of `data`, shared parts as often as they are met; return how many.
+        """Count all nodes of `data`, shared parts each time they occur; return the number.
 
-        Raises BudgetError where they are too many, or nested too deeply.
+        Raises BudgetError if there are too many, or if they are nested too deeply.
         """
         level, count = [data], 0
         for _ in range(2 * MAX_DEPTH):
@@ -113,15 +112,15 @@ class Meter:
         raise BudgetError(f"a value is nested more than {2 * MAX_DEPTH} deep")
 
     def begin_resource(self) -> None:
-        """Count for another resource from here on."""
+        """Begin to count for another resource."""
         if self.left == self.budget.rule == self.given and self._resource == self.budget.resource:
-            return  # nothing was spent on the one before
+            return  # the previous one took no steps
         self._settle()
         self._resource = self.budget.resource
         self.begin_rule()
 
     def begin_rule(self) -> None:
-        """Count for another rule from here on."""
+        """Begin to count for another rule."""
         self._settle()
         bounds = (self.budget.rule, self._resource, self._run)
         limits = (self.budget.rule, self.budget.resource, self.budget.run)
@@ -135,31 +134,31 @@ class Meter:
         self.given = self.left
 
 
-# The three ways in which evaluation sees the world outside: cluster, clock and entropy.
+# The interfaces of evaluation to its environment: cluster, clock and entropy.
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of the current time."""
 
     def now(self) -> datetime:
-        """Return the current time, aware of its zone."""
+        """Return the current time, with a time zone."""
 
     def __hash__(self) -> int:
-        """Return a hash: what is compiled for a clock is kept for it."""
+        """Return a hash: compiled code is cached by its clock."""
 
 
 class Entropy(Protocol):
-    """Source of chance."""
+    """A source of randomness."""
 
     def below(self, bound: int) -> int:
-        """Return a whole number from 0 up to and without `bound`."""
+        """Return a random integer from 0 to `bound`, exclusive."""
 
     def __hash__(self) -> int:
-        """Return a hash, as that of a clock."""
+        """Return a hash, like that of a clock."""
 
 
 class System(NamedTuple):
-    """Where `time_now()` and `random()` get their answers from, and what counts their steps."""
+    """The sources of `time_now()` and `random()`, and the meter of steps."""
 
     clock: Clock
     entropy: Entropy
@@ -171,7 +170,7 @@ class ClusterView(Protocol):
 
     @property
     def has_ints(self) -> bool:
-        """Whether whole numbers of its objects are ints, as clients of an API server have them."""
+        """Whether integers in its objects are ints, as for clients of an API server."""
 
     def get(
         self, api_version: str, kind: str, namespace: str, name: str
@@ -182,83 +181,81 @@ class ClusterView(Protocol):
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where there can be none."""
+        """Return the kind with the resource name `name` in paths; "" if it cannot exist."""
 
     def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" where it is not served."""
+        """Return the resource name of a kind in paths; "" if it is not served."""
 
     def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing defines a kind that paths call `name`, though it may exist."""
+        """Return whether no kind is known for the resource name `name`, although it may exist."""
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces, as far as this cluster can say."""
+        """Return whether objects of a kind are namespaced, as far as this cluster knows."""
 
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is."""
+        """Return apiVersion and kind of all objects."""
 
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
         """Return the labels known for a namespace, or an empty dict."""
 
 
-# What context entries and rules can ask besides the request.
+# Data that context entries and rules may read, besides the request.
 
 
 class ContextData(NamedTuple):
-    """What a context file gives CEL expressions: objects of a cluster, and data of images."""
+    """Data of a context file for CEL expressions: objects of a cluster, and image metadata."""
 
     resources: tuple[KubernetesObject, ...] = ()
     images: JsonMap = MappingProxyType({})
 
 
 class ExternalData(NamedTuple):
-    """The objects that rules may read, and the answers given for what nobody can ask offline."""
+    """The objects that rules may read, and mocks for requests that are impossible offline."""
 
     cluster: ClusterView
     mocks: Mocks = NO_MOCKS
     answers_calls: bool = True
-    """Whether `cluster` answers API calls and lookups of ConfigMaps; if not, what no mock answers
-    stays undefined."""
+    """Whether `cluster` answers API calls and lookups of ConfigMaps; if not, calls without a mock
+    are undefined.
+    """
     context: ClusterView | None = None
-    """The objects of a context file, which CEL expressions find before those of `cluster`."""
+    """The objects of a context file, which CEL expressions read before those of `cluster`."""
     images: JsonMap = MappingProxyType({})
     namespaces: Mapping[str, KubernetesObject] = MappingProxyType({})
     targets: Sequence[KubernetesObject] = ()
-    """The objects given as existing ones that policies in CEL may change for a trigger."""
+    """The existing objects that CEL policies may mutate for a trigger."""
     spares_triggers: bool = False
-    """Whether rules for existing objects leave triggers as they are and come after them, as in a
-    cluster."""
+    """Whether rules for existing objects run later and do not change triggers, as in a cluster."""
     sources: Callable[[str], ClusterView] | None = None
-    """The objects that generate rules of a policy, by its key, may copy; None for those of
-    `cluster`."""
+    """The objects that generate rules may clone, by policy key; None for those of `cluster`."""
     made: Sequence[KubernetesObject] = ()
-    """What earlier rules of the policy generated for the request, which later ones may copy."""
+    """The objects that earlier rules generated for the request, which later rules may clone."""
     account: UserInfo | None = None
-    """Who asks an API server, which grants what roles say; None where objects are just given."""
+    """The user of lookups, for RBAC of the API server; None for objects without a server."""
     writes: Callable[[str, Json], None] | None = None
-    """Writes what a policy in CEL generates into a namespace at once, or raises ValueError; None
-    where it is only reported."""
+    """Writes an object that a CEL policy generates, or raises ValueError; None to only report it.
+    """
 
     def labels_of(self, namespace: str) -> JsonMap:
-        """Return the labels known for a namespace: those that a values file gives come first."""
+        """Return the labels of a namespace; those of a values file take precedence."""
         given = labels(self.namespaces.get(namespace))
         return given or self.cluster.namespace_labels(namespace)
 
     def as_json(self, value: object) -> Json:
-        """Return what comes from the cluster as expressions see it, with floats for all numbers.
+        """Return data of the cluster for expressions, with floats for all numbers.
 
-        upstream: pkg/engine/context keeps JSON text, and reads it where no type is asked for.
+        upstream: pkg/engine/context stores JSON text, and parses it without types.
         """
         return with_floats(value) if self.cluster.has_ints else value
 
 
-# What is said of a fault that nobody foresaw: one bad thing never costs the rest.
-#
-# Where something of a user's is worked on (a policy, a rule, an object) a fault becomes that
-# thing's error, with these words, and the run goes on. Nothing with a fault counts as passed.
+# Messages of unexpected exceptions: a failure in one part does not affect the others.
+# An unexpected exception in a policy, a rule or an object becomes an error of this part with this
+# message, and the run continues. The part never counts as passed.
 
 
 def fault_text(error: Exception) -> str:
-    """Return what to say of an exception that is no error of evaluation."""
+    """Return the message for an exception that is not an evaluation error."""
     if isinstance(error, BudgetError):
         return str(error)
     if isinstance(error, RecursionError):

@@ -1,4 +1,4 @@
-"""What a request brings to policies: the object, the user, or a payload without a request."""
+"""The input of policies: the object and user of a request, or a payload without a request."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject
 from kyvsim.model.source import Document
 
-# Admission requests: what the API server would ask about one object.
+# Admission requests, as the API server sends them for one object.
 
 
 class Operation(StrEnum):
-    """What happens to the object."""
+    """The operation on the object."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -19,7 +19,7 @@ class Operation(StrEnum):
 
 
 class UserInfo(NamedTuple):
-    """Who sends a request, and the roles bound to that user."""
+    """The user of a request, with bound roles."""
 
     username: str = ""
     uid: str = ""
@@ -36,27 +36,27 @@ class AdmissionRequest(NamedTuple):
     object: KubernetesObject | None
     old_object: KubernetesObject | None = None
     namespace: str = ""
-    """What `request.namespace` says; "" for cluster-scoped objects."""
+    """The value of `request.namespace`; "" for cluster-scoped objects."""
     user: UserInfo | None = None
     subresource: str = ""
     parent_kind: tuple[str, str, str] | None = None
-    """Group, version and kind that match blocks see when a values file maps a subresource."""
+    """Group, version and kind for match blocks if a values file maps a subresource."""
     details: JsonMap | None = None
-    """Further fields of `request` that only an API server knows, such as `uid` and `name`."""
+    """Further fields of `request` that only an API server sets, such as `uid` and `name`."""
     is_payload: bool = False
-    """Whether there is no request at all, but a payload that policies judge by itself."""
+    """Whether it is a payload instead of a request."""
 
     @property
     def subject(self) -> Json:
-        """The object that match blocks look at: the old one on DELETE."""
+        """The object for match blocks: the old one on DELETE."""
         return self.old_object if self.operation is Operation.DELETE else self.object
 
 
-# Payloads: what policies judge that is no object of a cluster.
+# Payloads: data for policies that is not an object of a cluster.
 
 
 class PayloadMode(StrEnum):
-    """What a payload is; policies name it in `spec.evaluation.mode`."""
+    """The type of a payload, as in `spec.evaluation.mode` of policies."""
 
     JSON = "JSON"
     HTTP = "HTTP"
@@ -69,11 +69,11 @@ class Payload(NamedTuple):
     mode: PayloadMode
     document: Document
     name: str
-    """What stands for it in rows: the path as it was given."""
+    """Its name in rows: the path as given."""
     folder: str = ""
-    """What rows show before the name, and need not name."""
+    """The folder that rows show before the name, and may omit."""
 
     @property
     def data(self) -> Json:
-        """What it holds."""
+        """The data of the payload."""
         return self.document.data

@@ -1,4 +1,4 @@
-"""Outcomes of evaluation, from a rule up to a run; known failures; the exit status of a run."""
+"""Results of rules, policies, requests and runs; known failures; the exit status of a run."""
 
 from collections.abc import Iterator, Mapping
 from enum import Enum, StrEnum
@@ -10,15 +10,15 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document, Location
 
-# Outcomes of evaluation, from one rule up to one request.
+# Results of evaluation, from one rule up to one request.
 
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class RuleStatus(StrEnum):
-    """How a rule ended."""
+    """The result of a rule."""
 
-    PASS = "pass"  # noqa: S105 — a verdict, no secret
+    PASS = "pass"  # noqa: S105 — a status, not a secret
     FAIL = "fail"
     WARN = "warn"
     ERROR = "error"
@@ -26,15 +26,15 @@ class RuleStatus(StrEnum):
 
 
 class BaselineState(StrEnum):
-    """How a failure stands to the baseline of a run, in SARIF's words."""
+    """Whether a failure is in the baseline of a run, in SARIF's terms."""
 
     NEW = "new"
     UNCHANGED = "unchanged"
-    """The baseline has it: it fails nothing."""
+    """It is in the baseline, so it does not fail the run."""
 
 
 class Phase(StrEnum):
-    """The part of a request's life in which a rule runs; the value is the name in reports."""
+    """The phase of a request in which a rule runs; the value is its name in reports."""
 
     MUTATE = "Mutation"
     VERIFY_IMAGES = "ImageVerify"
@@ -44,10 +44,10 @@ class Phase(StrEnum):
 
 
 class Stage(Enum):
-    """A stage of the engine: what runs together before anything of the next stage does.
+    """A stage of the engine: all its rules run before those of the next stage.
 
-    The older kinds have one stage for each phase; those written in CEL have their own, since they
-    run after the older ones whatever they do. `kyvsim/engine/evaluate.py` has the order.
+    The older kinds have one stage for each phase; CEL policies have their own, since they always
+    run after the older ones. `kyvsim/engine/evaluate.py` defines the order.
     """
 
     MUTATE = (Phase.MUTATE, "rules")
@@ -65,25 +65,25 @@ class Stage(Enum):
 
     def __init__(self, phase: Phase, _group: str) -> None:
         self.phase = phase
-        """The phase that reports name."""
+        """The phase, as in reports."""
 
     __hash__ = object.__hash__
-    """There is one of each, and every request asks for all: the hash of a name is slow."""
+    """Members are singletons that every request looks up, and hashing the name is slow."""
 
 
 class PatchedTarget(NamedTuple):
-    """An existing object that a mutate rule changed on behalf of a trigger."""
+    """An existing object that a mutate rule changed for a trigger."""
 
     object: KubernetesObject
     changed: bool
     before: KubernetesObject | None = None
-    """The object as it was; None where that is not known."""
+    """The object before the change; None if unknown."""
     subresource: str = ""
-    """Where it is written: "" for the object itself, or `status`, `scale` …"""
+    """The changed subresource, such as `status` or `scale`; "" for the object itself."""
 
 
 class RuleResult(NamedTuple):
-    """Outcome of one rule for one request."""
+    """The result of one rule for one request."""
 
     rule: Rule
     phase: Phase
@@ -92,29 +92,30 @@ class RuleResult(NamedTuple):
     generated: tuple[KubernetesObject, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
-    """Where in the object a check failed, as `/spec/containers/0/image/`; "" where not known."""
+    """The path of the failed field, such as `/spec/containers/0/image/`; "" if unknown."""
     note: str = ""
-    """What a user should know besides the message, which is worded as upstream words it."""
+    """Additional information for users; the message itself is exactly upstream's."""
     exceptions: tuple[str, ...] = ()
-    """The keys of the policy exceptions on whose account the rule was skipped."""
+    """The keys of the policy exceptions for which the rule was skipped."""
     properties: Mapping[str, str] = NO_PROPERTIES
-    """The properties in policy reports, besides the message."""
+    """Additional properties in policy reports."""
     unchecked: tuple[str, ...] = ()
-    """What of the object the rule could not look at, each with its reason; upstream says nothing
-    of it."""
+    """The parts of the object that the rule could not evaluate, with reasons; upstream omits these.
+    """
     hindered: bool = False
-    """Whether something kept the rule from generating what it is for, or from doing it alone."""
+    """Whether it has a note other than hints, such as on overlapping generated objects."""
     baseline: BaselineState | None = None
-    """Of a failure, where the run has a baseline."""
+    """For failures, if the run has a baseline."""
     own: str = ""
-    """What people read instead of the message: the part that the policy words itself, or why a rule
-    was skipped where upstream's message is empty; "" for the message."""
+    """The message for people: the part that the policy defines, or why a rule was skipped without a
+    message upstream; "" to show `message`.
+    """
 
 
 class PolicyResponse(NamedTuple):
-    """What one policy said about one request in one phase.
+    """The results of one policy for one request in one phase.
 
-    `object` is the object the phase worked on, after its patches where it is the mutate phase.
+    `object` is the evaluated object; in the mutate phase, after the policy's patches.
     """
 
     policy: Policy
@@ -123,15 +124,15 @@ class PolicyResponse(NamedTuple):
     results: tuple[RuleResult, ...]
     changed: bool = False
     silent: tuple[RuleResult, ...] = ()
-    """Rules that upstream has no result for, because nothing of the object could be looked at.
-
-    They have no status that counts."""
+    """Rules without a result upstream, because nothing in the object could be evaluated. Their
+    status does not count.
+    """
 
 
 class PolicyPasses:
-    """A policy all of whose rules pass; its results have nothing but messages.
+    """A policy whose rules all pass, with results that only have messages.
 
-    Many objects share one: it equals itself only, so that shared ones are counted together.
+    Instances are shared by many objects, and counted together: each only equals itself.
     """
 
     __slots__ = ("policy", "results")
@@ -142,9 +143,9 @@ class PolicyPasses:
 
 
 class PassingPolicies(NamedTuple):
-    """Policies one after the other whose rules pass an object, as many objects share them.
+    """Consecutive policies whose rules all pass, shared by many objects.
 
-    Who only counts passes need not look at each.
+    Code that only counts passes need not expand them.
     """
 
     passes: tuple[PolicyPasses, ...]
@@ -152,29 +153,30 @@ class PassingPolicies(NamedTuple):
     object: KubernetesObject
 
     def responses(self) -> Iterator[PolicyResponse]:
-        """Yield the same as what each policy said by itself."""
+        """Yield the separate response of each policy."""
         passes, phase, obj = self
         return (PolicyResponse(one.policy, phase, obj, one.results) for one in passes)
 
 
 class EngineResponse(NamedTuple):
-    """Everything the policies said about one request, in the order in which they said it."""
+    """The responses of all policies to one request, in the order of evaluation."""
 
     trigger: object
     object: Json
-    """The object as all mutate rules left it."""
+    """The object after all mutate rules."""
     answers: tuple[PolicyResponse | PassingPolicies, ...]
     document: Document | None = None
     namespace_labels: JsonMap | None = None
     repeated: tuple[PolicyResponse, ...] = ()
-    """What changes the object again when all mutate rules run a second time, if that is asked, or
-    ends in an error that the first time had not."""
+    """The policies that change the object again in a second run of all mutate rules, or have new
+    errors there; empty unless requested.
+    """
     request: AdmissionRequest | None = None
-    """What was asked; None for a payload that is no request."""
+    """The evaluated request; None for a payload that is not a request."""
 
     @property
     def responses(self) -> tuple[PolicyResponse, ...]:
-        """What each policy said, made of the answers when it is asked for."""
+        """The response of each policy, expanded on demand."""
         found: list[PolicyResponse] = []
         for answer in self.answers:
             found += answer.responses() if isinstance(answer, PassingPolicies) else (answer,)
@@ -182,12 +184,11 @@ class EngineResponse(NamedTuple):
 
     @property
     def evaluated(self) -> list[PolicyResponse]:
-        """The same without those of which nothing is known but that they pass."""
+        """The same without `PassingPolicies`."""
         return [one for one in self.answers if one.__class__ is PolicyResponse]
 
 
-# What reports say of a result: its author, its message, its properties.
-#
+# Fields of results in reports: source, process, message, properties.
 # Source of the rules: upstream pkg/utils/report (source.go, results.go).
 
 
@@ -207,12 +208,12 @@ _SOURCES: Mapping[str, str] = {
 
 
 def report_source(kind: str) -> str:
-    """Return the source of the results of a policy of a kind."""
+    """Return the source of results for a kind of policies."""
     return _SOURCES.get(kind.removeprefix("Namespaced"), _OLDER)
 
 
 def report_process(policy: Policy) -> str:
-    """Return when the results of a policy come about; "" where nothing asks for them."""
+    """Return the process of a policy's results; "" if nothing triggers its evaluation."""
     kind = policy.kind.removeprefix("Namespaced")
     if kind == "DeletingPolicy":
         return ""
@@ -222,26 +223,25 @@ def report_process(policy: Policy) -> str:
 
 
 def report_message(result: RuleResult, status: str) -> str:
-    """Return the message of a result: that of its properties, for its status or for all, if any."""
+    """Return the message for a status from the properties of a result, or its own message."""
     properties = result.properties
     return properties.get("message") or properties.get(f"{status}Message") or result.message
 
 
 def report_properties(policy: Policy, result: RuleResult) -> dict[str, str]:
-    """Return the properties of a result in all reports."""
+    """Return the properties of a result in reports."""
     properties = {**result.properties, "process": report_process(policy)}
     if result.exceptions:
         properties["exceptions"] = ",".join(key.rpartition("/")[2] for key in result.exceptions)
     return properties
 
 
-# Why a rule failed, as views show it: in words, with lines of policy and manifest.
-#
-# Nothing of it needs the object any more.
+# Reasons of failures, as shown to users: texts with positions in policy and manifest.
+# They no longer need the object.
 
 
 class Excerpt(NamedTuple):
-    """A line of a file, or what of a long one can be shown: around what is meant."""
+    """A source line, or the part of a long line around the marked text."""
 
     before: str
     meant: str
@@ -249,34 +249,34 @@ class Excerpt(NamedTuple):
 
 
 class ReportedReason(NamedTuple):
-    """One thing that made a rule fail."""
+    """One reason of a failure."""
 
     text: str
-    """What is to be said besides the message; "" for nothing."""
+    """The text to show in addition to the message, or ""."""
     place: Location
-    """Where that which asked stands in the policy."""
+    """The position of the decisive part in the policy."""
     seen_at: Location | None = None
-    """Where it looked in the manifest; None where it is the whole object, or unknown."""
+    """The position of the field in the manifest; None if it is the whole object, or unknown."""
     excerpt: Excerpt | None = None
-    """The line there."""
+    """The source line at `seen_at`."""
 
 
-# How a run ended, and why its exit status is what it is: the one record that both come from.
+# The result of a run: a single record for its exit status and its closing line.
 
 
 class RunVerdict(StrEnum):
-    """How a run ended, in a word; the one that weighs most comes first."""
+    """The result of a run in one word, the most important first."""
 
     INCOMPLETE = "INCOMPLETE"
-    """Some input could not be used, so what was found is not all there is to say."""
+    """An input could not be used, so the results are incomplete."""
     FAILED = "FAILED"
     DIFFERENT = "DIFFERENT"
-    """Two sets of policies say or do something else."""
+    """Two policy sets have different results or effects."""
     WARNED = "WARNED"
-    """Nothing worse than warnings, for which the user asked an exit status."""
+    """There are only warnings, for which the user set an exit status."""
     NOTHING = "NOTHING CHECKED"
     SAME = "SAME"
-    """Two sets of policies say and do the same."""
+    """Two policy sets have the same results and effects."""
     PASSED = "PASSED"
 
 
@@ -288,35 +288,35 @@ _STATUS: Mapping[RunVerdict, int] = {
     RunVerdict.SAME: 0,
     RunVerdict.PASSED: 0,
 }
-"""The exit status that a verdict stands for; the user sets that of WARNED."""
+"""The exit status of a verdict; the user sets that of WARNED."""
 
 
 class Fact(NamedTuple):
-    """One thing that is counted of a run."""
+    """A count of a run."""
 
     key: str
     """Its name in JSON documents."""
     number: int
     text: str
-    """What the closing line says of it; "" where it says nothing."""
+    """Its text in the closing line, or ""."""
     verdict: RunVerdict = RunVerdict.PASSED
 
 
 class RunEnding(NamedTuple):
-    """How a run ended: the exit status and the closing line are two readings of this."""
+    """The result of a run, from which exit status and closing line are derived."""
 
     facts: tuple[Fact, ...]
     warned_status: int = 0
 
     @property
     def ranked(self) -> tuple[Fact, ...]:
-        """The facts, those that weigh most first."""
+        """The facts, the most important first."""
         order = list(RunVerdict)
         return tuple(sorted(self.facts, key=lambda fact: order.index(fact.verdict)))
 
     @property
     def verdict(self) -> RunVerdict:
-        """The verdict that weighs most among those of the facts."""
+        """The most important verdict of the facts."""
         return self.ranked[0].verdict if self.facts else RunVerdict.PASSED
 
     @property
@@ -326,7 +326,7 @@ class RunEnding(NamedTuple):
 
 
 class RefusalCount(NamedTuple):
-    """A cause for which an API server refuses objects of a kind: the first place, and how often."""
+    """A reason why an API server rejects objects of a kind: its first position and its count."""
 
     kind: str
     field: str
@@ -337,31 +337,31 @@ class RefusalCount(NamedTuple):
 
 
 class KnownFailure(NamedTuple):
-    """What a failure is known by, wherever lines move; they sort by policy, rule and object."""
+    """The identity of a failure, independent of lines; sorted by policy, rule and object."""
 
     policy: str
     """The policy's key."""
     rule: str
     object: ObjectKey
-    """That of the resource as it was given."""
+    """The key of the given resource."""
     result: str
     """`fail`, `error` or `warn`."""
     path: str
-    """Where in the object the check failed; "" where that is not known."""
+    """The path of the failed field in the object; "" if unknown."""
     message: str
-    """What was said; "" where there is a path, since messages repeat values."""
+    """The message; "" if there is a path, since messages contain values."""
 
 
 class BaselineEntry(NamedTuple):
     """A failure of a baseline."""
 
     number: int
-    """How many failures are alike."""
+    """The number of failures with the same identity."""
     place: Location
 
 
 class Baseline(NamedTuple):
-    """What a baseline file says."""
+    """The content of a baseline file."""
 
     file: str
     entries: Mapping[KnownFailure, BaselineEntry]

@@ -1,4 +1,4 @@
-"""Scenarios: what is done to a simulated cluster, and what a simulation reports."""
+"""Scenarios of a simulated cluster, and the results of simulations."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -13,19 +13,19 @@ from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 
-# How Kyverno is installed in a simulated cluster: as its Helm chart installs it, with values.
+# Installations of Kyverno in a simulated cluster: its Helm chart with values.
 
 
 class Installation(NamedTuple):
     """One installation."""
 
     name: str
-    """What views call it: `helm`, `ci`, or the file of values."""
+    """The shown name: `helm`, `ci`, or the values file."""
     values: JsonMap = MappingProxyType({})
-    """The values of the chart that are not its own."""
+    """The values that override those of the chart."""
 
     def value(self, *path: str) -> Json:
-        """Return what stands at a path of the values, None where they say nothing of it."""
+        """Return the value at a path of the chart values, or None."""
         found: Json = self.values
         for name in path:
             found = found.get(name) if isinstance(found, Mapping) else None
@@ -33,29 +33,29 @@ class Installation(NamedTuple):
 
     @property
     def exceptions_enabled(self) -> bool:
-        """Whether PolicyExceptions are looked at."""
+        """Whether PolicyExceptions are enabled."""
         return self.value("features", "policyExceptions", "enabled") is True
 
     @property
     def exceptions_namespace(self) -> str:
-        """The namespace in which PolicyExceptions count, `*` for all, "" for none."""
+        """The namespace in which PolicyExceptions are effective; `*` for all, "" for none."""
         namespace = self.value("features", "policyExceptions", "namespace")
         return str(namespace or "") if self.exceptions_enabled else ""
 
     @property
     def ignores_failures(self) -> bool:
-        """Whether requests pass where a policy cannot be evaluated, whatever the policy says."""
+        """Whether requests pass if any policy cannot be evaluated: forceFailurePolicyIgnore."""
         return self.value("features", "forceFailurePolicyIgnore", "enabled") is True
 
     @property
     def omitted_events(self) -> tuple[str, ...]:
-        """The reasons of Events that are not written."""
+        """The reasons of Events that are omitted."""
         given = self.value("features", "omitEvents", "eventTypes")
         return ("PolicyApplied", "PolicySkipped") if given is None else tuple(map(str, given))
 
     @property
     def reported(self) -> frozenset[str] | None:
-        """The statuses of results in reports, None for all of them."""
+        """The statuses of results in reports; None for all."""
         given = self.value("features", "reporting", "allowedResults")
         if not given:
             return None
@@ -63,7 +63,7 @@ class Installation(NamedTuple):
 
 
 HELM = Installation("helm")
-"""The chart with its own values, which is what people have."""
+"""The chart with its default values, the usual installation."""
 
 
 def _rights(resources: Iterable[str], verbs: Iterable[str], group: str = "*") -> JsonMap:
@@ -93,15 +93,16 @@ CI = Installation(
         }
     ),
 )
-"""The values under which upstream runs its end-to-end tests (scripts/config: standard, ttl,
-mutating-admission-policy-reports)."""
+"""The values of upstream's end-to-end tests (scripts/config: standard, ttl,
+mutating-admission-policy-reports).
+"""
 BY_NAME: Mapping[str, Installation] = MappingProxyType({one.name: one for one in (HELM, CI)})
 
-# Scenarios: what is done to a simulated cluster, step by step, and what is expected of it.
+# Scenarios: steps on a simulated cluster, and expectations.
 
 
 class Verb(StrEnum):
-    """What a step does; the name of its field in the file."""
+    """The action of a step; the name of its field in the file."""
 
     CREATE = "create"
     APPLY = "apply"
@@ -113,7 +114,7 @@ class Verb(StrEnum):
 
 
 class Demand(StrEnum):
-    """What an entry of `expect` asks for; the name of its field in the file."""
+    """The kind of an `expect` entry; the name of its field in the file."""
 
     EVENTUALLY = "eventually"
     NEVER = "never"
@@ -124,7 +125,7 @@ class Demand(StrEnum):
 
 
 OF_REQUESTS = frozenset({Demand.DENIED, Demand.WARNING})
-"""Checks of the answer to a step's own requests; the others look at objects."""
+"""Checks of the responses to a step's requests; the others check objects."""
 
 
 class Expected(NamedTuple):
@@ -132,14 +133,14 @@ class Expected(NamedTuple):
 
     demand: Demand
     wanted: Json
-    """A pattern of an object, or the text that an answer contains."""
+    """A pattern for an object, or a part of the response's text."""
     within: float | None
-    """Seconds in which it is to be seen (or not), from where it stands; None for the whole run."""
+    """Time limit in seconds, from the position of the entry; None for the whole run."""
     location: Location
 
 
 class Patch(NamedTuple):
-    """A change to the object that a step names."""
+    """A change to the object in `target`."""
 
     form: str
     """`merge` (RFC 7386) or `json` (RFC 6902)."""
@@ -151,140 +152,140 @@ class ScenarioStep(NamedTuple):
     """One step of a scenario."""
 
     verb: Verb | None
-    """None for a step that only expects something."""
+    """None for a step that only has expectations."""
     location: Location
     name: str = ""
     objects: tuple[Document, ...] = ()
     target: ObjectKey | None = None
     patch: Patch | None = None
     user: UserInfo | None = None
-    """Who does it; None for the administrator."""
+    """The user of the requests; None for the administrator."""
     seconds: float = 0.0
     controller: str = ""
     expected: tuple[Expected, ...] = ()
     lenient: bool = False
-    """Whether a denial by a policy is nothing to complain of."""
+    """Whether a denial by a policy is accepted."""
 
 
 class ScenarioSettings(NamedTuple):
-    """How the cluster is set up, and how far its time runs."""
+    """Settings of the cluster and of the virtual time."""
 
     model: str = "kyverno-1.19"
     seed: int = 0
     start: datetime | None = None
-    """When it begins; None for the simulation's own beginning."""
+    """The start time; None for the default of the simulation."""
     horizon: float = 60.0
-    """Seconds that pass after the last step."""
+    """Seconds to simulate after the last step."""
     pace: float = 0.05
-    """Seconds from one step to the next, besides what is waited."""
+    """Seconds between two steps, in addition to waits."""
     installation: Installation | None = None
-    """How Kyverno is installed; None for the chart's own values."""
+    """The installation of Kyverno; None for the default values of the chart."""
     exceptions: bool | None = None
-    """Whether PolicyExceptions count, in all namespaces; None for what the installation says."""
+    """Whether PolicyExceptions count, in all namespaces; None for the installation's values."""
     latency: tuple[tuple[str, float], ...] = ()
-    """Seconds by which steps come later than usual, by actor; `storage` is that of requests."""
+    """Additional delays of steps in seconds, by actor; `storage` is that of requests."""
     workloads: bool = True
     kubelet: bool = True
     max_events: int = 50_000
-    """How many events a run may have. With so many it takes some minutes and some 400 MB."""
+    """Maximum number of events; this many take some minutes and about 400 MB."""
     budget: Budget = SIMULATED
 
 
 class Scenario(NamedTuple):
-    """A story to be played on a simulated cluster."""
+    """A scenario for a simulated cluster."""
 
     name: str
     description: str = ""
     settings: ScenarioSettings = ScenarioSettings()
     objects: tuple[Document, ...] = ()
-    """What is there before the policies."""
+    """The objects that exist before the policies."""
     policies: tuple[Document, ...] = ()
     exceptions: tuple[Document, ...] = ()
     steps: tuple[ScenarioStep, ...] = ()
     expected: tuple[Expected, ...] = ()
-    """What is expected from the first step on."""
+    """The expectations that are checked from the first step on."""
     fail_on: str = ""
-    """The least level of a hazard that counts as a failure; "" where the file does not say."""
+    """The lowest level of hazards that count as failures; "" if the file does not set it."""
 
 
-# When policies were to be asked about an object in a simulation, and what they answered.
+# Evaluations of policies on an object in a simulation, with their results.
 
 
 class EvaluationRecord(NamedTuple):
-    """One time that policies were to be asked about an object."""
+    """One evaluation of policies on an object."""
 
     time: float
-    """Seconds since the simulation began."""
+    """Seconds since the start of the simulation."""
     actor: str
-    """Who asks: `admission`, or the controller that does so of its own accord."""
+    """`admission`, or the controller that evaluates the policies by itself."""
     occasion: str
-    """The operation of the request that they were to be asked about; "" where there was none."""
+    """The operation of the evaluated request; "" without a request."""
     event: int | None
-    """The number of the event that it belongs to, or that led to it."""
+    """The number of the event to which it belongs, or that caused it."""
     explained: ObjectExplanation
-    """The rules that were asked, and for a request those that were not about it."""
+    """The evaluated rules and, for a request, those that do not match."""
     unheard: str = ""
-    """Why nobody was asked; "" where somebody was, or could have been."""
+    """Why no policy was evaluated; "" if policies were, or could have been."""
     waiting: tuple[str, ...] = ()
-    """The policies that are there and did not act yet."""
+    """The existing policies that are not active yet."""
 
 
-# Why something did not come about in a simulation, for whoever looks for causes in it.
+# Reasons of failures in a simulation, for finding causes of hazards.
 
 
 class FailureCause(StrEnum):
-    """What stood in the way; those of requests first, then those of the background's attempts."""
+    """The cause of a failure; first those of requests, then those of background attempts."""
 
     OTHER = "other"
     NO_RIGHT = "no right"
     DENIED = "denied"
-    """A webhook, as a policy has one, says no."""
+    """Denied by a webhook, such as a policy's."""
     INVALID = "invalid"
     NOT_FOUND = "not found"
     NO_NAMESPACE = "no namespace"
     NAMESPACE_GOES = "namespace goes"
-    """The namespace that an object is to be in is being deleted."""
+    """The namespace of the object is being deleted."""
     NO_KIND = "no kind"
     EXISTS = "exists"
     CONFLICT = "conflict"
     TRIGGER_MISSING = "trigger missing"
-    """What the work is done for is not in the cluster, or not yet."""
+    """The trigger is not in the cluster, or not yet."""
     TRIGGER_STAYS = "trigger stays"
-    """What was to be deleted is still there."""
+    """The object to delete still exists."""
     TRIGGER_DIFFERS = "trigger differs"
-    """The request was about another object than the trigger that was found."""
+    """The request was for another object than the found trigger."""
     SOURCE_MISSING = "source missing"
     LIST_FAILED = "list failed"
     NO_VALUE = "no value"
     USER_UNKNOWN = "user unknown"
-    """The rule asks who made a request, and the work was made by none."""
+    """The rule depends on the user of a request, but there is no request."""
     NOT_MET = "not met"
-    """The rule does not want anything for its trigger."""
+    """The rule does not apply to its trigger."""
     RULE_FAILED = "rule failed"
     RULE_GONE = "rule gone"
     CHANGED_AGAIN = "changed again"
-    """What a policy makes for others was done as well."""
+    """The variant of the policy for another level changed the object as well."""
 
 
 class FailureReason(NamedTuple):
-    """One thing that stood in the way."""
+    """One reason of a failure."""
 
     reason: FailureCause
     message: str
     object: ObjectKey | None = None
     uid: str = ""
-    """The uid by which it was looked for."""
+    """The uid by which the object was looked up."""
     rules: tuple[str, ...] = ()
-    """The rules that stood in the way, as `policy/rule`."""
+    """The rules that caused the failure, as `policy/rule`."""
     on_behalf_of: str = ""
-    """The rule that could not do its work, as `policy/rule`."""
+    """The rule that failed, as `policy/rule`."""
 
 
-# What a simulation reports: its timeline, its hazards, the objects at its end.
+# The results of a simulation: its timeline, hazards, and objects at the end.
 
 
 class Unevaluated(NamedTuple):
-    """A rule that ended in an error: it says nothing of the object that it was asked about."""
+    """A rule that ended in an error, so that it has no result for the object."""
 
     rule: str
     """As `policy/rule`, or `policy`."""
@@ -292,46 +293,46 @@ class Unevaluated(NamedTuple):
 
 
 class TimelineEvent(NamedTuple):
-    """Something that an actor did to an object, and how it ended."""
+    """An action of an actor on an object, and its outcome."""
 
     number: int
-    """Its place in the timeline, from 0."""
+    """Its index in the timeline."""
     time: float
-    """Seconds since the simulation began."""
+    """Seconds since the start of the simulation."""
     actor: str
-    """Who did it: a user's name, `admission`, `background`, `kubelet` …"""
+    """The name of a user, or `admission`, `background`, `kubelet` …"""
     action: str
-    """What was done, a verb: `create`, `update`, `delete`, `mutate`, `deny`, `generate` …"""
+    """A verb: `create`, `update`, `delete`, `mutate`, `deny`, `generate` …"""
     object: ObjectKey
     outcome: str
-    """How it ended in one word: `done`, `denied`, `failed`, `skipped`, `waiting` …"""
+    """`done`, `denied`, `failed`, `skipped`, `waiting` …"""
     message: str = ""
-    """What it was done for, or what was said of it; its obstacles say why it failed."""
+    """Its purpose, or a message about it; `failure_reasons` contain why it failed."""
     cause: int | None = None
-    """The number of the event that led to it."""
+    """The number of the event that caused it."""
     before: KubernetesObject | None = None
-    """The object before; None where it was not there or is not recorded."""
+    """The object before; None if it did not exist or is not recorded."""
     after: KubernetesObject | None = None
-    """The object after; None where it is gone or is not recorded."""
+    """The object after; None if it was deleted or is not recorded."""
     policies: tuple[str, ...] = ()
-    """The policies on whose account it was done, as `policy/rule` or `policy`."""
+    """The policies that caused it, as `policy/rule` or `policy`."""
     failure_reasons: tuple[FailureReason, ...] = ()
-    """What kept it from coming about, wholly or in part."""
+    """Why it failed, completely or in part."""
     given_up: bool = False
-    """Whether it is not tried again although it failed."""
+    """Whether it is not retried after its failure."""
     unevaluated: tuple[Unevaluated, ...] = ()
-    """The rules that could not be evaluated on its account; those that failed are others."""
+    """The rules that could not be evaluated; rules that failed are not included."""
 
     @property
     def full_message(self) -> str:
-        """Its message with the reasons why it failed, and whether it is given up."""
+        """The message with the reasons of its failure, and whether it is retried."""
         why = "; ".join(dict.fromkeys(one.message for one in self.failure_reasons))
         end = "no more attempts are made" if self.given_up else ""
         return "; ".join(filter(None, (": ".join(filter(None, (self.message, why))), end)))
 
 
 class HazardLevel(StrEnum):
-    """How much a hazard weighs."""
+    """The severity of a hazard."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -339,7 +340,7 @@ class HazardLevel(StrEnum):
 
 
 class Hazard(NamedTuple):
-    """Something that goes wrong, or will, on the way that a simulation showed."""
+    """A problem that occurs in a simulation, or would occur later."""
 
     code: str
     """A stable name, such as `KH001`."""
@@ -350,65 +351,65 @@ class Hazard(NamedTuple):
     events: tuple[int, ...] = ()
     location: Location | None = None
     manifests: tuple[KubernetesObject, ...] = ()
-    """Objects that would help, as they can be applied."""
+    """Objects to apply that would fix it."""
 
 
 class Expectation(NamedTuple):
-    """Something that a scenario expects, and whether it came to pass."""
+    """An expectation of a scenario, and whether it was met."""
 
     text: str
     met: bool
     time: float
-    """When that was settled, in seconds since the simulation began."""
+    """The time of the decision, in seconds since the start of the simulation."""
     reason: str = ""
     location: Location | None = None
 
 
 class Cut(NamedTuple):
-    """That a run was stopped before its end: nothing is known of what would have come."""
+    """The reason why a run was aborted; its further events are unknown."""
 
     reason: str
-    """What it reached: `10 events`, `30 days`."""
+    """The limit that was reached: `10 events`, `30 days`."""
     steps: tuple[Location, ...] = ()
     by_events: bool = True
-    """Whether more events let it go on."""
+    """Whether a higher limit of events would continue the run."""
 
 
 class Simulation(NamedTuple):
-    """One run from beginning to end."""
+    """One complete run."""
 
     name: str
     events: tuple[TimelineEvent, ...]
     objects: tuple[KubernetesObject, ...]
-    """Everything that a user or a rule brought, as it is at the end."""
+    """The objects created by users or rules, in their final state."""
     hazards: tuple[Hazard, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     seconds: float = 0.0
-    """Virtual time that passed."""
+    """Virtual time in seconds."""
     model: str = ""
-    """The reading of `spec.background` that it followed."""
+    """The `Model` of `spec.background` that was used."""
     installation: str = ""
-    """How Kyverno was installed: `helm`, `ci`, or the file of values."""
+    """The installation of Kyverno: `helm`, `ci`, or the values file."""
     description: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Inputs that the cluster refused."""
+    """Errors of inputs that the cluster rejected."""
     interleavings: "Interleavings | None" = None
-    """What other orders of its steps lead to, if that was asked."""
+    """The endings of other interleavings, if requested."""
     cut: Cut | None = None
-    """None where it came to its end."""
+    """None if the run was complete."""
     compared: "Simulation | None" = None
     explained: str = ""
-    """The name of the object whose evaluations are explained, "" for none."""
+    """The name of the object whose evaluations are explained; "" for none."""
     inquiries: tuple[EvaluationRecord, ...] = ()
-    """When policies were to be asked about that object, in order."""
+    """The evaluations of policies on that object, in order."""
     results: int = 0
-    """How many results of rules there were, without the skipped ones."""
+    """The number of results without skipped ones."""
     skipped: int = 0
 
     @property
     def is_checked(self) -> bool:
-        """Whether a policy decided or did anything, or an expectation was checked."""
-        # The end of an object's time to live is Kyverno's doing, without a policy.
+        """Whether policies had results or effects, or an expectation was checked."""
+        # Kyverno deletes objects at the end of their time to live without a policy.
         acted = (
             one.policies or one.unevaluated or one.actor == "cleanup"
             for one in self.events
@@ -418,21 +419,21 @@ class Simulation(NamedTuple):
 
 
 class ScenarioEnding(NamedTuple):
-    """One way in which a scenario can end."""
+    """One of the possible endings of a scenario."""
 
     simulation: Simulation
-    """The run that ends so with the fewest changes of order."""
+    """The run with this ending and the fewest reorderings."""
     changes: int
-    """How often an actor was let go in it before the one that was due first."""
+    """The number of reorderings: an actor was run before the one that was due first."""
     runs: int
 
 
 class Interleavings(NamedTuple):
-    """The orders of steps that were tried, by how they end."""
+    """The tried interleavings, by ending."""
 
     runs: int
     complete: bool
-    """Whether every order was tried that can make a difference, up to a number of changes."""
+    """Whether all relevant interleavings were tried, up to a number of reorderings."""
     most_changes: int
     endings: tuple[ScenarioEnding, ...]
-    """That of the usual order comes first."""
+    """The ending of the usual interleaving is the first."""

@@ -1,4 +1,4 @@
-"""Where loaded data came from: documents, and positions inside them."""
+"""The sources of loaded data: documents, and positions in them."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,11 +9,11 @@ from kyvsim.kubernetes.objects import Json, JsonMap, Path
 
 HELM = "helm"
 KUSTOMIZE = "kustomize"
-"""Rendered text is called after what renders it and the file of which it is made, `helm:FILE`."""
+"""Rendered text is named after the renderer and the rendered file, `helm:FILE`."""
 
 
 class Location(NamedTuple):
-    """A place in an input file; line and column count from 1, 0 where unknown."""
+    """A position in an input file; line and column count from 1, 0 if unknown."""
 
     file: str
     line: int = 0
@@ -25,19 +25,19 @@ class Location(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
     def in_repository(self) -> "Location":
-        """Return the place that a repository has, for what shows remarks beside its files.
+        """Return the location in the repository, for services that show findings there.
 
-        For rendered text that is the file of which it is made, without a line: it has others.
+        For rendered text, it is the source file without a line, since its lines differ.
         """
         renderer, sign, path = self.file.partition(":")
         return Location(path) if sign and renderer in {HELM, KUSTOMIZE} else self
 
 
 class LineReader(Protocol):
-    """Gives lines of a file by their numbers."""
+    """Returns lines of a file by number."""
 
     def __call__(self, number: int, first: int = 0, last: int | None = None) -> str:
-        """Return what a line has between two columns, which count from 0; "" for an unknown one."""
+        """Return a line between two columns, which count from 0; "" for an unknown line."""
 
 
 def _unknown(number: int, first: int = 0, last: int | None = None) -> str:
@@ -46,25 +46,25 @@ def _unknown(number: int, first: int = 0, last: int | None = None) -> str:
 
 
 class Document(NamedTuple):
-    """One document of an input stream: plain data, and a way to find any node's position."""
+    """One document of an input stream: plain data, and functions that locate its nodes."""
 
     data: Json
     file: str
     number: int
-    """Its place in the stream, from 0."""
+    """Its index in the stream, from 0."""
     locate: Callable[[Path], Location]
-    """Position of the node at a path, or of its nearest ancestor that exists; found when asked."""
+    """Returns the position of the node at a path, or of its nearest existing ancestor."""
     folder: str = ""
-    """The folder, as it was given, in which its file was found; "" where the file was named."""
+    """The given folder that contains the file; "" if the file was named."""
     has_no_null_maps: bool = False
-    """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""
+    """Whether none of MAP_FIELDS is known to be null in it, so that no check is needed."""
     line: LineReader = _unknown
-    """The line of its file with a number, as it is written; "" for one that is not of it."""
+    """Returns a line of the file by number; "" for lines outside of the document."""
     review: JsonMap | None = None
-    """The `request` of the AdmissionReview in which it came, None where it came as it is."""
+    """The `request` of the AdmissionReview that contained it; None without a review."""
 
     def within(self, place: Path, data: object) -> "Document":
-        """Return a part of this document as one of its own, whose paths begin at that place."""
+        """Return a part of this document as a separate one, with paths relative to `place`."""
         return self._replace(data=data, locate=partial(_located, self, place))
 
 
@@ -72,23 +72,23 @@ def _located(document: Document, place: Path, path: Path) -> Location:
     return document.locate((*place, *path))
 
 
-# Where a part of a text stands in the file that it was read from, whatever its style there.
+# Positions of characters of a scalar in its file, for all scalar styles.
 
 
 _ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\": "\\", "/": "/"})
-"""What is read of a character behind a backslash, apart from white space; others are not known."""
+"""The meaning of characters after a backslash, without white space; others are not supported."""
 _BEFORE_VALUES = ("&", "!")
-"""Anchors and tags begin with these."""
+"""The first characters of anchors and tags."""
 _MOST_LINES = 1000
 _MOST_COLUMNS = 20_000
-"""Of a line so many characters are looked at: one may be as long as a file."""
+"""Maximum length of lines that is read: a line may be as long as a file."""
 
 
 def place_in_text(document: Document, path: Path, text: str, offset: int) -> Location:
-    """Return where the character at `offset` of the text at a path stands in the document's file.
+    """Return the position in the file of the character at `offset` in the text at a path.
 
-    A scalar's style changes its white space and escapes only, so the other characters are counted.
-    Where they are not those of the text, as behind an alias, it is where the whole text begins.
+    A scalar's style only affects white space and escapes, so the other characters are counted. If
+    they differ from the text, as after an alias, the start of the text is returned.
     """
     start = document.locate(path)
     if not start.line:
@@ -104,7 +104,7 @@ def place_in_text(document: Document, path: Path, text: str, offset: int) -> Loc
 
 
 def _value(document: Document, start: Location, path: Path) -> Location:
-    """Return where a value begins, be it behind its key, tag and anchor, or on the next line."""
+    """Return the start of a value, after its key, tag and anchor, or on the next line."""
     rest = _line(document, start.line, start.column)
     behind = _behind_key(rest, str(path[-1])) if path and path[-1].__class__ is str else rest
     value = behind.lstrip()
@@ -124,7 +124,7 @@ def _line(document: Document, number: int, column: int = 1) -> str:
 
 
 def _behind_key(text: str, key: str) -> str:
-    """Return what stands behind a key and its colon where a text begins with these, or the text."""
+    """Return the text after a key and its colon, or the text if it does not begin with them."""
     for quote in ("", "'", '"'):
         spelled = f"{quote}{key}{quote}"
         if text.startswith(spelled):
@@ -135,7 +135,7 @@ def _behind_key(text: str, key: str) -> str:
 
 
 def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:
-    """Yield the characters of a scalar that are no white space, each with its place."""
+    """Yield the characters of a scalar with their positions, without white space."""
     line = _line(document, start.line, start.column)
     style, number, column = line[:1], start.line, start.column
     if style in {"|", ">"}:

@@ -1,4 +1,4 @@
-"""Test manifests: what is tested, what is expected, the outcome, and what tests miss."""
+"""Test manifests: inputs, expectations, outcomes, and undetected mutants."""
 
 from decimal import Decimal
 from typing import NamedTuple
@@ -11,69 +11,68 @@ from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
 
-# What tests notice of policies that are changed a little.
+# Mutants that tests do not detect.
 
 
 class SurvivingMutant(NamedTuple):
-    """A change of a policy that no test notices."""
+    """A mutant that no test detects."""
 
     policy: str
     kind: str
     was: str
     now: str
-    """What stands there then; "" where it is left out."""
+    """The text after the change; "" if it was removed."""
     location: Location
     line: str
-    """The line of the policy that it stands in."""
+    """The source line in the policy."""
     example: Counterexample | None
-    """A case in which the policy (old) and the changed one (new) do not do the same; None where
-    none was found."""
+    """A case with different results of the policy (old) and the mutant (new); None if not found."""
     looked_for: bool = True
-    """Whether there was time to look for one."""
+    """Whether there was time to search for a case."""
 
 
 class Mutants(NamedTuple):
-    """What came of changing policies."""
+    """The results of mutation testing."""
 
     noticed: int
     holes: tuple[SurvivingMutant, ...]
     same: int
-    """How many do what the policy does, as far as cases show."""
+    """The number of mutants that are equivalent to the policy, as far as cases show."""
     untried: int
-    """How many were not tried, since the time was over."""
+    """The number of mutants that were not tried before the time limit."""
 
     @property
     def score(self) -> Ratio:
-        """How many were noticed, of those that could be and were tried."""
+        """The detected mutants, of those that were tried and are not equivalent."""
         return Ratio(self.noticed, self.noticed + len(self.holes))
 
 
-# What was found at the paths that a test reads, to see whether it has changed.
+# The state of the paths that a test reads, to detect changes.
 
 
 class FileState(NamedTuple):
-    """A file as it was found, as far as is known without reading it."""
+    """The state of a file, as far as it is known without reading it."""
 
     path: str
     changed_at: int
-    """Nanoseconds since 1970, 0 for a folder."""
+    """In nanoseconds since 1970; 0 for a folder."""
     size: int
     inode: int
     mode: int
 
 
 class Fingerprint(NamedTuple):
-    """What was found at a path: a file, the files of a folder or of a pattern, or nothing."""
+    """The files at a path: the file, those in a folder or matching a pattern, or none."""
 
     path: str
     marks: tuple[FileState, ...]
 
 
-# Test manifests: what is tested, what is expected, and what came of it.
+# Test manifests: inputs, expectations, and outcomes.
 
 
 class ResourceSpec(NamedTuple):
-    """A resource named by its parts."""
+    """A resource identified by its parts."""
 
     api_version: str
     kind: str
@@ -82,27 +81,27 @@ class ResourceSpec(NamedTuple):
 
 
 class ExpectedRow(NamedTuple):
-    """One entry under `results`: the policy, rule and resources meant, and what is expected."""
+    """One entry under `results`: policy, rule and resources, and the expectation."""
 
     policy: str
     """A name, or `namespace/name`."""
     rule: str
-    """"" for every rule."""
+    """"" for all rules."""
     result: str
     resources: tuple[str, ...] | None
-    """Names, or `namespace/name`; None for every resource."""
+    """Names, or `namespace/name`; None for all resources."""
     specs: tuple[ResourceSpec, ...]
     kind: str
     operation: str
-    """"" for the one that the values name, CREATE by default."""
+    """"" for that of the values file; CREATE by default."""
     patched: str
-    """The file with the expected patched resources, as the manifest names it."""
+    """The file with the expected patched resources, as in the manifest."""
     generated: tuple[str, ...]
     clone_source: str
     fails_on_missing: bool
     path: Path
     flags: tuple[str, ...] = ()
-    """Fields such as `isValidatingPolicy`, which say of which kind the policy is."""
+    """Fields such as `isValidatingPolicy`, which determine the kind of the policy."""
 
 
 class Manifest(NamedTuple):
@@ -119,12 +118,12 @@ class Manifest(NamedTuple):
     userinfo: str = ""
     context: str = ""
     payloads: tuple[tuple[PayloadMode, str], ...] = ()
-    """Files that policies judge by themselves."""
+    """Files with payloads for policies."""
     rows: tuple[ExpectedRow, ...] = ()
 
 
 class GoldenDifference(NamedTuple):
-    """An object that is not as a file expects it."""
+    """An object that differs from an expected file."""
 
     file: str
     expected: object
@@ -132,32 +131,32 @@ class GoldenDifference(NamedTuple):
 
 
 class Golden(NamedTuple):
-    """An object as a policy left it, and the file that should hold it."""
+    """The object that results from a policy, and the file that should contain it."""
 
     file: str
     object: KubernetesObject
 
 
 class RowOutcome(NamedTuple):
-    """What came of one expected row for one resource; plain data that crosses processes."""
+    """The outcome of one row for one resource; plain data that can be sent to other processes."""
 
     policy: str
     rule: str
     resource: str
     """`apiVersion/Kind/namespace/name`."""
     result: str
-    """`Pass`, `Fail`, or `Skip` where the policy is invalid."""
+    """`Pass`, `Fail`, or `Skip` if the policy is invalid."""
     reason: str
     message: str = ""
     skip: str = ""
-    """The kind of skip where one was expected: no match, excluded, precondition, exception …"""
+    """The kind of skip if one was expected: no match, excluded, precondition, exception …"""
     location: Location | None = None
-    """Where the expected row stands; only known for failed rows."""
+    """The position of the row; only known for failed rows."""
     difference: GoldenDifference | None = None
     goldens: tuple[Golden, ...] = ()
-    """Every object that was compared with a file and whose verdict is as expected, if asked for."""
+    """The objects that were compared with files and have the expected status, if requested."""
     reasons: tuple[ReportedReason, ...] = ()
-    """Of a failed row with a result: how the rule came to it, at least where the rule stands."""
+    """For a failed row with a result: its reasons, at least with the position of the rule."""
 
     @property
     def failed(self) -> bool:
@@ -166,54 +165,54 @@ class RowOutcome(NamedTuple):
 
 
 class ManifestOutcome(NamedTuple):
-    """What came of one manifest, or of a file that holds none that can be used."""
+    """The outcome of one manifest, or of a file without a usable one."""
 
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
     inputs: tuple[Fingerprint, ...] = ()
-    """What it depends on, as it was found before it was read: its file, and what that names."""
+    """The state of the files that it depends on, before they were read."""
     points: tuple[Point, ...] = ()
-    """What its policies have to reach, and what was reached; only found if asked for."""
+    """The coverage points of its policies, if requested."""
     passed_over: tuple[str, ...] = ()
-    """The policies of its rows where the selector chose none of them."""
+    """The policies of its rows if the selector does not match any of them."""
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of the folders that it names: where, and what it is."""
+    """Ignored documents in its folders."""
 
 
 class Demands(NamedTuple):
-    """What the user asks of a run besides that its rows pass."""
+    """Additional requirements on a run, besides passed rows."""
 
     tests: bool = False
-    """That there are any."""
+    """There must be tests."""
     coverage: Decimal = Decimal()
-    """How many percent of the policies are to be reached; 0 where it does not matter."""
+    """Minimum coverage of the policies in percent; 0 for no minimum."""
     score: Decimal = Decimal()
-    """How many percent of the mutants are to be noticed; 0 where it does not matter."""
+    """Minimum mutation score in percent; 0 for no minimum."""
 
 
 class SuiteOutcome(NamedTuple):
-    """What came of all manifests, in order."""
+    """The outcome of all manifests, in order."""
 
     manifests: tuple[ManifestOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
-    """What is wrong besides the manifests: paths, the selector."""
+    """Diagnostics of paths and the selector."""
     coverage: Coverage | None = None
-    """What all manifests together reached, if asked for."""
+    """The coverage of all manifests, if requested."""
     demands: Demands = Demands()
     not_updated: int = 0
-    """How many files of expected objects could not be written."""
+    """The number of expected files that could not be written."""
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of the folders in which manifests were looked for."""
+    """Ignored documents in the searched folders."""
     mutants: Mutants | None = None
-    """What rows notice where policies are changed, if asked for."""
+    """The results of mutation testing, if requested."""
 
     @property
     def failed(self) -> int:
-        """How many rows failed."""
+        """The number of failed rows."""
         return sum(row.failed for one in self.manifests for row in one.rows)
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(len(one.rows) for one in self.manifests)

@@ -1,7 +1,7 @@
-"""The tracer of compiled policies: what coverage counts and `explain` shows of an evaluation.
+"""The tracer of compiled policies, for coverage and `explain`.
 
-Without a tracer no closure is wrapped. With one, a construct is wrapped once, by `traced`: it says
-what its outcomes are, for coverage, and which step it is, for explanations.
+Without a tracer, closures are not wrapped. With one, `traced` wraps a construct once and defines
+its outcomes for coverage and its step for explanations.
 """
 
 import sys
@@ -19,12 +19,12 @@ _Found = TypeVar("_Found")
 
 
 class PointKind(StrEnum):
-    """The kinds of points, which are what tests can reach in policies."""
+    """The kinds of coverage points in policies."""
 
     RULE = "rule"
-    """A rule: passed and failed, or applied where it can't fail."""
+    """A rule: passed and failed, or applied if it cannot fail."""
     VARIANT = "variant"
-    """The forms of a rule that autogen carries over to pod controllers: each applied."""
+    """The autogen variants of a rule: each applied."""
     MATCH = "match"
     """A filter of a match block: matched."""
     EXCLUDE = "exclude"
@@ -36,13 +36,13 @@ class PointKind(StrEnum):
     FOREACH = "foreach"
     """A loop: over no element, over one, over several."""
     EXPRESSION = "expression"
-    """An expression of a policy in CEL that decides nothing by itself: evaluated."""
+    """An expression of a CEL policy that is not itself a decision: evaluated."""
     EXCEPTION = "exception"
     """An entry of a policy exception: applied."""
 
 
 class PolicyPlace(NamedTuple):
-    """A place in a policy or an exception, and the rule that it belongs to."""
+    """A position in a policy or an exception, and its rule."""
 
     document: Document
     policy: str
@@ -50,61 +50,61 @@ class PolicyPlace(NamedTuple):
     root: Path
     """The path of the rule in the document."""
     inside: Path = ()
-    """The path from there on."""
+    """The path relative to the rule."""
 
 
 Count: TypeAlias = Callable[[int], None]
-"""Counts the outcome of this number once more."""
+"""Increments the count of the outcome with this index."""
 
 
 class Tracer(Protocol):
-    """What observes compiled policies: coverage, `explain`, the search of `equal`.
+    """Observes compiled policies: coverage, `explain`, the search of `equal`.
 
-    A policy declares its points when it is compiled, since coverage shows those, too, that are
-    never evaluated. The steps of an evaluation come between `enter` and `leave`.
+    A policy declares its points when it is compiled, since coverage also shows those that are never
+    evaluated. The steps of an evaluation are between `enter` and `leave`.
     """
 
     @property
     def takes_steps(self) -> bool:
-        """Whether steps are reported to it; if not, only what it counts is wrapped."""
+        """Whether steps are reported to it; if not, only counted constructs are wrapped."""
 
     def declare(
         self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]
     ) -> Count | None:
-        """Take a point with the names of its outcomes; return what counts them, None for nothing.
+        """Declare a point and its outcomes; return a function that counts them, or None.
 
         A point may be declared more than once.
         """
 
     def evaluate(self, run: RuleRun) -> None:
-        """Begin the evaluation of a rule: the steps that follow belong to it."""
+        """Begin the evaluation of a rule, to which the following steps belong."""
 
     def resume(self, run: RuleRun) -> None:
-        """Attribute the steps that follow to a rule, though it may not have begun."""
+        """Assign the following steps to a rule, which need not have begun."""
 
     def enter(self) -> int:
-        """Begin a step; return the mark to end it with, 0 to leave it out."""
+        """Begin a step; return the mark that ends it, 0 to omit it."""
 
     def leave(self, mark: int, step: Step | None) -> None:
-        """End a step that contains all steps since the mark; None leaves these out."""
+        """End a step that contains all steps since the mark; None omits them."""
 
 
 class Outcomes(NamedTuple, Generic[_Found]):
-    """What can come of a construct, as coverage counts it."""
+    """The outcomes of a construct for coverage."""
 
     kind: PointKind
     names: tuple[str, ...]
     number_of: Callable[[_Found], int | None]
-    """Returns which of them is the outcome, None if none of them is."""
+    """Returns the index of the outcome, None if it does not count."""
 
 
 class TraceContext(NamedTuple):
-    """A place that is being compiled, and the tracer of what is compiled there."""
+    """A position that is being compiled, and the tracer for it."""
 
     place: PolicyPlace | None = None
     tracer: Tracer | None = None
     counts: bool = True
-    """Whether coverage counts what is at the place."""
+    """Whether coverage counts points at this position."""
 
     @property
     def takes_steps(self) -> bool:
@@ -112,7 +112,7 @@ class TraceContext(NamedTuple):
         return self.tracer is not None and self.tracer.takes_steps
 
     def at(self, *steps: str | int) -> "TraceContext":
-        """Return the context of a place further in."""
+        """Return the context of a nested position."""
         place = self.place
         if place is None:
             return self
@@ -120,7 +120,7 @@ class TraceContext(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The path of the place in its document; () where there is no place."""
+        """The path of the position in its document; () if there is none."""
         return (*self.place.root, *self.place.inside) if self.place else ()
 
     def to(self, path: Path) -> "TraceContext":
@@ -132,7 +132,7 @@ class TraceContext(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The place in short: `any[0]`, `preconditions`."""
+        """A short name of the position: `any[0]`, `preconditions`."""
         inside = self.place.inside if self.place else ()
         numbers = 0
         while numbers < len(inside) and isinstance(inside[-1 - numbers], int):
@@ -141,16 +141,16 @@ class TraceContext(NamedTuple):
         return f"{named}{''.join(f'[{one}]' for one in inside[len(inside) - numbers :])}"
 
     def locate(self) -> Location | None:
-        """Return the location of the place in its file."""
+        """Return the location of the position in its file."""
         return self.place.document.locate(self.path) if self.place else None
 
     def locate_in(self, text: str, offset: int) -> Location | None:
-        """Return the location of a character of the text at the place."""
+        """Return the location of a character in the text at the position."""
         place = self.place
         return place_in_text(place.document, self.path, text, offset) if place else None
 
     def declare(self, kind: PointKind, *outcomes: str) -> Count | None:
-        """Declare a point here; return what counts its outcomes, None if nothing does."""
+        """Declare a point here; return a function that counts its outcomes, or None."""
         if self.place is None or self.tracer is None or not self.counts:
             return None
         return self.tracer.declare(self.place, kind, outcomes)
@@ -159,7 +159,7 @@ class TraceContext(NamedTuple):
 NO_TRACE = TraceContext()
 
 LONGEST_TRACED = 2_000
-"""Characters of an expression whose parts are traced, too; longer ones would be unreadable."""
+"""Maximum length of expressions whose parts are traced; longer ones would be unreadable."""
 
 
 def traced(
@@ -173,8 +173,8 @@ def traced(
 ) -> Callable[_Given, _Found]:
     """Return `run` as a closure that reports to a tracer; `run` itself without one.
 
-    It reports a step: `complete` adds to `begun` what was found for the arguments. Where `run`
-    raises, the step is an error, and the error goes on. The step is at the place of `trace`, or at
+    It reports a step: `complete` adds the result for the arguments to `begun`. If `run` raises, the
+    step is an error, and the exception propagates. The step is at the position of `trace`, or at
     `where`. Coverage counts its `outcomes`.
     """
     tracer = trace.tracer
@@ -222,7 +222,7 @@ def _with_steps(
 def counted(
     trace: TraceContext, run: Callable[_Given, _Found], outcomes: Outcomes[_Found]
 ) -> Callable[_Given, _Found]:
-    """Return `run` as a closure whose outcomes coverage counts; `run` itself if none does."""
+    """Return `run` as a closure whose outcomes are counted; `run` itself without coverage."""
     count = trace.declare(outcomes.kind, *outcomes.names)
     if count is None:
         return run
@@ -239,24 +239,24 @@ def counted(
 
 
 def with_answer(step: Step, found: Answer, *_: object) -> Step:
-    """Return a step whose answer is what was found."""
+    """Return a step with its answer."""
     return step._replace(answer=found)
 
 
 def with_found(step: Step, found: object, *_: object) -> Step:
-    """Return a step with what was found, which is not an answer."""
+    """Return a step with a found value that is not an answer."""
     return step._replace(found=Value(found))
 
 
 def trace_step(trace: TraceContext, step: Step) -> None:
-    """Report a step without inner steps, if there is a tracer that takes steps."""
+    """Report a step without substeps, if there is a tracer that takes steps."""
     if trace.tracer is not None and trace.tracer.takes_steps:
         mark = trace.tracer.enter()
         trace.tracer.leave(mark, step._replace(place=step.place or trace.locate()))
 
 
 def untraced(trace: TraceContext, run: Callable[[], _Found]) -> _Found:
-    """Return the result of `run`, whose steps are left out."""
+    """Return the result of `run`, whose steps are omitted."""
     if trace.tracer is None or not trace.tracer.takes_steps:
         return run()
     mark = trace.tracer.enter()

@@ -1,4 +1,4 @@
-"""What values files and `--set` options give: variables, and answers that are unknown offline."""
+"""Contents of values files and `--set` options: variables, and data that is unavailable offline."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.source import Document
 
-# What registries and signatures would have said about images.
+# Image metadata, signatures and attestations of registries.
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class Signature(NamedTuple):
-    """A valid signature: who made it. Unknown parts are ""."""
+    """A valid signature and its signer. Unknown parts are ""."""
 
     key: str = ""
     """A public key (PEM), a KMS URI, or `k8s://NAMESPACE/NAME` for a key in a Secret."""
@@ -25,7 +25,7 @@ class Signature(NamedTuple):
 
 
 class Attestation(NamedTuple):
-    """A statement attached to an image, and who signed it."""
+    """A statement attached to an image, with its signatures."""
 
     type: str
     predicate: object
@@ -33,7 +33,7 @@ class Attestation(NamedTuple):
 
 
 class ImageData(NamedTuple):
-    """What is known of one image; None where it was not recorded."""
+    """Metadata of one image; None for parts that were not recorded."""
 
     digest: str = ""
     signatures: tuple[Signature, ...] | None = None
@@ -43,53 +43,53 @@ class ImageData(NamedTuple):
     config: JsonMap | None = None
 
 
-# Answers of clusters and services.
+# Responses of clusters and services.
 
 LAST_GOOD_STATUS = 299
 
 
 class CallAnswer(NamedTuple):
-    """What an API call is answered with."""
+    """The response to an API call."""
 
     status: int
     body: object
 
     @property
     def good(self) -> bool:
-        """Whether the status is one of success."""
+        """Whether the status is a success."""
         return 200 <= self.status <= LAST_GOOD_STATUS
 
 
 class GlobalData(NamedTuple):
-    """What stands for a GlobalContextEntry."""
+    """The data of a GlobalContextEntry."""
 
     data: object
     """An object, or a list of objects."""
     field_path: str = ""
-    """The JMESPath expression of the part that counts; "" for all of it."""
+    """The JMESPath expression that selects a part; "" for all of it."""
     projections: tuple[tuple[str, str], ...] = ()
-    """Names, and the JMESPath expressions that give their values."""
+    """Names, and the JMESPath expressions of their values."""
 
 
 class Mocks(NamedTuple):
-    """The answers given in place of what a cluster, a service or a registry would have said."""
+    """Responses that replace those of a cluster, a service or a registry."""
 
     calls: Mapping[tuple[str, str], CallAnswer] = MappingProxyType({})
     """By method ("" for any) and URL or URL path."""
     global_data: Mapping[str, GlobalData] = MappingProxyType({})
     """By the entry's name."""
     images: Mapping[str, ImageData] = MappingProxyType({})
-    """By the image's whole reference: with registry, and with digest or tag."""
+    """By complete image reference: with registry, and with digest or tag."""
 
     def answer(self, method: str, url: str) -> CallAnswer | None:
-        """Return the answer to a call, or None; one for just this method comes first."""
+        """Return the response to a call, or None; those for its method take precedence."""
         return self.calls.get((method, url)) or self.calls.get(("", url))
 
 
 NO_MOCKS = Mocks()
 
 
-# What values files and `--set` options give to variables.
+# Variables of values files and `--set` options.
 
 _NOTHING: JsonMap = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, object]] = MappingProxyType({})
@@ -114,7 +114,7 @@ class Subresource(NamedTuple):
 
 
 class ValuesEntry(NamedTuple):
-    """A name in a values file that is to lead to something of the run."""
+    """A name in a values file that should exist in the run."""
 
     kind: str
     """`policy`, `rule` or `resource`."""
@@ -124,25 +124,25 @@ class ValuesEntry(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Everything a values file and `--set` options say."""
+    """The contents of a values file and `--set` options."""
 
     global_values: Mapping[str, object] = _NOTHING
     resource_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
     """Variables by name of policy (without namespace) and resource."""
     rule_values: Mapping[tuple[str, str], Mapping[str, object]] = _NOTHING_BY_PAIR
-    """Variables by name of policy and rule; derived rules have entries of their own."""
+    """Variables by name of policy and rule; autogen rules have separate entries."""
     namespaces: Mapping[str, KubernetesObject] = MappingProxyType({})
     subresources: tuple[Subresource, ...] = ()
     mocks: Mocks = NO_MOCKS
     entries: tuple[ValuesEntry, ...] = ()
     document: Document | None = None
     overrides: Mapping[str, str] = MappingProxyType({})
-    """What `--set` options say; they win over the file's global and resource values."""
+    """The values of `--set` options, which override the file's global and resource values."""
 
     def for_resource(self, policy: str, resource: str) -> dict[str, object]:
         """Return the variables for a policy and a resource, by dotted name.
 
-        `request.operation` is always there. upstream: cmd/cli/kubectl-kyverno/variables
+        `request.operation` is always set. upstream: cmd/cli/kubectl-kyverno/variables
         """
         return {
             _OPERATION: "CREATE",
@@ -159,9 +159,10 @@ class Values(NamedTuple):
         return self.rule_values.get((policy, rule), _NOTHING)
 
     def without_variables(self) -> "Values":
-        """Return what counts for policies that have no variables: of these, the operation.
+        """Return the values for policies without variables: only the operation is kept.
 
-        It is that of all requests: values for one resource do not change it.
+        Values of one resource do not change it.
+
         upstream: cmd/cli/kubectl-kyverno/processor/operation.go
         """
         known = {**self.global_values, **self.overrides}
@@ -176,5 +177,5 @@ class Values(NamedTuple):
         return found.get("labels") or _NOTHING
 
     def subresource_of(self, kind: tuple[str, str, str]) -> Subresource | None:
-        """Return the last mapping for objects of a KindKey, None if it is no subresource."""
+        """Return the last mapping for objects of a KindKey; None if it is not a subresource."""
         return next((found for found in reversed(self.subresources) if found.kind == kind), None)

@@ -1,8 +1,7 @@
 """The web application: the page, and the evaluation of its input.
 
-It listens on this machine only, and answers a browser that has the page from it: names of other
-hosts (a name that was bent to this machine) and pages of other origins are refused. Nothing is
-kept between two questions.
+It listens on this machine only, and accepts only requests from its own page: other host names (as
+in DNS rebinding) and pages of other origins are rejected. Nothing is kept between two requests.
 """
 
 import json
@@ -21,7 +20,7 @@ from kyvsim.model.diagnostic import likely, listed
 from kyvsim.playground.evaluator import VIEWS, Evaluator, NoAnswerError, PageQuery
 from kyvsim.report.page import page
 
-MOST: Final = 1 << 20  # bytes of a request
+MOST: Final = 1 << 20  # maximum bytes of a request
 
 
 class ConnectionLimits(NamedTuple):
@@ -29,13 +28,13 @@ class ConnectionLimits(NamedTuple):
 
     connections: int = 64
     header_seconds: float = 10.0
-    """How long a connection may be open without a complete head of a question."""
+    """How long a connection may be open without a complete request header."""
     body_seconds: float = 10.0
-    """How long the rest of a question may take to arrive."""
+    """How long the rest of a request may take to arrive."""
     waiting_seconds: float = 30.0
-    """How long a question waits for others to be answered."""
+    """How long a request waits for others to complete."""
     request_seconds: float = 90.0
-    """How long all of it may take, until the answer has been read."""
+    """How long a request may take in total, until the response has been read."""
 
 
 _EDITORS: Final = (
@@ -61,7 +60,7 @@ _HEADERS: Final = (
 
 
 class RefusedError(Exception):
-    """A question that is not answered: its status, and why."""
+    """A rejected request: its status, and why."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -99,12 +98,12 @@ def _refused(status: int, text: str) -> Response:
 
 
 def _json(content: dict[str, str], status: int = 200) -> Response:
-    """Return an answer in ASCII: what was typed may have characters without a UTF-8 form."""
+    """Return a response in ASCII: input may have characters that UTF-8 cannot encode."""
     return Response(json.dumps(content), status, media_type="application/json")
 
 
 def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> ASGIApp:
-    """Return what answers questions at a port of this machine."""
+    """Return the application that serves requests at a port of this machine."""
     content = page(
         "playground.html",
         style=("timeline.css", "playground.css"),
@@ -127,7 +126,7 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
             if waiting.cancelled_caught:
                 return _refused(503, "too many requests: try again")
             try:
-                if await request.is_disconnected():  # the user has typed on
+                if await request.is_disconnected():  # the user has continued typing
                     return Response(status_code=204)
                 shown = await anyio.to_thread.run_sync(evaluator.evaluate, query)
             finally:
@@ -160,9 +159,9 @@ def _texts_of(example: str) -> dict[str, str]:
 
 
 async def _body(request: Request, seconds: float) -> bytes:
-    """Return what a question holds; raises RefusedError where that is too much, or no JSON.
+    """Return the body of a request; raises RefusedError where it is too large or not JSON.
 
-    It is also raised where the question takes longer than some seconds to arrive.
+    It is also raised where the body takes longer than `seconds` to arrive.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -186,7 +185,7 @@ _SURROGATE: Final = "it contains a lone surrogate (\\ud800 to \\udfff)"
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a string of JSON is Unicode text: half of a surrogate pair is not."""
+    """Return whether a JSON string is valid Unicode text, without lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:

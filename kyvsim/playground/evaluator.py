@@ -1,4 +1,4 @@
-"""A process that evaluates what is typed, for so long and with so much memory, and no longer.
+"""A process that evaluates input with a limit on time and memory.
 
 It starts before the first query, and is replaced after it was killed.
 """
@@ -29,11 +29,11 @@ from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simula
 
 
 class PageUpdate(NamedTuple):
-    """What takes the place of the answer before."""
+    """The content that replaces the previous result."""
 
     html: str
     style: str = ""
-    """What it needs besides the page's own style."""
+    """The CSS it needs in addition to the page's own."""
 
 
 def _verdicts(typed: Typed) -> PageUpdate:
@@ -67,11 +67,10 @@ def _timeline(typed: Typed) -> PageUpdate:
 
 
 VIEWS: Final = MappingProxyType({"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline})
-"""The tabs of the page, and what shows them."""
+"""The tabs of the page, and the functions that render them."""
 
 
 # A sandbox: the process opens no files, connections or other processes.
-#
 # Policies, values and scenarios can refer to files. `kyvsim/api/inline_inputs.py` rejects these;
 # this is the second line of defence.
 
@@ -79,7 +78,7 @@ _NEVER: Final = (
     "socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile",
     "os.system", "pty.", "ctypes.", "shutil.", "tempfile.",
 )  # fmt: skip
-"""How events begin that reach out; https://docs.python.org/3/library/audit_events.html."""
+"""Prefixes of forbidden audit events; https://docs.python.org/3/library/audit_events.html."""
 _CHANGING: Final = frozenset(
     {"os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
     | {"os.symlink", "os.truncate", "os.utime"}
@@ -88,13 +87,13 @@ _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEN
 
 
 def confine() -> None:
-    """Let this process read code and data of installed packages only, from here on and for good.
+    """Permanently restrict this process to reading code and data of installed packages.
 
     Everything else raises PermissionError.
     """
     package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     beside = os.path.dirname(package)
-    # The working folder is where users' files are: nothing is imported from there.
+    # The working directory contains users' files: nothing is imported from there.
     here = os.path.realpath(os.curdir)
     sys.path[:] = [one for one in sys.path if one and os.path.realpath(one) != here]
     if beside not in sys.path:
@@ -119,7 +118,7 @@ def confine() -> None:
 
 
 def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = False) -> bool:
-    """Return whether a path is in a folder; file descriptors of open files count."""
+    """Return whether a path is in a folder; descriptors of open files are accepted."""
     if isinstance(path, int):
         return True
     if not isinstance(path, str | bytes | os.PathLike):
@@ -138,19 +137,19 @@ class PageQuery(NamedTuple):
 
 try:
     import resource
-except ImportError:  # Windows has none
+except ImportError:  # not available on Windows
     _CAN_LIMIT = False
 else:
     _CAN_LIMIT = True
 
-SECONDS: Final = 10.0  # for an answer
-_PATIENCE: Final = 60.0  # seconds for a process to begin
+SECONDS: Final = 10.0  # for an evaluation
+_PATIENCE: Final = 60.0  # seconds until a process must have started
 _MEMORY: Final = 2 << 30
-"""Memory limit of the process in bytes, if the system has one."""
+"""Memory limit of the process in bytes, if the system supports one."""
 
 
 class NoAnswerError(Exception):
-    """There is no answer; the message explains why."""
+    """An evaluation without a result; the message explains why."""
 
 
 class _Worker(NamedTuple):
@@ -159,7 +158,7 @@ class _Worker(NamedTuple):
 
 
 class Evaluator:
-    """Answers one question at a time."""
+    """Evaluates one query at a time."""
 
     __slots__ = ("_is_ready", "_seconds", "_worker")
 
@@ -169,7 +168,7 @@ class Evaluator:
         self._worker = _begun()
 
     def evaluate(self, query: PageQuery) -> PageUpdate:
-        """Return the answer; raises NoAnswerError."""
+        """Return the result; raises NoAnswerError."""
         connection = self._worker.connection
         try:
             if not self._is_ready:
@@ -198,7 +197,7 @@ class Evaluator:
 
 
 def _begun() -> _Worker:
-    # A fresh interpreter: it has nothing of this one, no connections above all.
+    # A new interpreter: it inherits nothing from this one, in particular no connections.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, sys.getrecursionlimit()), daemon=True)
@@ -226,6 +225,6 @@ def _work(connection: Connection, calls: int) -> None:
             query = connection.recv()
             try:
                 result: PageUpdate | str = VIEWS[query.view](query.typed)
-            except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
+            except Exception as error:  # noqa: BLE001 — INVARIANT: no input ends the process
                 result = fault_text(error)
             connection.send(result)

@@ -23,7 +23,7 @@ class PortTakenError(Exception):
 def serve(port: int, began: Callable[[str], None]) -> None:
     """Serve the page until an interrupt; raises PortTakenError, and KeyboardInterrupt at the end.
 
-    Where `port` is 0 the system chooses one. `began` is given the address of the page.
+    If `port` is 0, the system chooses one. `began` is called with the address of the page.
     """
     with listening(port) as listener, closing(Evaluator()) as query:
         made = server(listener, query)
@@ -34,13 +34,13 @@ def serve(port: int, began: Callable[[str], None]) -> None:
 def server(
     listener: socket.socket, query: Evaluator, limits: ConnectionLimits | None = None
 ) -> uvicorn.Server:
-    """Return the server of the page for a socket that listens."""
+    """Return the server of the page for a listening socket."""
     limits = limits or ConnectionLimits()
     config = uvicorn.Config(
         application(listener.getsockname()[1], query, limits),
         access_log=False,
         log_config=None,
-        # What it would log is about those who ask: an incomplete question, one that is no HTTP.
+        # It would only log errors of clients: incomplete or invalid HTTP requests.
         log_level="critical",
         lifespan="off",
         ws="none",
@@ -53,7 +53,7 @@ def server(
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket that listens at a port of this machine; raises PortTakenError."""
+    """Return a socket that listens on a port of this machine; raises PortTakenError."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -66,9 +66,9 @@ def listening(port: int) -> socket.socket:
 
 
 class _LimitedProtocol(H11Protocol):
-    """uvicorn's protocol with limits that it does not have itself.
+    """uvicorn's protocol with limits that it lacks.
 
-    Its own timeout begins after the first answer, and ends with the first byte of a question.
+    Its own timeout starts after the first response, and ends with the first byte of a request.
     """
 
     limits: ClassVar[ConnectionLimits] = ConnectionLimits()
@@ -97,7 +97,7 @@ class _LimitedProtocol(H11Protocol):
         self._follow()
 
     def _follow(self) -> None:
-        """Begin another deadline where a question has begun, or has been answered."""
+        """Start another deadline when a request has started or has been answered."""
         is_asked = self.cycle is not None and not self.cycle.response_complete
         if is_asked != self._is_asked:
             self._is_asked = is_asked

@@ -1,1 +1,1 @@
-"""Formats in which results are shown: each module folds engine responses into pieces of text."""
+"""Output formats: each module renders results as pieces of text."""

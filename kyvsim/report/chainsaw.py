@@ -46,7 +46,7 @@ def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
 
 
 def chainsaw_ending(report: ChainsawReport) -> RunEnding:
-    """Return how a run of tests ended."""
+    """Return the result of a test run."""
     tally = chainsaw_tally(report)
     tests = counted(tally.total, "test")
     skipped = sum(outcome.skipped for outcome in report.outcomes)
@@ -58,7 +58,7 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
         text = f"{skipped} of {tests} skipped"
         checked = Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
     else:
-        # A test that could not be simulated may have failed: nothing green comes of such a run.
+        # Tests that could not be simulated may have failed, so the run must not be successful.
         text = "no test passed or failed"
         checked = Fact("nothingChecked", 1, text, RunVerdict.INCOMPLETE)
     return RunEnding(
@@ -75,7 +75,7 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
 
 
 def shown(report: ChainsawReport, options: SuiteOptions) -> Iterator[ChainsawOutcome]:
-    """Yield the tests that are to be shown, in order."""
+    """Yield the tests to show, in order."""
     for outcome in report.outcomes:
         if outcome.result == "fail" or not options.fail_only:
             yield outcome
@@ -98,7 +98,7 @@ _STYLES: Mapping[str, tuple[str, str]] = {
 
 
 def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
-    """Yield the view a test at a time; the last line counts."""
+    """Yield the view, one test at a time; the last line shows the counts."""
     paint = painter(colours=options.colours)
     between = ""
     for outcome in shown(report, options):
@@ -122,7 +122,7 @@ def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 
 
 def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
-    """Yield the document, a test on each line."""
+    """Yield the document, with one test on each line."""
     results = []
     for outcome in shown(report, options):
         entry: dict[str, object] = {
@@ -149,11 +149,11 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 
 
 def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
-    """Yield the document a test at a time; unsupported tests are skipped ones there."""
+    """Yield the document, one test at a time; unsupported tests are skipped cases."""
     errors = [str(entry) for entry in report.diagnostics if entry.severity is Severity.ERROR]
     ending = chainsaw_ending(report)
     if not errors and ending.verdict is RunVerdict.INCOMPLETE:
-        # Programs take a document with only skipped cases for a success.
+        # Programs consider a document with only skipped cases successful.
         errors = [ending_line(ending)]
     cases = [error_case("chainsaw", text) for text in errors]
     for outcome in report.outcomes:

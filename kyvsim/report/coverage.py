@@ -1,4 +1,4 @@
-"""What tests reached in policies, as text, JSON and lcov."""
+"""Coverage of policies by tests, as text, JSON and lcov."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ from kyvsim.report.style import safe_line
 
 
 def render_text(coverage: Coverage) -> Iterator[str]:
-    """Yield a line for each file, what was not reached below it, and the sum at the end."""
+    """Yield a line for each file, with unreached points below it, and the total at the end."""
     for file in coverage.files:
         yield safe_line(f"{percent_text(file.ratio)}  {file.file}") + "\n"
         for point in file.points:
@@ -22,7 +22,7 @@ def render_text(coverage: Coverage) -> Iterator[str]:
 
 
 def percent_text(ratio: Ratio) -> str:
-    """Return a ratio as a percentage with the numbers behind it."""
+    """Return a ratio as a percentage with its numbers."""
     if not ratio.total:
         return "nothing to cover"
     return f"{ratio.percent:5.1f}% ({ratio.reached} of {ratio.total})"
@@ -57,7 +57,7 @@ _WORDS: Mapping[PointKind, str] = {
 
 
 def render_json(coverage: Coverage) -> Iterator[str]:
-    """Yield the document a file at a time."""
+    """Yield the document, one file at a time."""
     files = (
         {"file": file.file, **ratio_json(file.ratio), "points": [*map(point_json, file.points)]}
         for file in coverage.files
@@ -66,12 +66,12 @@ def render_json(coverage: Coverage) -> Iterator[str]:
 
 
 def ratio_json(ratio: Ratio) -> dict[str, object]:
-    """Return how much was reached."""
+    """Return a ratio as JSON data."""
     return {"reached": ratio.reached, "total": ratio.total, "percent": ratio.percent}
 
 
 def point_json(point: Point) -> dict[str, object]:
-    """Return a point with how often each outcome came up."""
+    """Return a point with the counts of its outcomes as JSON data."""
     return {
         "kind": point.kind.value,
         "policy": point.policy,
@@ -84,9 +84,9 @@ def point_json(point: Point) -> dict[str, object]:
 
 
 def render_lcov(coverage: Coverage) -> Iterator[str]:
-    """Yield the records of each file as an lcov tracefile, for viewers of coverage.
+    """Yield the records of each file as an lcov tracefile, for coverage viewers.
 
-    Rules are its functions, points its branches. Source of the form: geninfo(1), "FILES".
+    Rules are its functions, points its branches. Source of the format: geninfo(1), "FILES".
     """
     for file in coverage.files:
         yield f"TN:\nSF:{file.file}\n"
@@ -94,7 +94,7 @@ def render_lcov(coverage: Coverage) -> Iterator[str]:
         named: dict[str, Point] = {}
         for rule in rules:
             name = safe_line(f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy)
-            # Readers of the format know a function by its name alone.
+            # Readers of the format identify a function by its name.
             named[f"{name}:{rule.location.line}" if name in named else name] = rule
         yield from (f"FN:{rule.location.line},{name}\n" for name, rule in named.items())
         yield from (f"FNDA:{rule.hits},{name}\n" for name, rule in named.items())
@@ -104,7 +104,7 @@ def render_lcov(coverage: Coverage) -> Iterator[str]:
             line = point.location.line
             hits[line] = hits.get(line, 0) + point.hits
             for number, outcome in enumerate(point.outcomes):
-                # A dash: the block was never run.
+                # A dash: the block never ran.
                 yield f"BRDA:{line},{block},{number},{outcome.times if point.hits else '-'}\n"
         yield f"BRF:{file.ratio.total}\nBRH:{file.ratio.reached}\n"
         yield from (f"DA:{line},{times}\n" for line, times in sorted(hits.items()))

@@ -1,4 +1,4 @@
-"""The codes of diagnostics: what is known of each, as text and as Markdown."""
+"""The codes of diagnostics and their descriptions, as text and as Markdown."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +14,11 @@ from kyvsim.report.style import TextLayout, wrapped
 # `kyvsim rule`, editors and reports; docs/diagnostics.md and docs/diagnostics/ are generated.
 #
 # A code is a heading, `## KV202 deprecated field {warning, deprecated}`: its title, and in braces
-# its severities, if they are not `error` alone, and `deprecated` if what it is about still works
+# its severities, if not only `error`, and `deprecated` if the feature it reports still works
 # and has a successor. Below it are paragraphs on what is wrong, why it matters and how to fix it,
 # and blocks of YAML: `bad` has the code, `good` is the corrected form. They are files of a folder
 # in which the command after the word `bad` (`lint example.yaml` if there is none) reports the code.
-# A comment that is nothing but a name (`# values.yaml`) begins a file; what comes before any is
+# A comment with only a name (`# values.yaml`) starts a file; text before the first one belongs to
 # `example.yaml`. Files of a block `beside` are in the folder of both.
 
 
@@ -27,7 +27,7 @@ _GROUPS: Final = (
     *("fleets", "further_files", "cel", "refusals", "advice"),
 )
 LINTED: Final = "lint example.yaml"
-"""The command of an example that names none."""
+"""The command of an example that does not name one."""
 _BLOCK: Final = re.compile(
     r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -36,12 +36,12 @@ _HEADING: Final = re.compile(r"^## (KV\d+) (.*?)(?: \{(.*)\})?$", re.MULTILINE)
 
 
 class CodeExample(NamedTuple):
-    """Files, and a command that is typed beside them."""
+    """Files, and a command that is run in their folder."""
 
     command: str
     """The arguments of `kyvsim`."""
     text: str
-    """The files, each below a comment with its name; one without is `example.yaml`."""
+    """The files, each below a comment with its name; without one, it is `example.yaml`."""
 
 
 class DiagnosticCode(NamedTuple):
@@ -51,31 +51,31 @@ class DiagnosticCode(NamedTuple):
     title: str
     group: str
     severities: tuple[Severity, ...] = (Severity.ERROR,)
-    """Without `--strict`."""
+    """The severities without `--strict`."""
     why: str = ""
     """Paragraphs in Markdown; "" if the message is enough."""
     bad: CodeExample | None = None
     """Files for which only this code is reported; None without an example."""
     good: CodeExample | None = None
-    """The corrected form: nothing is reported about it."""
+    """The corrected form, for which nothing is reported."""
     beside: str = ""
     """Further files for both examples."""
     deprecated: bool = False
-    """Whether what it is about still works, and has a successor."""
+    """Whether the code is about a deprecated feature that still works and has a successor."""
 
     @property
     def page(self) -> str:
-        """The path of its page in the repository; there is no web address: docs are unpublished."""
+        """The path of its page in the repository; the docs are not published on the web."""
         return f"docs/diagnostics/{self.code}.md"
 
     @property
     def shown_severity(self) -> str:
-        """Its severities as text: `info or warning`."""
+        """The severities as text: `info or warning`."""
         return " or ".join(self.severities)
 
 
 def every_code() -> tuple[DiagnosticCode, ...]:
-    """Return all codes, by group and number; they are read at each call."""
+    """Return all codes, by group and number; each call reads the files."""
     codes = []
     for name in _GROUPS:
         head, *parts = _HEADING.split(read_text(__file__, "codes", f"{name}.md"))
@@ -103,12 +103,12 @@ def every_code() -> tuple[DiagnosticCode, ...]:
 
 @cache
 def codes_by_name() -> Mapping[str, DiagnosticCode]:
-    """Return all codes by their names; they are read once."""
+    """Return all codes by name; the files are read once."""
     return MappingProxyType({entry.code: entry for entry in every_code()})
 
 
 def files_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each file of an example's text."""
+    """Yield the name and text of each file of an example."""
     first, *named = _FILE.split(text)
     if first.strip():
         yield "example.yaml", first
@@ -116,7 +116,7 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[str]:
-    """Yield code and title of each, below the names of their groups."""
+    """Yield the code and title of each, grouped under headings."""
     group = ""
     for code in codes:
         if code.group != group:
@@ -128,7 +128,7 @@ def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[
 
 
 def code_lines(code: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
-    """Yield title, severity, page, description and examples of a code."""
+    """Yield the title, severity, page, description and examples of a code."""
     yield from _paragraph(f"{code.code}: {code.title}", layout, "title")
     yield f"Severity: {code.shown_severity}\n"
     yield f"Page: {code.page}\n"
@@ -161,12 +161,12 @@ def code_markdown(code: DiagnosticCode, heading: str) -> str:
 
 
 def why_lines(code: DiagnosticCode) -> Iterator[str]:
-    """Yield why a code is reported, where that is written."""
+    """Yield why a code is reported, if that is described."""
     if code.why:
         yield f"{code.why}\n"
 
 
 def example_blocks(code: DiagnosticCode) -> Iterator[str]:
-    """Yield the files of the examples of a code, each below what it is."""
+    """Yield the files of a code's examples, each below its heading."""
     for _, title, text in blocks_of(code):
         yield f"{title}\n\n```yaml\n{text}```\n"

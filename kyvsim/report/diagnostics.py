@@ -1,4 +1,4 @@
-"""Diagnostics and reasons of failures: their places, lines of files, words, and JSON."""
+"""Diagnostics and reasons of failures: positions, source excerpts, texts, and JSON."""
 
 import json
 import re
@@ -33,9 +33,9 @@ _CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
 _BEFORE: Final = 16
 _CUT: Final = "…"
 _KEPT: Final = 200
-"""Maximum characters of each part of an excerpt; no view is as wide."""
+"""Maximum characters of each part of an excerpt; no view is wider."""
 _LOOKED_AT: Final = 4 * _KEPT
-"""Maximum characters that are read from a column on: a line may be as long as a file."""
+"""Maximum characters that are read from a column; a line may be as long as the file."""
 
 
 def window_of(column: int) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def window_of(column: int) -> tuple[int, int]:
 def excerpt_of(source: str, column: int) -> Excerpt | None:
     """Return the part of a line around the entry or value at a column, which counts from 1.
 
-    None if the line has no such column. Of long lines only the part near it is returned.
+    None if the line has no such column. Of long lines, only the part near the column is returned.
     """
     start = column - 1
     near = source[start : start + _LOOKED_AT]
@@ -60,9 +60,9 @@ def excerpt_of(source: str, column: int) -> Excerpt | None:
 
 
 def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[str, str]]:
-    """Yield a line and the line with the mark below it, each as gutter and text.
+    """Yield a source line and the line with the mark below it, each as gutter and text.
 
-    A line that is too long for the width is shown in part.
+    A line that is too long for the width is cut.
     """
     gutter = f"{number} | "
     room = max(width - len(gutter), _BEFORE * 2)
@@ -75,16 +75,16 @@ def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[s
 
 
 def _meant(source: str, start: int) -> str:
-    """Return the entry or value that begins at a place."""
+    """Return the entry or value at an index."""
     if source[start] in _CLOSING:
-        # A map or list in braces as far as it is on the line.
+        # A map or list in braces, up to the end of the line.
         depth = 0
         for place, character in enumerate(source[start:], start):
             depth += (character in _CLOSING) - (character in _CLOSING.values())
             if depth == 0:
                 return source[start : place + 1]
         return source[start:].rstrip()
-    # A text in quotes, a key or another word; a key ends before its colon.
+    # A quoted text, a key or another word; a key ends before its colon.
     end = start + (_quoted(source, start) or 1)
     word = None if end > start + 1 else _WORD.match(source, start)
     if word:
@@ -94,7 +94,7 @@ def _meant(source: str, start: int) -> str:
     behind = source[end:].lstrip()
     if not behind.startswith(":") or behind[1:2].strip():
         return source[start:end]
-    # How much of the text behind a key is a scalar, 0 where something else begins there.
+    # The length of the scalar after a key, 0 if the value is not a scalar.
     value = behind[1:].lstrip()
     size = _quoted(value, 0)
     plain = None if size or value.startswith(tuple("&!*|>[{#")) else re.match(_PLAIN, value)
@@ -103,13 +103,13 @@ def _meant(source: str, start: int) -> str:
 
 
 def _quoted(text: str, start: int) -> int:
-    """Return how long the text in quotes is that begins at a place, 0 where none does."""
+    """Return the length of the quoted text at an index, 0 if there is none."""
     match = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
     return len(match[0]) if match else 0
 
 
 def _cut(texts: list[str], room: int) -> list[str]:
-    """Return what is before, what is meant and what is after, with as much as there is room for."""
+    """Return the three parts of an excerpt, shortened to fit into the columns."""
     before, meant, after = texts
     if _cells(before) > _BEFORE and before.strip():
         before = _CUT + before[-_BEFORE:]
@@ -122,7 +122,7 @@ def _cut(texts: list[str], room: int) -> list[str]:
 
 
 def _cropped(text: str, room: int) -> str:
-    """Return as much of a text as there are columns for; it takes more."""
+    """Return the beginning of a text that fits into the columns."""
     if text.isascii():
         return text[: max(room, 0)]
     from rich.cells import set_cell_size
@@ -139,16 +139,16 @@ def _cells(text: str) -> int:
 
 
 _MOST_SLASHES = 8
-"""So many pieces of a path are tried as one key; label keys have one slash at most."""
+"""Maximum number of path segments that are tried as one key; label keys have at most one slash."""
 
 
 def resource_place(response: EngineResponse) -> Location | None:
-    """Return where a response's object is written, or None for one that no manifest holds."""
+    """Return the position of a response's object, or None if it is not in a manifest."""
     return response.document.locate(()) if response.document else None
 
 
 def rule_place(row: Row) -> Location:
-    """Return where the rule of a row is written; that of the one it was derived from, if so."""
+    """Return the position of a row's rule; for an autogen rule, that of its source rule."""
     return row.policy.document.locate(row.result.rule.path)
 
 
@@ -160,7 +160,7 @@ def failed_place(document: Document | None, path: str) -> Location | None:
     steps: list[str | int] = []
     node: object = document.data
     while names:
-        # Keys such as `example.com/team` have slashes of their own, and the path escapes none.
+        # Keys such as `example.com/team` contain slashes, which the path does not escape.
         keys = node if isinstance(node, dict) else {}
         lengths = range(1, min(len(names), _MOST_SLASHES) + 1)
         length = next((n for n in lengths if "/".join(names[:n]) in keys), 1)
@@ -173,12 +173,12 @@ def failed_place(document: Document | None, path: str) -> Location | None:
 
 
 def place_json(place: Location | None) -> dict[str, object] | None:
-    """Return a place as data; None where there is none."""
+    """Return a location as JSON data; None without one."""
     return None if place is None else place._asdict()
 
 
 def location_json(place: Location | None) -> dict[str, object]:
-    """Return a place as data; for none its file is "" and its line and column are 0."""
+    """Return a location as JSON data; without one, file "" and line and column 0."""
     return (place or Location(""))._asdict()
 
 
@@ -189,7 +189,7 @@ def _member(node: object, step: str | int) -> object:
 
 
 def diagnostic_json(entry: Diagnostic) -> dict[str, object]:
-    """Return a diagnostic as a mapping; line and column are 0 where they are unknown."""
+    """Return a diagnostic as JSON data; line and column are 0 if they are unknown."""
     data: dict[str, object] = {
         "code": entry.code,
         "severity": entry.severity.value,
@@ -206,7 +206,7 @@ def diagnostic_json(entry: Diagnostic) -> dict[str, object]:
 
 
 def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
-    """Yield the line of a diagnostic ("" if unknown) and its mark; nothing with an excerpt."""
+    """Yield the source line of a diagnostic and its mark; nothing if unknown or with an excerpt."""
     place = entry.location
     excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
     if place is None or excerpt is None:
@@ -218,9 +218,9 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
 
 
 def diagnostic_text(entry: Diagnostic, width: int = 0) -> str:
-    """Return a diagnostic on one line, safe to show, and its excerpt below.
+    """Return a diagnostic on one line, escaped, with its excerpt below.
 
-    It is wrapped to `width`, the width of a terminal; 0 is for programs.
+    It is wrapped to `width` (of the terminal); 0 means no wrapping, for programs.
     """
     lines = [safe_line(str(entry))]
     if 0 < width < len(lines[0]):
@@ -238,13 +238,13 @@ _UNLABELED = frozenset(
 
 
 def value_text(data: object) -> str:
-    """Return a value as JSON on one line, or as `str` returns it; shortened if it is long."""
+    """Return a value as JSON on one line, or as `str` returns it; truncated if it is long."""
     text = json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
     return truncated(text, _LONGEST)
 
 
 def sentence(step: Step) -> str:
-    """Return what a step evaluated and found, on one line."""
+    """Return the inputs and the result of a step, on one line."""
     return " ".join(_parts(step))
 
 
@@ -282,32 +282,31 @@ def _compared(step: Step) -> Iterator[str]:
             yield f"found {value_text(step.found.data)}"
 
 
-# Why a rule failed, in a few words each with its place: what the view of `apply` shows.
-#
-# They are drawn from the steps of an explanation. What is decisive depends on the kind of step: of
-# alternatives the nearest one, of conditions all that held, of Pod security each control.
+# Short reasons of failures with positions, which the text output of `apply` shows.
+# They are derived from the steps of an explanation. The decisive step depends on its kind: the
+# nearest one of alternatives, all conditions that held, each failed Pod security control.
 
 _WITH_VALUES = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 
 
 class FailureExplanation(NamedTuple):
-    """One thing that made a rule fail."""
+    """One reason why a rule failed."""
 
     path: tuple[Step, ...]
-    """The steps from the section of the rule to the one that decided; () where none is known."""
+    """The steps from the section of the rule to the decisive one; () if unknown."""
     start: str
-    """A prefix of the text about the last of them."""
+    """A prefix of the text about the last step."""
     place: Location | None
-    """The position in the policy of the step that decided."""
+    """The position of the decisive step in the policy."""
     seen_at: Location | None
-    """The field of the manifest that it evaluated, or the nearest node around that."""
+    """The evaluated field of the manifest, or its nearest ancestor."""
 
     @property
     def text(self) -> str:
-        """Expected and actual values; computed on demand, since most formats need no text."""
+        """Expected and actual values; computed on demand, since most formats do not show them."""
         if not self.path:
             return ""
-        # The elements of loops that it is about come before it.
+        # The elements of the enclosing loops come first.
         elements = []
         for step in self.path:
             if step.kind is StepKind.ELEMENT:
@@ -320,9 +319,9 @@ class FailureExplanation(NamedTuple):
 
 
 Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureExplanation, ...]]
-"""Returns why a rule came to a result, with places; () where that is not known.
+"""Returns the reasons for a rule's result, with positions; () if unknown.
 
-It has to be called while the response is the last one that was read.
+It must be called while the response is the last one that was read.
 """
 
 
@@ -333,9 +332,9 @@ def reasons_of(
 ) -> tuple[FailureExplanation, ...]:
     """Return the reasons for a result of a rule, in the order of evaluation.
 
-    `placed` returns a path with its places in the manifest. Several reasons are returned only if
-    they are shown one by one; none for an error that the explanation did not reproduce, because
-    its budget is smaller.
+    `placed` adds positions in the manifest to a path. Several reasons are returned only if they are
+    shown individually. An error that the explanation did not reproduce, because its budget is
+    smaller, has no reasons.
     """
     errs = result.status is RuleStatus.ERROR
     if errs and all(other.message != result.message for other in rule.results):
@@ -363,7 +362,7 @@ def _path_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
 
 
 def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
-    """Yield paths below a step that are reported one by one, or replace it, each with a prefix."""
+    """Yield the paths below a step that are reported separately or replace it, with prefixes."""
     evaluated = [inner for inner in step.steps if inner.answer is not None]
     if step.kind is StepKind.CONTROL:
         yield from (((step, inner), "") for inner in evaluated if inner.answer is False)
@@ -391,7 +390,7 @@ def _words(step: Step) -> str:
     if step.answer is RuleStatus.ERROR:
         return step.note
     if step.kind is StepKind.PATTERN:
-        # What a part of a pattern expected, and what was found.
+        # The expected and actual values of a part of a pattern.
         expected = f"expected {value_text(step.wanted.data)}" if step.wanted else step.note
         if step.found is None:
             return f"no `{step.name}`; {expected}" if expected else f"no `{step.name}`"
@@ -419,7 +418,7 @@ def _condition_words(step: Step) -> str:
     compared = f"{step.name}: {sides.get('key', '?')} {step.text} {sides.get('value', '?')}"
     part = deciding_part(step)
     if not part or part.path is not None:
-        return compared  # what only leads to a field is shown by its place
+        return compared  # the position already shows a part that only selects a field
     actual = value_text(part.found.data) if part.found else part.note
     return "; ".join((compared, f"`{part.text}` is {actual}", *_operands(part)))
 
@@ -433,14 +432,14 @@ def _operands(step: Step) -> Iterator[str]:
 def failure_reasons(
     row: Row, response: EngineResponse, explain: Explain
 ) -> tuple[ReportedReason, ...]:
-    """Return why a result failed, at least where its rule is."""
+    """Return why a result failed; at least the position of its rule."""
     document = response.document
     reasons = explain(response, row)
     at = failed_place(document, row.result.path)
     if not reasons:
         reasons = (FailureExplanation((), "", None, at),)
     elif at is not None and len(reasons) == 1:
-        # The result names the field, and formats that explain nothing point there.
+        # The result names the field, and formats without explanations report that position.
         reasons = (reasons[0]._replace(seen_at=at),)
     reported_reasons = []
     for reason in reasons:
@@ -459,7 +458,7 @@ def failure_reasons(
 
 
 def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Location | None:
-    """Return the first place of `failure_reasons`, without working out their texts."""
+    """Return the first position of `failure_reasons`, without computing their texts."""
     document = response.document
     if document is None:
         return None
@@ -469,7 +468,7 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
 
 
 def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:
-    """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
+    """Yield the lines on positions in the manifest with values, then the rules' positions."""
     shown = tuple(reasons)
     for (seen_at, excerpt), reasons_there in groupby(
         shown, lambda reason: (reason.seen_at, reason.excerpt)

@@ -1,4 +1,4 @@
-"""How the results of two policy sets differ, how that ended, and both as text, JSON, Markdown."""
+"""The differences between the results of two policy sets, as text, JSON and Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
@@ -82,7 +82,7 @@ from kyvsim.report.style import (
 from kyvsim.report.text_blocks import guttered, resource_heading
 
 _Rule: TypeAlias = tuple[str, Path]
-"""The key of a policy and the path of a rule; derived rules have the path of the written one."""
+"""The key of a policy and the path of a rule; autogen rules have the path of their source rule."""
 
 
 class DifferenceCounts:
@@ -90,21 +90,21 @@ class DifferenceCounts:
 
     def __init__(self) -> None:
         self.same = 0
-        """Results with equal status in both sets."""
+        """Results with the same status in both sets."""
         self.reworded = 0
-        """Those of them with a different message or path."""
+        """Results with the same status but a different message or path."""
         self.verdicts: dict[str, int] = {}
         """Different verdicts by direction."""
         self.by_rule: dict[tuple[str, str, str, str], int] = {}
         """Different verdicts by policy, rule, old and new status."""
         self.by_exception: dict[tuple[str, str, str], int] = {}
-        """Results of the old set by each exception that counts there and not in the new set, by old
-        and new status."""
+        """Results of the old set by exception that only applies there, and by old and new status.
+        """
         self.objects = dict.fromkeys(ObjectEffect, 0)
         self.with_results: tuple[set[_Rule], set[_Rule]] = (set(), set())
         """Rules of the old and the new set with results."""
         self.unmatched: list[ObjectKey] = []
-        """Resources without a result of either set."""
+        """Resources without a result in either set."""
 
     def add(
         self, verdicts: VerdictDifference, pair: tuple[Row | None, Row | None], *, words: bool
@@ -137,8 +137,8 @@ def compile_differences(
 ) -> Callable[[EngineResponse, EngineResponse], ResourceDifference]:
     """Return a function that compares responses of two policy sets, and updates the counts.
 
-    With `words` different messages and paths of equal results are differences, too. `explain`
-    explains failures of each set that differ.
+    With `words`, equal results with different messages or paths are differences, too. `explain`
+    explains the failures of each set that differ.
     """
     rows_of = compile_rows(audit_warn=False)
     by_key = tuple({policy.key: policy for policy in policy_set} for policy_set in policies)
@@ -165,7 +165,7 @@ def compile_differences(
                 if pair[0] is None or pair[1] is None:
                     verdict = verdict._replace(missing=_missing(pair, by_key))
                 if counts.add(verdict, pair, words=words):
-                    # A difference with the places in the manifest to which `apply` points, too.
+                    # Add the positions in the manifest that `apply` reports, too.
                     sides = [
                         side._replace(failed_place=finding_of(row, response, explain_side).location)
                         if side and row and row.status not in QUIET
@@ -195,7 +195,7 @@ def _result(row: Row | None) -> ComparedResult | None:
 def _missing(
     pair: tuple[Row | None, Row | None], by_key: tuple[Mapping[str, Policy], ...]
 ) -> NoResultReason:
-    """Return why one set has no result for the other's rule; autogen rules count as written."""
+    """Return why one set has no result for a rule; autogen rules count as their source rule."""
     row, others = (pair[0], by_key[1]) if pair[0] else (pair[1], by_key[0])
     other = others.get(row.policy.key) if row else None
     if row is None or other is None:
@@ -251,48 +251,48 @@ def _outcome(change: ChangedObject | None) -> ComparedObject | None:
 
 
 def _is_same(left: object, other: object) -> bool:
-    """Return whether two objects are the same as Kubernetes has them: 1 is 1.0, and not true."""
+    """Return whether Kubernetes considers two objects equal: 1 equals 1.0, but not true."""
     return left is other or deep_equal(whole_numbers(left), whole_numbers(other))
 
 
 class RunComparison(NamedTuple):
-    """Two runs, and what differs, read lazily."""
+    """Two runs and their differences, read lazily."""
 
     names: tuple[str, str]
     """The paths of both sets."""
     old: Run
     new: Run
     resources: Iterable[ResourceDifference]
-    """One for each resource, in input order, those without a difference too; often read once."""
+    """One for each resource, in input order, also without differences; usually read only once."""
     counts: DifferenceCounts
     """Complete when all resources are read."""
 
     @property
     def applied(self) -> bool:
-        """Whether both sets could be applied: else there is nothing to compare."""
+        """Whether both sets could be applied; if not, there is nothing to compare."""
         return self.old.applied and self.new.applied
 
     def strictly(self) -> "RunComparison":
-        """Return a comparison in which every warning about input is an error."""
+        """Return the comparison with every warning about input as an error."""
         return self._replace(old=self.old.strictly(), new=self.new.strictly())
 
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics about inputs, each once: most inputs belong to both sets."""
+        """Return the diagnostics about inputs without duplicates: both sets share most inputs."""
         return tuple(dict.fromkeys((*self.old.diagnostics, *self.new.diagnostics)))
 
     def final_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics that are known when all is read."""
+        """Return the diagnostics that are only known when all resources are read."""
         return tuple(dict.fromkeys((*self.old.final_diagnostics(), *self.new.final_diagnostics())))
 
     def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
-        """Yield exceptions of the old set only, with counts of changed results, at the end."""
+        """Yield the exceptions of the old set only, with counts of changed results."""
         for exception in dict.fromkeys(self.old.exceptions if self.applied else ()):
             if exception not in self.new.exceptions:
                 counts = self.counts.by_exception.items()
                 yield exception, {key[1:]: n for key, n in counts if key[0] == exception}
 
     def uncompared(self) -> Iterator[UncomparedRule]:
-        """Yield the rules without a result in both sets, when all responses are read."""
+        """Yield the rules without a result in one of the sets, when all responses are read."""
         if not self.applied:
             return
         rules: dict[tuple[str, str], list[UncomparedRule]] = {}
@@ -312,13 +312,13 @@ class RunComparison(NamedTuple):
 
 
 def figures(comparison: RunComparison) -> dict[str, int]:
-    """Return how many differences there are, by name."""
+    """Return the numbers of differences by name."""
     objects = {effect.value: number for effect, number in comparison.counts.objects.items()}
     return {"verdicts": sum(comparison.counts.verdicts.values()), **objects}
 
 
 def comparison_ending(comparison: RunComparison) -> RunEnding:
-    """Return how a comparison ended, when all resources are read."""
+    """Return the result of a comparison, when all resources are read."""
     counts = comparison.counts
     diagnostics = (*comparison.all_diagnostics(), *comparison.final_diagnostics())
     directions = (
@@ -409,17 +409,17 @@ def arrow(results: tuple[str, str]) -> str:
 
 
 def rule_name(policy: str, rule: str) -> str:
-    """Return `policy / rule`, or the policy alone where its rule has no name."""
+    """Return `policy / rule`, or only the policy if its rule has no name."""
     return safe_line(rule_title(policy, rule))
 
 
 def is_listed(verdict: VerdictDifference, *, detailed: bool) -> bool:
-    """Return whether a difference is listed by itself; the others are counted by rule."""
+    """Return whether a difference is listed individually; the others are counted by rule."""
     return detailed or not FAULTS.isdisjoint(verdict.results)
 
 
 def verdict_lines(verdict: VerdictDifference) -> Iterator[str]:
-    """Yield the lines of a difference: messages, places of its rule and in the manifest."""
+    """Yield the lines of a difference: messages, positions of its rule and in the manifest."""
     old, new = (
         "\n".join(filter(None, (side.message, side.note))) if side and side.result in FAULTS else ""
         for side in (verdict.old, verdict.new)
@@ -437,7 +437,7 @@ def verdict_lines(verdict: VerdictDifference) -> Iterator[str]:
 
 
 def object_title(difference: ObjectDifference) -> str:
-    """Return what became of an object, such as `generated ConfigMap shop/web only by old`."""
+    """Return how an object differs, such as `generated ConfigMap shop/web only by old`."""
     path = "/".join(filter(None, (difference.key.namespace, difference.key.name)))
     named = "" if difference.effect is ObjectEffect.MUTATED else f" {difference.key.kind} {path}"
     both = (("old", difference.old), ("new", difference.new))
@@ -447,7 +447,7 @@ def object_title(difference: ObjectDifference) -> str:
 
 
 def author_lines(difference: ObjectDifference) -> Iterator[str]:
-    """Yield the rules that changed an object in each set, with their places, and settings."""
+    """Yield the rules that changed an object in each set, with positions and settings."""
     for word, side in (("old", difference.old), ("new", difference.new)):
         for author in side.authors if side else ():
             rule = f", rule {author.rule}" if author.rule else ""
@@ -468,7 +468,7 @@ def exception_lines(comparison: RunComparison) -> Iterator[str]:
 
 
 def uncompared_lines(comparison: RunComparison) -> Iterator[str]:
-    """Yield what neither set evaluated, a line for each rule and one for all resources."""
+    """Yield a line for each rule that was not compared, and one for the unmatched resources."""
     for rule in comparison.uncompared():
         places = (("old", rule.old), ("new", rule.new))
         shown = ", ".join(f"{word} {place}" for word, place in places if place)
@@ -484,7 +484,7 @@ _INDENT = " " * 9
 
 
 def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
-    """Yield the view a resource at a time; the last line counts."""
+    """Yield the view, one resource at a time; the last line shows the counts."""
     paint = painter(colours=options.colours)
     yield f"{paint('title', heading(comparison))}\n\n"
     for resource in comparison.resources:
@@ -531,7 +531,7 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
 
 
 def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
-    """Yield the document, described by docs/diff.schema.json, a resource at a time."""
+    """Yield the document, described by docs/diff.schema.json, one resource at a time."""
     old, new = map(to_json, comparison.names)
     yield f'{{"old": {old}, "new": {new}, "resources": ['
     differing = (each for each in comparison.resources if each.verdicts or each.objects)
@@ -624,7 +624,7 @@ def _outcome_json(side: ComparedObject | None) -> dict[str, object] | None:
 
 
 def render_markdown(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
-    """Yield a table of what differs, then numbers by rule, and what was not compared."""
+    """Yield a table of the differences, then counts by rule, and what was not compared."""
     yield f"**{markdown_text(heading(comparison))}**\n\n"
     rows = _markdown_rows(comparison, detailed=options.detailed)
     first = next(rows, "")

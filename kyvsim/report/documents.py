@@ -51,19 +51,17 @@ from kyvsim.report.text_blocks import (
 )
 
 # The run as one JSON document, for programs.
-#
-# `results` stream; what follows them (`mutated`, `generated`, `targets`, `references`) waits, as
-# text, until the last result is out. Lines and columns are 0 and files "" where there is no
-# place.
+# `results` stream; the text of later fields (`mutated`, `generated`, `targets`, `references`) is
+# stored until the last result is written. Without a position, lines and columns are 0 and files "".
 
 _OBJECTS: Final = ("mutated", "generated", "targets")
-"""Lists of what responses changed or created."""
+"""Lists of changed or created objects."""
 _ASIDES: Final = ("unchecked", "notIdempotent")
-"""Lists that are there where there is something in them."""
+"""Lists that are only written if they have entries."""
 
 
 def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
-    """Return the document; lists that follow its results are stored until these are written."""
+    """Begin the document; lists after its results are stored until these are written."""
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     found = RelatedObjects(run)
     needs: list[PendingReference] = []
@@ -95,7 +93,7 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
 def _tail(
     run: Run, every: Lists, needs: Iterable[PendingReference], found: RelatedObjects
 ) -> Iterator[str]:
-    """Yield what follows the results; most lists are there only if they have entries."""
+    """Yield the fields after the results; most lists are only written if they have entries."""
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
     objects["references"] = [to_json(_need(need, found.references)) for need in needs]
     if run.schedules:
@@ -147,7 +145,7 @@ def _unchecked(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
 
 
 def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
-    """Return a function that renders a row; the parts that rows share are cached."""
+    """Return a function that renders a row; parts that rows share are cached."""
     heads: dict[tuple[Policy, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
     last: tuple[object, EngineResponse | None] = None, None
@@ -197,7 +195,7 @@ def _objects(response: EngineResponse) -> Iterator[tuple[str, dict[str, object]]
 
 
 def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the document: its `results`, then all else in the order of the alphabet."""
+    """Begin the document: first its `results`, then the other fields in alphabetical order."""
     document = begin_json(run, options)
 
     def row(response: EngineResponse) -> str:
@@ -219,7 +217,7 @@ _BETWEEN = "---\n"
 def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a stream with every resource, changed or not, as a YAML document.
 
-    Results and counts are printed aside, unless it is a file.
+    Results and counts are printed to standard error, unless it is written to a file.
     """
     paint = painter(colours=options.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)

@@ -28,9 +28,9 @@ from kyvsim.report.run import ending_json, error_fact, info_fact, verdict_fact, 
 from kyvsim.report.style import counted, safe_line, truncated
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
-"""Differences on objects that policies in a cluster hardly see."""
+"""Limits of differences on objects that policies in a cluster hardly ever evaluate."""
 _NAMED = frozenset({Limit.DELETIONS, Limit.OTHER_OPERATIONS, Limit.READ_AMOUNTS, Limit.READ_TEXTS})
-"""Differences that conditions of a conversion are about."""
+"""Limits that correspond to conditions of a conversion."""
 _CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 
 
@@ -49,14 +49,14 @@ def headline(evidence: Evidence) -> str:
 
 
 def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
-    """Yield what does not count: objects that no cluster sees only where all else is the same."""
+    """Yield uncounted differences; those on objects that no cluster has only if sets are equal."""
     for example in evidence.limited:
         if example.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
             yield example
 
 
 def reached(side: SideReached) -> str:
-    """Return in how many cases a policy set acted, and how many outcomes were reached."""
+    """Return the number of cases in which a policy set acted, and of the reached outcomes."""
     outcomes = f"{side.ratio.reached} of {side.ratio.total} outcomes reached"
     return f"{', '.join(side.policies)}: acted in {counted(side.acted, 'case')}, {outcomes}"
 
@@ -74,7 +74,7 @@ def example_title(example: Counterexample) -> str:
 
 
 def example_objects(example: Counterexample) -> Iterator[tuple[str, list[str]]]:
-    """Yield the object of a case, called "", and what else belongs to it: names, lines of YAML."""
+    """Yield the object of a case, named "", and related objects: names and lines of YAML."""
     yield "", compact_lines(example.object)
     for name, value in (
         ("old object", example.old_object),
@@ -88,13 +88,13 @@ def example_objects(example: Counterexample) -> Iterator[tuple[str, list[str]]]:
 
 
 def deciding_results(account: Account) -> tuple[CaseResult, ...]:
-    """Return the verdicts of one side that are reported: those that deny, or else the first."""
+    """Return the results of one side to report: those that deny, or else the first."""
     refused = tuple(result for result in account.said if result.status not in {"pass", "skip"})
     return refused or account.said[:1]
 
 
 def effects(account: Account, example: Counterexample) -> tuple[Marked, ...]:
-    """Return what one side did to objects, where that is what differs, as lines with marks."""
+    """Return the changes by one side as lines with marks, if they are the difference."""
     if example.difference in _CHANGES and account.object is not None:
         return tuple(hunks(marked_yaml(example.object, account.object)))
     if example.difference is DifferenceKind.GENERATED:
@@ -103,7 +103,7 @@ def effects(account: Account, example: Counterexample) -> tuple[Marked, ...]:
 
 
 def without_effect(account: Account, example: Counterexample) -> str:
-    """Return what one side leaves undone, where that is what differs, "" if it does something."""
+    """Return the missing effect of one side, if that is the difference; "" if it has one."""
     if example.difference in _CHANGES and account.object is None:
         return "does not change the object"
     if example.difference is DifferenceKind.GENERATED and not account.generated:
@@ -112,7 +112,7 @@ def without_effect(account: Account, example: Counterexample) -> str:
 
 
 def shown_evidence(evidence: Evidence) -> dict[str, object]:
-    """Return evidence as the template `evidence.html` shows it."""
+    """Return evidence as values for the template `evidence.html`."""
     sides = (("old", evidence.old), ("new", evidence.new))
     examples = (*evidence.counterexamples, *reported_limits(evidence))
     return {
@@ -132,7 +132,7 @@ def _example(example: Counterexample) -> dict[str, object]:
         # Why it does not count.
         "why": example.limit.value if example.limit else "",
         "objects": [(name, "\n".join(lines)) for name, lines in example_objects(example)],
-        # The account of each side, its results, and what it changes or leaves undone.
+        # For each side: its account, results, changes and missing effects.
         "accounts": [
             (side, one, deciding_results(one), effects(one, example), without_effect(one, example))
             for side, one in (("old", example.old), ("new", example.new))
@@ -148,7 +148,7 @@ class Equality(NamedTuple):
 
     @property
     def ending(self) -> RunEnding:
-        """How the run ended: cases that are not covered fail it like a counterexample."""
+        """The result of the run; uncovered cases fail it like a counterexample."""
         facts = [error_fact(self.diagnostics), warning_fact(self.diagnostics)]
         evidence = self.evidence
         if evidence:
@@ -170,7 +170,7 @@ _MOST_POINTS = 8
 
 
 def render_text(equality: Equality) -> Iterator[str]:
-    """Yield the evidence a part at a time; nothing where there is none."""
+    """Yield the evidence part by part; nothing without evidence."""
     evidence = equality.evidence
     if evidence is None:
         return
@@ -220,7 +220,7 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
         yield f"       {undone}"
     yield from (f"       later: {safe_line(rendered)}" for rendered in account.later)
     if account.decided:
-        # Shortened to one line: the place shows where all of it is.
+        # Shortened to one line; the position shows the full expression.
         because = " ".join(map(safe_line, account.decided.split()))
         yield f"       because {truncated(because, 240)}"
     if account.place is not None:
@@ -228,7 +228,7 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
 
 
 def render_json(equality: Equality) -> Iterator[str]:
-    """Yield the document: `diagnostics`, `ending`, and `evidence`, null where there is none."""
+    """Yield the document: `diagnostics`, `ending`, and `evidence`, null if there is none."""
     shown = {
         "diagnostics": [diagnostic_json(diagnostic) for diagnostic in equality.diagnostics],
         "ending": ending_json(equality.ending),
@@ -238,7 +238,7 @@ def render_json(equality: Equality) -> Iterator[str]:
 
 
 def evidence_json(evidence: Evidence) -> dict[str, object]:
-    """Return evidence as data."""
+    """Return evidence as JSON data."""
     return {
         "answer": evidence.answer.value,
         "identical": evidence.identical,
@@ -262,7 +262,7 @@ def evidence_json(evidence: Evidence) -> dict[str, object]:
 
 
 def example_json(example: Counterexample) -> dict[str, object]:
-    """Return a case in which two sets of policies differ, with both accounts of it."""
+    """Return a case in which two policy sets differ, with the accounts of both."""
     return {
         "difference": example.difference.value,
         "operation": example.operation,
@@ -301,7 +301,7 @@ def render_html(equality: Equality) -> Iterator[str]:
 
 
 def stream(examples: Examples) -> Iterator[str]:
-    """Yield a document for each object; comments have its rules, and the missing examples."""
+    """Yield a document for each object, with its rules and the missing examples as comments."""
     for number, example in enumerate(examples.found):
         yield "---\n" if number else ""
         yield from (f"# {safe_line(_action_text(shown))}\n" for shown in example.shows)
@@ -310,7 +310,7 @@ def stream(examples: Examples) -> Iterator[str]:
 
 
 def targets_stream(examples: Examples) -> Iterator[str]:
-    """Yield a document for each object that has to be there for the examples."""
+    """Yield a document for each object that has to exist for the examples."""
     for number, obj in enumerate(examples.targets):
         yield "---\n" if number else ""
         yield f"# existing object for rules that mutate existing objects\n{to_yaml(obj)}"
@@ -321,12 +321,12 @@ def _action_text(action: RuleAction) -> str:
 
 
 def missing_example_text(example: MissingExample) -> str:
-    """Return an outcome without an example, in words, where its rule is, and the reason."""
+    """Return an outcome without an example as text, with the rule's position and the reason."""
     return f"no example found: {_action_text(example.doing)}: {example.reason}"
 
 
 def examples_ending(examples: Examples) -> RunEnding:
-    """Return how it ended: what there is no example of makes it fail."""
+    """Return the result of `examples`; missing examples fail it."""
     missing, number = len(examples.missing), len(examples.found)
     verdict = RunVerdict.PASSED if number or missing else RunVerdict.NOTHING
     return RunEnding(

@@ -1,4 +1,4 @@
-"""Results of `explain` as text, JSON and HTML, and rules as all explanations show them."""
+"""Results of `explain` as text, JSON and HTML, and rules as shown in all explanations."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,24 +32,24 @@ from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
-"""Steps that show the values that the step around them evaluated."""
+"""Steps that show the values evaluated by their parent step."""
 SHOWN_WORDS: Mapping[str, str] = {
     "silent": "no result",
     "unconcerned": "no match",
     StepKind.UNASKED.value: "not run",
 }
-"""What texts and pages show in place of words of the JSON document."""
+"""Texts and pages show these words in place of those of the JSON document."""
 
 
 class StepPage(NamedTuple):
-    """What explanations are written on, where a format leaves a choice."""
+    """Display options of explanations."""
 
     colours: bool = False
     width: int = 80
 
 
 class DecisionText(NamedTuple):
-    """What decided how a rule ended, and where it is."""
+    """The decisive step of a rule, and its positions."""
 
     text: str
     place: Location | None
@@ -57,14 +57,14 @@ class DecisionText(NamedTuple):
 
 
 def answer_word(answer: Answer | None) -> str:
-    """Return `yes`, `no`, the word of a status, or ""."""
+    """Return `yes`, `no`, a status, or ""."""
     if isinstance(answer, RuleStatus):
         return answer.value
     return "" if answer is None else "yes" if answer else "no"
 
 
 def verdict_word(rule: RuleExplanation) -> str:
-    """Return how a rule ended: the worst of its results, or why there is none."""
+    """Return the worst result of a rule, or why there is none."""
     order = (RuleStatus.ERROR, RuleStatus.FAIL, RuleStatus.WARN, RuleStatus.PASS, RuleStatus.SKIP)
     statuses = {result.status for result in rule.results}
     none = "silent" if rule.applied else "unconcerned"
@@ -72,12 +72,12 @@ def verdict_word(rule: RuleExplanation) -> str:
 
 
 def rule_name(rule: RuleExplanation) -> str:
-    """Return a rule's name behind that of its policy, with its variant."""
+    """Return a rule's name after that of its policy, with its variant."""
     return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
 
 
 def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionText:
-    """Return what decided how a rule ended, with the nearest places that are known."""
+    """Return the decisive step of a rule, with the nearest known positions."""
     path = deciding(rule.steps)
     object_place = resource_place(explanation.response)
     if not path:
@@ -92,7 +92,7 @@ def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionT
 
 
 def effect_lines(step: Step) -> Iterator[Marked]:
-    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    """Yield the changes by a rule or the objects it would create, as marked lines of YAML."""
     if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
         for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
             yield (" ", "...") if mark == "@" else (mark, line)
@@ -104,7 +104,7 @@ _STYLES: Final = MappingProxyType({"fail": "bad", "error": "bad", "warn": "warn"
 
 
 def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
-    """Return a rule of an object, with how it came to its verdict, as pages show it."""
+    """Return a rule of an object, with the explanation of its result, as values for pages."""
     word = verdict_word(rule)
     path = deciding(rule.steps)
     texts = ((result.message or result.own, result.note) for result in rule.results)
@@ -121,7 +121,7 @@ def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> dic
 
 
 def _node(step: Step, path: tuple[Step, ...]) -> dict[str, object]:
-    """Return a step for templates; it `leads` if it is on the path to the step that decided."""
+    """Return a step for templates; it `leads` if it is on the path to the decisive step."""
     leads = bool(path) and path[0] is step
     rest = path[1:] if leads else ()
     return {
@@ -145,11 +145,11 @@ STYLES: Mapping[str, str] = {
     "met": "pass",
     "not run": "warn",
 }
-"""Looks of words for verdicts and answers that are not their own."""
+"""Styles of words that have no style of their own."""
 
 
 def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterator[str]:
-    """Yield the explanations of objects a piece at a time."""
+    """Yield the explanations of objects piece by piece."""
     paint = painter(colours=page.colours)
     width = max(page.width, 50)
     for explanation in objects:
@@ -201,7 +201,7 @@ def _rule(
 def _step(
     step: Step, depth: int, files: tuple[str, str], paint: Paint, width: int
 ) -> Iterator[str]:
-    """Yield a step and those below it; columns have line and column in policy and manifest."""
+    """Yield a step and its substeps; columns show line and column in policy and manifest."""
     columns = [
         f"{place.line}:{place.column}" if place and place.file == file and place.line else ""
         for place, file in zip((step.place, step.seen_at), files, strict=True)
@@ -226,13 +226,13 @@ def _step(
 
 
 def wrapped(text: str, indent: str, width: int, label: str = "") -> Iterator[str]:
-    """Yield the lines of a text, indented, with a label before the first."""
+    """Yield the lines of a text, indented, with a label before the first one."""
     for line in _lines(label + text, width - len(indent), rest=" " * len(label)):
         yield f"{indent}{line}\n"
 
 
 def _lines(text: str, width: int, rest: str = "") -> list[str]:
-    """Return a text in lines, from the second one on behind `rest`; words stay whole."""
+    """Return the lines of a text, with `rest` before all but the first; words are not broken."""
     return [
         part
         for line in text.splitlines()
@@ -247,7 +247,7 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
 
 
 def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
-    """Yield the document an object at a time; values that are found or wanted are there whole."""
+    """Yield the document, one object at a time; found and expected values are not truncated."""
     shown = (
         {
             **identity(explanation.response.trigger),
@@ -262,7 +262,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
 
 
 def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
-    """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
+    """Return a rule's explanation: its results, the decisive step, and the tree of steps."""
     decided = decision(rule, explanation)
     return {
         "policy": rule.policy.key,
@@ -292,7 +292,7 @@ def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str
 
 
 def _step_json(step: Step) -> dict[str, object]:
-    """Return a step; what it does not have is left out."""
+    """Return a step as JSON data without empty fields."""
     shown = {
         "kind": step.kind.value,
         "name": step.name,
@@ -318,7 +318,7 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
 
 
 def object_part(explanation: ObjectExplanation) -> dict[str, object]:
-    """Return the part of a page about an object, with rules that apply and others."""
+    """Return the values of a page about an object, with matching rules and others."""
     rules = explanation.rules
     return {
         "title": title(explanation.response.trigger),

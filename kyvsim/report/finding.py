@@ -1,6 +1,6 @@
-"""One result as every format shows it: the same rule name, message and place everywhere.
+"""One result for all formats: with the same rule name, message and position everywhere.
 
-A format selects what it shows, and its syntax. It never computes a place or a name by itself.
+A format selects what it shows, and the syntax. It never computes a position or a name.
 """
 
 import json
@@ -47,25 +47,25 @@ class Finding(NamedTuple):
 
     row: Row
     document: Document | None
-    """The manifest of the object; None where no file holds it."""
+    """The manifest of the object; None if it is not in a file."""
     location: Location | None
-    """The field that failed, or else the object; None without a manifest."""
+    """The field that failed, or the object; None without a manifest."""
     reasons: tuple[ReportedReason, ...] = ()
-    """Why it failed, where that was requested: the first of them is at `location`."""
+    """Why it failed, if requested: the first reason is at `location`."""
 
     @property
     def rule_location(self) -> Location:
-        """Where the rule is written; for one that autogen derived, the rule it comes from."""
+        """The position of the rule; for an autogen rule, that of its source rule."""
         return rule_place(self.row)
 
     @property
     def place(self) -> Location:
-        """`location`, or where the rule is written: for formats that need a place."""
+        """`location`, or that of the rule: for formats that need a position."""
         return self.location or self.rule_location
 
     @property
     def end(self) -> Location | None:
-        """Where the marked part of the line ends, exclusive; None where the line is not known."""
+        """The exclusive end of the marked part of the line; None if the line is unknown."""
         at, document = self.location, self.document
         if at is None or document is None or not at.line:
             return None
@@ -74,12 +74,12 @@ class Finding(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a failure that the baseline of the run has."""
+        """Whether it is a failure in the baseline of the run."""
         return self.row.result.baseline is BaselineState.UNCHANGED
 
     @property
     def weight(self) -> Severity:
-        """Its severity in reports: `info` for known failures, and for what did not fail."""
+        """Its severity in reports: `info` for known failures and for other statuses."""
         return Severity.INFO if self.is_known else WEIGHTS.get(self.row.status, Severity.INFO)
 
     @property
@@ -89,7 +89,7 @@ class Finding(NamedTuple):
 
     @property
     def shown_name(self) -> str:
-        """`policy / rule`, or the policy alone where its rule has no name."""
+        """`policy / rule`, or only the policy if its rule has no name."""
         return safe_line(row_title(self.row))
 
     @property
@@ -99,13 +99,13 @@ class Finding(NamedTuple):
 
     @property
     def shown_text(self) -> str:
-        """The message, or why a rule was skipped without one, and the note on its own line."""
+        """The message, or why a rule was skipped, and the note on a separate line."""
         result = self.row.result
         return safe_text("\n".join(filter(None, (result.message or result.own, result.note))))
 
     @property
     def shown_summary(self) -> str:
-        """The same behind the object that it is about."""
+        """The same after the title of its object."""
         return f"{self.shown_title}: {self.shown_text or self.row.status}"
 
 
@@ -115,7 +115,7 @@ def finding_of(
     """Return the finding of a row.
 
     If its result has no path of the failed field, the failure is explained, which evaluates the
-    rule once more. `with_reasons` explains it in any case.
+    rule again. With `with_reasons`, it is always explained.
     """
     document = response.document
     at = failed_place(document, row.result.path) if row.result.path else None
@@ -147,9 +147,9 @@ def compile_findings(
 
 
 def compile_fingerprints() -> Callable[[Finding], str]:
-    """Return a function that returns a fingerprint of a finding, which stays when lines move.
+    """Return a function that returns a finding's fingerprint, which is kept when lines move.
 
-    It is made of rule, object, file and failed path; equal ones are numbered, so all are unique.
+    It is a hash of rule, object, file and failed path; equal ones are numbered to be unique.
     """
     from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
 

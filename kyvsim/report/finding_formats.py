@@ -27,31 +27,31 @@ _IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def attributes(values: Mapping[str, str]) -> str:
-    """Return attributes as they are in a tag, each with a blank before it."""
+    """Return attributes of a tag, each with a preceding space."""
     pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
     return "".join(f' {name}="{text}"' for name, text in pairs)
 
 
 def escaped(text: str) -> str:
-    """Return text for XML, safe to show in a log; characters that XML 1.0 lacks become U+FFFD."""
+    """Return text for XML, safe in a log; characters that are invalid in XML 1.0 become U+FFFD."""
     return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
 
 
 def case_element(names: Mapping[str, str], *content: str) -> str:
-    """Return a `testcase` in a suite, with elements of XML as its content."""
+    """Return a `testcase` element with XML elements as its content."""
     start = f"    <testcase{attributes(names)}"
     inner = "".join(f"      {element}\n" for element in content)
     return f"{start}>\n{inner}    </testcase>\n" if inner else f"{start}/>\n"
 
 
 def error_case(classname: str, message: str) -> tuple[str, str]:
-    """Return a case for an error of some input, as a suite has it."""
+    """Return a test case for an input error, as an entry of a suite."""
     names = {"classname": classname, "name": "inputs"}
     return "error", case_element(names, f"<error{attributes({'message': message})}/>")
 
 
 def suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the attributes that count cases, each a status and a text."""
+    """Return the counting attributes of a suite; each case is a status and a text."""
     counts = Counter(status for status, _ in cases)
     words = {"failures": "fail", "errors": "error", "skipped": "skip"}
     numbers = {word: str(counts[status]) for word, status in words.items()}
@@ -66,10 +66,10 @@ def suite_element(name: str, cases: Sequence[tuple[str, str]], head: str = "") -
 
 
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the document a suite at a time; errors of inputs are a suite of their own.
+    """Begin the document, one suite for each object; input errors are in a separate suite.
 
-    A warning is a case that passed, with a text. Characters that XML 1.0 does not have, and those
-    that control a terminal, are written as visible escapes.
+    A warning is a passed case with a text. Characters that are invalid in XML 1.0, and control
+    characters, are written as visible escapes.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
 
@@ -93,7 +93,7 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 def _case(finding: Finding) -> tuple[str, str]:
-    """Return the status of a case, and its element; known failures passed, with a note."""
+    """Return the status of a case, and its element; known failures are passed, with a note."""
     policy, result, status, _ = finding.row
     outcome = "pass" if finding.is_known else status
     shown_text = finding.shown_text
@@ -131,12 +131,12 @@ def annotation(
 ) -> str:
     """Return a workflow command, which GitHub reads in a log and shows beside a line of a change.
 
-    It has a text with a title at a place, up to `end` (exclusive).
+    `end` is the exclusive end of the position.
     """
     place = place and place.in_repository()
     pairs: list[tuple[str, str]] = [("title", title)]
     if place and place.line:
-        # GitHub counts the last column in.
+        # For GitHub, the last column is inclusive.
         ends = [("endLine", str(end.line)), ("endColumn", str(end.column - 1))] if end else []
         pairs = [("line", str(place.line)), ("col", str(place.column)), *ends, *pairs]
     if place:
@@ -147,17 +147,17 @@ def annotation(
 
 
 def annotation_of(entry: Diagnostic) -> str:
-    """Return the command that shows a diagnostic, its code as the title."""
+    """Return the command for a diagnostic, with its code as the title."""
     return annotation(entry.severity, entry.location, entry.code, entry.message)
 
 
 def _visible(text: str) -> str:
-    """Return text with visible control characters; line ends stay, to be escaped later."""
+    """Return text with visible control characters; line ends are escaped later."""
     return "\r".join(map(safe_text, text.split("\r")))
 
 
 def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a command for each diagnostic and each finding; the last line counts, for the log."""
+    """Begin a command for each diagnostic and each finding; the last line shows the counts."""
     findings = compile_findings(run, options._replace(detailed=False))
 
     def line(finding: Finding) -> str:
@@ -186,7 +186,7 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = {
 def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str) -> str:
     """Return an issue of a code quality report of GitLab.
 
-    It is at the first line if the line is unknown. Source:
+    The first line is used if the line is unknown. Source:
     https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
     """
     place = place.in_repository()
@@ -207,8 +207,8 @@ def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str
 def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
     """Return an issue for each diagnostic.
 
-    Its fingerprint is made of code, file and message, so that it stays when lines move; equal
-    ones are numbered.
+    The fingerprint is a hash of code, file and message, so that it does not change when lines move;
+    equal ones are numbered.
     """
     numbers: Counter[str] = Counter()
     issues = []
@@ -234,7 +234,7 @@ _RESULT_WEIGHTS: Mapping[str, str] = {
 
 def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a list with an issue for each finding, and for each diagnostic about an input."""
-    findings = compile_findings(run, options._replace(detailed=False))  # an issue is never a pass
+    findings = compile_findings(run, options._replace(detailed=False))  # passes are not issues
     fingerprint = compile_fingerprints()
     is_begun = False
 
@@ -242,7 +242,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
         nonlocal is_begun
         texts = [""]
         for finding in findings(response):
-            # The severity of the policy for failures, or else that of the status.
+            # The severity of the policy for failures, that of the status for others.
             weight = _GITLAB_SEVERITIES[finding.weight]
             if finding.weight is Severity.ERROR:
                 weight = _RESULT_WEIGHTS.get(severity_of(finding.row.policy), weight)
@@ -264,10 +264,8 @@ def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str
 
 
 # SARIF 2.1.0, the format of code scanning services.
-#
-# Each result is at the place in the manifest, with that of its rule beside it; diagnostics about
-# input files are notifications.
-#
+# The location of a result is in the manifest, that of its rule is related; diagnostics about input
+# files are notifications.
 # Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -279,12 +277,12 @@ LEVELS: Mapping[Severity, str] = {
 
 
 def physical_location(place: Location, end: Location | None = None) -> dict[str, object]:
-    """Return a place as a `physicalLocation`, without a region if the line is unknown.
+    """Return a location as a `physicalLocation`, without a region if the line is unknown.
 
-    With `end` the region ends there, exclusive, as SARIF counts it.
+    `end` is the exclusive end of the region, as in SARIF.
     """
     place = place.in_repository()
-    # A path as a reference; one from the root is a whole `file:` address.
+    # A path as a relative reference; an absolute one as a `file:` URI.
     path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
     uri = f"file://{path}" if path.startswith("/") else path
     location: dict[str, object] = {"artifactLocation": {"uri": uri}}
@@ -301,7 +299,7 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
 def _diagnostic(
     entry: Diagnostic, about: dict[str, object], end: Location | None = None
 ) -> dict[str, object]:
-    """Return a diagnostic, behind what it is `about`, as a notification or as a result of lint."""
+    """Return a diagnostic with the fields of `about`, as a notification or as a result of lint."""
     data = {**about, "level": LEVELS[entry.severity], "message": {"text": entry.message}}
     if entry.location:
         data["locations"] = [{"physicalLocation": physical_location(entry.location, end)}]
@@ -309,13 +307,13 @@ def _diagnostic(
 
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
-"""The kind of results that did not fail; others are for review."""
+"""The SARIF kind of results that did not fail; the others are for review."""
 _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "5.0", "low": "2.0"})
 """Scores from which GitHub's code scanning derives these severities."""
 
 
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a log with one run. Its rules are those of its results, reported behind them."""
+    """Begin a log with one run. Its rules are those of its results, written after them."""
     findings, fingerprint = compile_findings(run, options), compile_fingerprints()
     rules: dict[str, object] = {}
 
@@ -376,7 +374,7 @@ def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
     level = LEVELS[WEIGHTS.get(status, Severity.INFO)]
     silent = level == "note"
     rule = {"physicalLocation": physical_location(finding.rule_location)}
-    # Whether a failure is new, where the run has a baseline.
+    # Whether a failure is new, if the run has a baseline.
     state = result.baseline
     return {
         "ruleId": finding.shown_check,
@@ -401,7 +399,7 @@ def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
 def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one log with one run; its rules are the codes that occur, sorted.
 
-    They have no `helpUri`, which must be absolute: `DiagnosticCode.page` is not.
+    They have no `helpUri`, since it must be absolute and `DiagnosticCode.page` is not.
     """
     names = sorted({entry.code for entry in findings.diagnostics})
     rules = []
@@ -419,7 +417,7 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
     for entry in findings.diagnostics:
         line, column = findings.end_of(entry)
         place, end = entry.location, None
-        if place and column > place.column:  # otherwise the line is not known
+        if place and column > place.column:  # otherwise the line is unknown
             end = place._replace(line=line, column=column)
         about = {"ruleId": entry.code, "ruleIndex": names.index(entry.code)}
         results.append(_diagnostic(entry, about, end))

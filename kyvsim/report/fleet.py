@@ -67,14 +67,14 @@ from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict
 
 
 class NamespaceCounts:
-    """Counts of a part of a run, while its responses stream by."""
+    """Counts of a part of a run, updated while its responses stream through."""
 
     def __init__(self, *, audit_warn: bool) -> None:
         self._audit_warn = audit_warn
         self._numbers: dict[tuple[str, str, str, str, str], int] = {}
         self._titles: dict[tuple[str, str], str] = {}
-        """Titles of rules that differ from policy and rule name."""
-        # Many objects share the passes of policies: they are counted together.
+        """Titles of rules that differ from the policy and rule names."""
+        # Many objects share the passes of policies, so these are counted together.
         self._passes: dict[tuple[str, tuple[PolicyPasses, ...]], int] = {}
         self.resources = 0
 
@@ -122,10 +122,10 @@ class NamespaceCounts:
 def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
 ) -> Callable[[int, EngineResponse], Iterator[ReportRow]]:
-    """Return a function that yields the rows of a response, which has a number in its file.
+    """Return a function that yields the rows of a response, given its number in its file.
 
-    Rows need no object any more, and formats render them exactly as they render results. Without
-    `everything` passed and skipped ones are omitted, unless they have a note. Of equal failures
+    Rows no longer need the object, and formats render them exactly like results. Without
+    `everything`, passed and skipped ones are omitted, unless they have a note. Of equal failures
     only the first has reasons: the others are never shown in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
@@ -178,7 +178,7 @@ def compile_report_rows(
 
 
 def alike(row: ReportRow) -> ResultKey:
-    """Return the key by which the view of `apply` groups equal results."""
+    """Return the key by which the text view of `apply` groups equal results."""
     rule = (row.result, row.kind_of_policy, rule_title(row.policy, row.rule))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
@@ -188,7 +188,7 @@ def _title(row: ReportRow) -> str:
 
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
-    """Return rows as the text view shows them, or as lines for `ResultGroups`."""
+    """Return rows as shown in the text view, or as lines for `ResultGroups`."""
     paint, layout = painter(colours=options.colours), layout_of(options)
     pieces = []
     for _, group in groupby(rows, attrgetter("number")):
@@ -237,7 +237,7 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
         key = ObjectKey(row.apiVersion, row.kind, row.namespace, row.name)
         resource = identity_of(key)
         if row.result != NO_RESULT:
-            # Its fields in the order in which the document has them.
+            # The fields in the order of the document.
             entry = {
                 **rule,
                 "type": row.type,
@@ -259,20 +259,20 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
 
 
 PARTS: Final = ("cluster", "namespace", "policy", "rule")
-"""What results can be counted by."""
+"""Properties by which results can be counted."""
 _STATUSES: Final = tuple(Summary().as_dict())
 
 
 class SummaryGroup(NamedTuple):
-    """Results that have the same parts."""
+    """Results with the same values of the chosen properties."""
 
     parts: tuple[str, ...]
     numbers: dict[str, int]
-    """How many have each status."""
+    """Number of results by status."""
 
 
 def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[SummaryGroup]:
-    """Return the counts of pieces by some of `PARTS`, sorted by those."""
+    """Return the counts of pieces by some of `PARTS`, sorted by these."""
     numbers_by_parts: dict[tuple[str, ...], dict[str, int]] = {}
     for head in heads:
         for count in head.counts:
@@ -286,7 +286,7 @@ def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[SummaryGroup]:
 def table(
     run: Run, groups: Sequence[SummaryGroup], by: Sequence[str], paint: Paint
 ) -> Iterator[str]:
-    """Yield the counts as a table a line at a time, then those of all together."""
+    """Yield the table of counts line by line, then the totals."""
     rows = [tuple(map(safe_line, group.parts)) for group in groups]
     names = [part.upper() for part in by]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
@@ -305,7 +305,7 @@ def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width
 
 
 def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Iterator[str]:
-    """Yield the same as a JSON document."""
+    """Yield the counts as a JSON document."""
     counts = ({**dict(zip(by, group.parts, strict=True)), **group.numbers} for group in groups)
     yield from json_document(
         {

@@ -1,4 +1,4 @@
-"""The formats of each command by name, and the escapes of what CI systems would act on."""
+"""The formats of each command by name, and the escapes for commands of CI systems."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,37 +9,37 @@ from typing import Any, NamedTuple
 from kyvsim.report.style import CONTROLS
 
 # A format is one line in the table of its command. The tables name functions instead of importing
-# them, so that a run loads only the formats that are chosen.
+# them, so that a run only loads the chosen formats.
 
 TEXT = "text/plain"
 JSON = "application/json"
 YAML = "application/yaml"
 ANNOTATIONS = "text/x-github-annotations"
-"""The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
+"""The media type of GitHub's workflow commands; only the texts in the commands are the user's."""
 
 
 class OutputFormat(NamedTuple):
-    """A format, by its traits. Its module is loaded when it is chosen."""
+    """A format and its properties. Its module is loaded on demand."""
 
     function: str
-    """The module of `kyvsim.report` and its function that write it: `documents.begin_json`."""
+    """Module of `kyvsim.report` and function that write the format: `documents.begin_json`."""
     about: str
     """What it contains, for the documentation."""
     media: str
     extension: str
-    """The usual extension of its files, with the dot."""
+    """The usual file extension, with the dot."""
     for_people: bool = False
-    """Whether people read it, so that it ends with how the run ended; programs read the others."""
+    """Whether it is read by people and therefore ends with a closing line."""
     whole: bool = False
-    """Whether it needs all results before it can write anything; the others stream."""
+    """Whether it needs all results before it can write anything; other formats stream."""
     single_process: bool = False
-    """Whether one process renders all of it; of the others, several can render parts of a run."""
+    """Whether it must be rendered in one process; other formats can render parts of a run."""
     explains: bool = False
-    """Whether it shows how rules came to their results, where that is known."""
+    """Whether it explains the results of rules, if the reasons are known."""
 
     @property
     def write(self) -> Callable[..., Any]:
-        """The function that writes it; its arguments are described at each table."""
+        """The function that writes it; the comments at the tables describe its arguments."""
         module, _, name = self.function.partition(".")
         function: Callable[..., Any] = getattr(import_module(f"kyvsim.report.{module}"), name)
         return function
@@ -54,7 +54,7 @@ _markdown = partial(OutputFormat, media="text/markdown", extension=".md")
 _html = partial(OutputFormat, media="text/html", extension=".html")
 _github = partial(OutputFormat, media=ANNOTATIONS, extension=".txt")
 
-# The formats of `apply`, by the name that chooses them; each begins a `StreamingDocument`.
+# The formats of `apply` by name; each begins a `StreamingDocument`.
 RUN_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "text.begin_text",
@@ -122,8 +122,7 @@ RUN_FORMATS: Mapping[str, OutputFormat] = {
     ),
 }
 
-# The formats of `test`, by the name that chooses them. Each writes an outcome of tests as a
-# `SuiteOptions` shows it.
+# The formats of `test` by name. Each writes a test outcome according to `SuiteOptions`.
 SUITE_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "suite_text.render_text",
@@ -144,7 +143,7 @@ SUITE_FORMATS: Mapping[str, OutputFormat] = {
     "html": _html("suite_formats.render_html", "A page with the failed rows and their reasons"),
 }
 
-# The formats of `lint`, by the name that chooses them; each writes findings.
+# The formats of `lint` by name; each writes findings.
 LINT_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text("lint.render_text", "Findings with source lines, and a count per code"),
     "json": _json("lint.render_json", "The findings as one JSON document"),
@@ -160,7 +159,7 @@ LINT_FORMATS: Mapping[str, OutputFormat] = {
     ),
 }
 
-# The formats of `diff`, by the name that chooses them; each writes a comparison.
+# The formats of `diff` by name; each writes a comparison.
 DIFF_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text("diff.render_text", "The differences by resource and rule"),
     "json": _json("diff.render_json", "The comparison as one JSON document"),
@@ -169,7 +168,7 @@ DIFF_FORMATS: Mapping[str, OutputFormat] = {
     ),
 }
 
-# The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page.
+# The formats of `explain` by name; each writes explained objects according to `StepPage`.
 EXPLAIN_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "explain.render_text",
@@ -181,8 +180,7 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = {
     ),
 }
 
-# The formats of `simulate`, by the name that chooses them. Each writes a simulation as a
-# `TimelineOptions` shows it.
+# The formats of `simulate` by name. Each writes a simulation according to `TimelineOptions`.
 TIMELINE_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "timeline_formats.render_text", "The events in order, then expectations and hazards"
@@ -200,7 +198,7 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = {
     ),
 }
 
-# The formats of `equal`, by the name that chooses them; each writes what was found.
+# The formats of `equal` by name; each writes the evidence.
 EQUAL_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "equal.render_text",
@@ -210,7 +208,7 @@ EQUAL_FORMATS: Mapping[str, OutputFormat] = {
     "json": _json("equal.render_json", "The evidence as one JSON document"),
 }
 
-# The formats of `migrate`, by the name that chooses them; each writes what became of policies.
+# The formats of `migrate` by name; each writes the conversions of policies.
 MIGRATE_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "migrate.render_text", "A line for each rule, with the conditions of its conversion"
@@ -219,8 +217,7 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = {
     "json": _json("migrate.render_json", "The conversions as one JSON document"),
 }
 
-# The formats of `chainsaw`, by the name that chooses them. Each writes a report of tests as a
-# `SuiteOptions` shows it.
+# The formats of `chainsaw` by name. Each writes a test report according to `SuiteOptions`.
 CHAINSAW_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
         "chainsaw.render_text", "A line for each test, with the reason why it did not pass"
@@ -229,7 +226,7 @@ CHAINSAW_FORMATS: Mapping[str, OutputFormat] = {
     "junit": _xml("chainsaw.render_junit", "JUnit XML: one suite, a case for each test"),
 }
 
-# The formats of `test --coverage`, by the name that chooses them; each writes a coverage.
+# The formats of `test --coverage` by name; each writes a coverage.
 COVERAGE_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text("coverage.render_text", "Coverage by policy, with what no row reached"),
     "json": _json("coverage.render_json", "The coverage as one JSON document"),
@@ -250,30 +247,27 @@ FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = {
     "migrate": MIGRATE_FORMATS,
     "chainsaw": CHAINSAW_FORMATS,
 }
-"""The tables by the command that has them."""
+"""The format tables by command."""
 
 
-# Commands that CI systems read in a log, made harmless in everything that leaves the program.
-#
-# A runner reads what a step prints, and acts on some of it: GitHub, Gitea and Forgejo on `::name::`
-# at the beginning of a line and on `##[name]` anywhere, Azure Pipelines on `##vso[…]` and `##[…]`,
-# TeamCity on `##teamcity[…]`, GitLab and Travis on `section_start:TIME:NAME` and `travis_fold:`.
-# Such text in a policy, a manifest, the name of a file or an argument is data, so one character of
-# it is written as an escape: visible in text, and the same character in JSON and XML.
-#
-# The functions here are called where text leaves (`kyvsim/cli/streams.py`, `output_files.py`) and
-# not by the formats, so that no format can forget them. YAML needs more, since an escape needs a
-# quoted scalar: `object_text.py` quotes these.
-#
+# Escaping of commands that CI systems read in a log, for all output of the program.
+# A runner reads the output of a step, and executes commands in it: GitHub, Gitea and Forgejo
+# `::name::` at the beginning of a line and `##[name]` anywhere, Azure Pipelines `##vso[…]` and
+# `##[…]`, TeamCity `##teamcity[…]`, GitLab and Travis `section_start:TIME:NAME` and `travis_fold:`.
+# Such text in a policy, a manifest, a file name or an argument is data, so one of its characters is
+# written as an escape: visible in text, and the same character in JSON and XML.
+# The functions are called where output is written (`kyvsim/cli/streams.py`, `output_files.py`), not
+# by the formats, so that no format can forget them. YAML needs more, since an escape needs a quoted
+# scalar: `object_text.py` quotes these.
 # Sources of the syntax: actions/runner (ActionCommand.cs), microsoft/azure-pipelines-agent
 # (Command.cs), the pages "Service Messages" of TeamCity and "Job logs" of GitLab.
 
 _LONGEST_LINE = 1 << 20
 """Maximum characters of an incomplete line that are stored."""
 _LONGEST_COMMAND = 64
-"""Characters of such a line that stay stored, so that no command is cut in two."""
+"""Number of characters of such a line that are kept, so that no command is split."""
 
-# .NET compares by culture, and these characters count for nothing then: `##<soft hyphen>vso[`.
+# .NET's culture-sensitive comparison ignores these characters: `##<soft hyphen>vso[`.
 _IGNORED_CHARACTERS = frozenset(
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\ufeff"
 ).union(map(chr, range(0x2060, 0x2070)), map(chr, range(0xFE00, 0xFE10)))
@@ -286,9 +280,9 @@ _COMMAND = (
     r"|s(?=ection_(?:start|end):[0-9]+:)"
     r"|t(?=ravis_(?:fold|time):)"
 )
-"""Compiled where a text has one of the hints below: few have."""
+"""Compiled only for texts with one of the hints below, which are rare."""
 _HINTS = ("::", "##", "section_", "travis_")
-"""Without these no text of ASCII has a command."""
+"""ASCII text without these has no commands."""
 _OWN = r"::((?:error|warning|notice) [^\n:]*)::"
 _CONTROL = f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]"
 _ESCAPES: Mapping[str, str] = {
@@ -300,15 +294,15 @@ _VISIBLE = "\\x{:02x}"
 
 
 def has_log_command(text: str) -> bool:
-    """Return whether a CI system would act on something in `text` if it were printed."""
+    """Return whether a CI system would execute a command in `text` if it were printed."""
     return _may_have_command(text) and re.search(_COMMAND, text) is not None
 
 
 def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
-    """Return complete lines of a media type without anything that a CI system acts on.
+    """Return complete lines of a media type with escaped commands of CI systems.
 
-    In texts for people control characters are escaped as well, except for allowed colours. HTML
-    is returned as it is: its templates call this for each value.
+    In text for people, control characters are escaped as well, except for allowed colours. HTML is
+    returned unchanged: its templates call this for each value.
     """
     if media == "text/html":
         return text
@@ -327,7 +321,7 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
         )
     if not _may_have_command(text):
         return text
-    # The first character of a command, behind any blanks, becomes an escape.
+    # Escape the first character of a command after any blanks.
     form = _ESCAPES.get(media, _VISIBLE)
     return re.sub(
         _COMMAND, lambda match: (match["lead"] or "") + form.format(ord(match[0][-1])), text
@@ -337,7 +331,7 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
 def log_safe_pieces(
     pieces: Iterable[str], media: str = TEXT, *, colours: bool = False
 ) -> Iterator[str]:
-    """Yield the same of a text that comes in pieces, which need not end where lines end."""
+    """Yield the same for a text in pieces, which need not end at line ends."""
     waiting = LogFilter(media, colours=colours)
     for piece in pieces:
         yield waiting.feed(piece)
@@ -345,17 +339,17 @@ def log_safe_pieces(
 
 
 class LogFilter:
-    """Makes a text safe that comes in pieces; it stores the incomplete line."""
+    """Escapes a text that is read in pieces; it stores the incomplete line."""
 
     def __init__(self, media: str = TEXT, *, colours: bool = False) -> None:
-        """Begin a text of a media type, which may have colours if `colours` is set."""
+        """Begin a text of a media type; `colours` allows colours in it."""
         self._media = media
         self._colours = colours
         self._begun: list[str] = []
         self._length = 0
 
     def feed(self, text: str) -> str:
-        """Take a piece in and return what is complete."""
+        """Add a piece and return the complete lines."""
         end = text.rfind("\n") + 1
         if not end and self._length + len(text) > _LONGEST_LINE:
             end = max(len(text) - _LONGEST_COMMAND, 0)
@@ -368,7 +362,7 @@ class LogFilter:
         return log_safe(complete, self._media, colours=self._colours)
 
     def rest(self) -> str:
-        """Return what is left when all has been fed."""
+        """Return the rest after the last piece."""
         left = "".join(self._begun)
         self._begun, self._length = [], 0
         return log_safe(left, self._media, colours=self._colours)

@@ -22,23 +22,23 @@ from kyvsim.report.style import RenderOptions, TextLayout, counted, layout_of, s
 
 @lru_cache(maxsize=2)
 def _lines_of(text: str) -> Sequence[str]:
-    """Return the lines of a text; the same text is needed for many diagnostics in a row."""
+    """Return the lines of a text; cached, since consecutive diagnostics need the same text."""
     return text.split("\n")
 
 
 class Findings(NamedTuple):
-    """Every diagnostic in the order of the files, and what was checked."""
+    """The diagnostics in the order of the files, and the numbers of checked files."""
 
     diagnostics: tuple[Diagnostic, ...]
     policies: int
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of folders: where, and what it is."""
+    """Ignored documents in folders."""
     texts: Mapping[str, str] = MappingProxyType({})
-    """The texts that were read, by file name."""
+    """The input texts by file name."""
     tests: int = 0
     """Number of test manifests that were checked."""
     further: tuple[Fact, ...] = ()
-    """Further facts of the ending."""
+    """Further facts for the closing line."""
 
     @property
     def errors(self) -> int:
@@ -52,7 +52,7 @@ class Findings(NamedTuple):
 
     @property
     def ending(self) -> RunEnding:
-        """How the run ended."""
+        """The result of the run."""
         tests = f" and {counted(self.tests, 'test manifest')}" if self.tests else ""
         text = f"{counted(self.policies, 'policy document')}{tests} checked"
         verdict = RunVerdict.PASSED if self.policies or self.tests else RunVerdict.NOTHING
@@ -66,7 +66,7 @@ class Findings(NamedTuple):
         return RunEnding((*facts, *(self.further or (hint,))))
 
     def end_of(self, diagnostic: Diagnostic) -> tuple[int, int]:
-        """Return line and column after what a diagnostic is about; (0, 0) where it has no place."""
+        """Return line and column after the excerpt of a diagnostic; (0, 0) without a position."""
         place = diagnostic.location
         excerpt = excerpt_of(self.line_of(diagnostic), place.column) if place else None
         if place is None or excerpt is None:
@@ -74,7 +74,7 @@ class Findings(NamedTuple):
         return place.line, place.column + len(excerpt[1])
 
     def line_of(self, diagnostic: Diagnostic) -> str:
-        """Return the line that a diagnostic is about; "" where no text has it."""
+        """Return the source line of a diagnostic; "" if its text is unknown."""
         place = diagnostic.location
         text = self.texts.get(place.file) if place and place.line else None
         if text is None or place is None:
@@ -88,9 +88,9 @@ _COLUMN: Final = 9
 
 
 def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
-    """Yield each finding with the lines that show its place, then what sums them up.
+    """Yield each finding with its source lines, then the counts by code.
 
-    A finding begins with a line `file:line:column: severity code: message`, which editors read.
+    A finding begins with a line `file:line:column: severity code: message`, which editors parse.
     """
     layout = layout_of(options)
     shown = findings
@@ -130,7 +130,7 @@ def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> 
 
 
 def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
-    """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
+    """Yield the document: `diagnostics`, `ending`, then `summary` with the counts."""
     names = ("errors", "warnings", "policies")
     yield from json_document(
         {

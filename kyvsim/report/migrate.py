@@ -25,17 +25,17 @@ from kyvsim.report.style import counted, safe_line
 
 _WIDTH = 100
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")
-"""What a line is not broken in: what is in quotes, as texts of expressions do."""
+"""Lines are not broken within these: quoted strings, such as those of expressions, and words."""
 _ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
-"""Fields of which each entry is made of a rule."""
+"""Fields that have one entry for each rule."""
 
 
 def policy_yaml(
     policy: Mapping[str, Json], head: Sequence[str], above: Mapping[int, Sequence[str]]
 ) -> str:
-    """Return a policy as YAML that people go on with: keys in their order, long texts as blocks.
+    """Return a policy as YAML for further editing: keys in their order, long texts as blocks.
 
-    `above` are comments of entries, by their place.
+    `above` contains comments for entries, by index.
     """
     lines = [*head]
     for key, value in policy.items():
@@ -55,7 +55,7 @@ def policy_yaml(
 
 
 def document_yaml(data: Mapping[str, object]) -> str:
-    """Return an object as one document, its keys in their order."""
+    """Return an object as one YAML document with keys in their order."""
     return "\n".join([line for key, value in data.items() for line in _entry(key, value, 0)] + [""])
 
 
@@ -86,10 +86,10 @@ def _item(value: object, indent: int) -> Iterable[str]:
 
 
 def _text(lead: str, text: str, indent: int) -> Iterator[str]:
-    """Yield a text: on the line of its key, folded where it is long, or as it is."""
+    """Yield a text: on the line of its key, or as a folded or literal block."""
     pad = " " * indent
     body = text.rstrip("\n")
-    # A text of several lines that means the same as a block.
+    # A text of several lines that a literal block can represent.
     if (
         "\n" in body
         and not text.startswith((" ", "\n", "\t"))
@@ -112,7 +112,9 @@ def _text(lead: str, text: str, indent: int) -> Iterator[str]:
                     lines[-1] += f" {part}"
                 else:
                     lines.append(part)
-        if not has_log_command("\n".join(lines)):  # a word that begins a line now may be one
+        if not has_log_command(
+            "\n".join(lines)
+        ):  # a word at the beginning of a line may be a command
             yield f"{lead} >-"
             yield from (f"{pad}{line}" for line in lines)
             return
@@ -141,7 +143,7 @@ def render_text(migration: Migration) -> Iterator[str]:
         if evidence is not None:
             shown = list(render_evidence(Equality(evidence, ())))
             if evidence.answer is Answer.EQUAL:
-                # What was not tried is shown in any case: equal is no more than what was.
+                # Show untried cases in any case: they limit the evidence.
                 untried = (f"  not tried: {safe_line(reason)}\n" for reason in evidence.untried)
                 shown = [*shown[:1], *untried]
             lines = "".join(shown).split("\n")[:-1]
@@ -150,7 +152,7 @@ def render_text(migration: Migration) -> Iterator[str]:
 
 
 def migration_ending(migration: Migration) -> RunEnding:
-    """Return how it ended: rules that are not converted make it fail."""
+    """Return the result of `migrate`; rules that are not converted fail it."""
     outcomes = [rule.outcome for conversion in migration.conversions for rule in conversion.rules]
     refused = outcomes.count(ConversionOutcome.REFUSED)
     conditional = outcomes.count(ConversionOutcome.CONDITIONAL)
@@ -228,7 +230,7 @@ _STYLES: Mapping[ConversionOutcome, str] = {
 
 
 def render_html(migration: Migration) -> Iterator[str]:
-    """Yield the page in pieces, the policies in the order in which they were given."""
+    """Yield the page in pieces, with the policies in input order."""
     rules = (
         TableEntry(conversion.policy.key, rule.outcome.value)
         for conversion in migration.conversions

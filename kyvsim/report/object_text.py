@@ -1,4 +1,4 @@
-"""Objects as JSON and YAML text, and the lines in which two of them differ."""
+"""Objects as JSON and YAML text, and the lines that differ between two objects."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _LARGEST_WHOLE = 1e21
 
 
 def to_json(value: object) -> str:
-    """Return `value` as JSON on one line, all characters in ASCII."""
+    """Return `value` as JSON on one line, in ASCII."""
     return json.dumps(whole_numbers(value))
 
 
@@ -32,7 +32,7 @@ def whole_numbers(value: object) -> Json:
 
 
 def json_document(fields: Mapping[str, object]) -> Iterator[str]:
-    """Yield a JSON document with the fields; of lists and iterators, each entry has a line."""
+    """Yield a JSON document with the fields; entries of lists and iterators are on own lines."""
     separator = "{"
     for name, value in fields.items():
         yield f'{separator}"{name}": '
@@ -47,7 +47,7 @@ def json_document(fields: Mapping[str, object]) -> Iterator[str]:
 
 
 def json_entries(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the entries of a JSON list, each on a line of its own."""
+    """Yield the entries of a JSON list, each on its own line."""
     separator = "\n  "
     for text in texts:
         yield f"{separator}{text}"
@@ -56,7 +56,7 @@ def json_entries(texts: Iterable[str]) -> Iterator[str]:
 
 # Objects as YAML text in Kubernetes' style: sorted keys, two spaces, lists level with their key.
 #
-# An emitter of our own: for plain data it is about seven times as fast as libyaml's through PyYAML,
+# This emitter is about seven times as fast for plain data as libyaml's through PyYAML,
 # needs no recursion, and quotes by the typing that the reader (Go's) uses.
 
 
@@ -64,22 +64,22 @@ def json_entries(texts: Iterable[str]) -> Iterator[str]:
 _PLAIN = r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*"
 _LAST_PLAIN = "\ud7ff"
 _ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
-# What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
+# Scalars that YAML 1.1 readers parse as base-60 numbers, dates, merge or default keys; Go does not.
 _TYPED_ELSEWHERE = r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<"
 
 
 def to_yaml(obj: object) -> str:
-    """Return `obj` as one YAML document that ends with a line end."""
+    """Return `obj` as one YAML document with a trailing newline."""
     return "\n".join([*yaml_lines(obj), ""])
 
 
 def yaml_lines(obj: object, lead: str = "", indent: int = 0) -> list[str]:
-    """Return the lines of `obj` where it comes after `lead`: nothing, `key:` or `- `.
+    """Return the YAML lines of `obj` after `lead`: nothing, `key:` or `- `.
 
-    `indent` is where the keys of a mapping are; a list behind a key is two columns before.
+    `indent` is the column of mapping keys; a list after a key is two columns to the left.
     """
     if not obj or not isinstance(obj, dict | list):
-        # Diffs need many lines one by one.
+        # Diffs render many single lines.
         text = f"{lead}{' ' if lead.endswith(':') else ''}{leaf(obj, indent)}"
         return text.split("\n")
     lines: list[str] = []
@@ -110,7 +110,7 @@ def yaml_lines(obj: object, lead: str = "", indent: int = 0) -> list[str]:
 
 @lru_cache(maxsize=1 << 14)
 def scalar(text: str) -> str:
-    """Return `text` as a YAML scalar on one line, quoted where a reader would misread it."""
+    """Return `text` as a YAML scalar on one line, quoted if a reader would misread it."""
     if not text:
         return '""'
     if not text.isprintable() or has_log_command(text):
@@ -129,7 +129,7 @@ def scalar(text: str) -> str:
 
 
 def leaf(value: object, indent: int) -> str:
-    """Return a value without members as YAML; `indent` is where a text block's lines start."""
+    """Return a scalar or empty value as YAML; `indent` is the column of lines in a text block."""
     if isinstance(value, str):
         return _block(value, indent) if "\n" in value else scalar(value)
     if value is None:
@@ -145,7 +145,7 @@ def leaf(value: object, indent: int) -> str:
 
 
 def _block(text: str, indent: int) -> str:
-    """Return a text of several lines as a literal block, or quoted where a block can't hold it."""
+    """Return a text of several lines as a literal block, or quoted if that is impossible."""
     if has_log_command(text):
         return _double_quoted(text)
     if text[0] in " \n\t" or not text.replace("\n", "").replace("\t", "").isprintable():
@@ -161,7 +161,7 @@ def _block(text: str, indent: int) -> str:
 
 
 def _double_quoted(text: str) -> str:
-    # JSON's escape of a character is YAML's, too, so that a command of a CI log is still data.
+    # JSON's escapes are also valid YAML, so the commands of CI logs become data.
     quoted = log_safe(json.dumps(text, ensure_ascii=False), JSON)
     return re.sub(_UNPRINTABLE, lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
@@ -169,11 +169,11 @@ def _double_quoted(text: str) -> str:
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
 _WIDEST = 60
-"""What is on one line, with its key, is no longer."""
+"""Maximum length of a key and value on one line."""
 
 
 def compact_lines(obj: object) -> list[str]:
-    """Return the lines of an object; each map at its top has lines of its own."""
+    """Return the lines of an object; each map at the top level is on separate lines."""
     return list(_compact_block(whole_numbers(obj), ""))
 
 
@@ -219,7 +219,7 @@ Marked: TypeAlias = tuple[str, str]
 
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
     """Return every line of both texts in order, with its mark."""
-    # What is the same at the start and, of the rest, at the end needs no matcher.
+    # Skip the common start and end.
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     rest = shorter - start
@@ -254,37 +254,36 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
 
 
 # Differences between two objects, shown as the YAML of the later one with marks.
-#
-# Works on the data, not on the text: list items are distinguished by their name, and a field that
+# The data is compared, not the text: list items are identified by their name, and a field that
 # comes before the first one of an item does not make the whole item look changed.
 
 _ABSENT: Final = object()
 _DEPTH_LIMIT = 200
-"""Below this depth a difference is shown as one whole taking the place of another."""
+"""Below this depth, a changed value is shown as a whole."""
 
 
 def marked_yaml(before: object, after: object) -> list[Marked]:
-    """Return the lines of `after` and those that only `before` has, each with its mark."""
+    """Return the lines of `after` and those that only `before` has, with marks."""
     lines: list[Marked] = []
     _compare(lines, ("", 0, 0), before, after, whole=True)
     return lines
 
 
 def changed_yaml(before: object, after: object) -> list[Marked]:
-    """Return those lines of `marked_yaml` that only one of both objects has: in less time."""
+    """Return only the lines of `marked_yaml` that differ; faster."""
     lines: list[Marked] = []
     _compare(lines, ("", 0, 0), before, after, whole=False)
     return lines
 
 
 _Spot: TypeAlias = tuple[str, int, int]
-"""Where a value is: the text before it, its members' column, and its depth."""
+"""The position of a value: the text before it, its members' column, and its depth."""
 
 
 def _compare(
     lines: list[Marked], spot: _Spot, before: object, after: object, *, whole: bool
 ) -> None:
-    """Add the lines of two values: with `whole` those of what is in both, too."""
+    """Add the lines of two values; with `whole`, unchanged lines, too."""
     lead, indent, depth = spot
     is_deep = before and after and depth < _DEPTH_LIMIT
     if before is after:
@@ -362,7 +361,7 @@ def _compare_lists(
 
 
 def _pairs(before: list[object], after: list[object]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield which items belong together, by index; None represents an item without a partner."""
+    """Yield the indexes of items that are compared with each other; None if there is no partner."""
     olds, news = [_item_key(item) for item in before], [_item_key(item) for item in after]
     if olds == news[: len(olds)]:
         yield from zip_longest(range(len(olds)), range(len(news)))

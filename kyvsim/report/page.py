@@ -1,9 +1,9 @@
-"""The frame of all pages for a browser, and the templates that fill it.
+"""The frame and the templates of HTML pages.
 
-A page is one file without requests. Its Content-Security-Policy forbids everything except our own
-style and script in it, by their hashes, so that nothing in a page that came from other people's
-files is run. Jinja escapes all values of templates; characters that control a terminal or change
-the direction of text are written as visible escapes before that.
+A page is one file without requests. Its Content-Security-Policy only allows our own inline style
+and script, by their hashes, so that nothing from input files is executed. Jinja escapes all values
+of templates; before that, characters that control a terminal or change the direction of text are
+written as visible escapes.
 """
 
 import base64
@@ -34,10 +34,10 @@ def page(
     connects: bool = False,
     **values: object,
 ) -> Iterator[str]:
-    """Yield the page that a template makes of values, in pieces.
+    """Yield the page that a template renders, in pieces.
 
-    `style` and `script` are added to those of the frame: names of files among the templates, or
-    texts (without texts of users). A page that `connects` may send requests to its server.
+    `style` and `script` are added to those of the frame: names of template files, or texts (without
+    texts of users). A page that `connects` may send requests to its server.
     """
     environment = _environment()
     sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))
@@ -51,8 +51,8 @@ def page(
         f"{questions}base-uri 'none'; form-action 'none'"
     )
     stream = environment.get_template(template).stream(
-        sheet=Markup(sheet),  # noqa: S704 — it is ours
-        code=Markup(code),  # noqa: S704 — it is ours
+        sheet=Markup(sheet),  # noqa: S704 — our own
+        code=Markup(code),  # noqa: S704 — our own
         policy=policy,
         **values,
     )
@@ -61,19 +61,19 @@ def page(
 
 
 def fragment(template: str, /, **values: object) -> str:
-    """Return what a template without the frame makes of values, for a page that has it."""
+    """Return the result of a template without the frame, for a page that has it."""
     return _environment().get_template(template).render(**values)
 
 
 def part(name: str, *values: object) -> Markup:
-    """Return what a macro of `parts.html` makes of values, for a page later."""
+    """Return the result of a macro of `parts.html`, for a page that is rendered later."""
     made: Markup = getattr(_environment().get_template("parts.html").module, name)(*values)
     return made
 
 
 def stored(text: str) -> Markup:
     """Return the result of an earlier `part` from its text."""
-    return Markup(text)  # noqa: S704 — a template made it
+    return Markup(text)  # noqa: S704 — rendered by a template
 
 
 def ending_of(ending: RunEnding) -> dict[str, str]:
@@ -83,7 +83,7 @@ def ending_of(ending: RunEnding) -> dict[str, str]:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Return files of the package, and texts, one after the other."""
+    """Return the joined texts of package files and other texts."""
     folder = Path(__file__).parent / "templates"
     return "".join(
         (folder / name).read_text("utf-8") if name.endswith((".css", ".js")) else name
@@ -111,14 +111,14 @@ def _environment() -> "Environment":
 
 
 def _shown(value: object) -> object:
-    """Return a value as a template puts it out: safe to show, a boolean as YAML writes it."""
+    """Return a value for a template: escaped, and booleans as in YAML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, Markup) else log_safe(str(value))
 
 
 class TableEntry(NamedTuple):
-    """A result, by what it is counted under."""
+    """A result, with the name under which it is counted."""
 
     name: str
     status: str
@@ -134,10 +134,10 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The lines of a table, and the statuses that occur in it, which are its columns."""
+    """The lines of a table; its columns are the statuses that occur."""
 
     key: str
-    """What a line is about, and the filter of the page that it sets: `rule`, `object` …"""
+    """The subject of the lines, and the filter of the page that they set: `rule`, `object` …"""
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     further: int
@@ -147,7 +147,7 @@ class Table(NamedTuple):
 def table_of(
     key: str, results: Iterable[TableEntry], statuses: Sequence[str], most: int | None = None
 ) -> Table:
-    """Return the table of results with certain statuses; lines with most failures come first."""
+    """Return the table of results with some statuses; lines with most failures come first."""
     counters: dict[tuple[str, str], Counter[str]] = {}
     for name, status, note in results:
         if status in statuses:

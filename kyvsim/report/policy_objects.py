@@ -1,11 +1,11 @@
 """Results as policy reports of the Kubernetes policy working group, OpenReports, or exceptions.
 
 Results of ClusterPolicies are in one report for the cluster named `merged`, those of a namespaced
-Policy in a report beside it. Results have a timestamp only where the time of the run was given, so
-that the same input gives the same bytes.
+Policy in a separate report. Results have a timestamp only if the time of the run was given, so that
+the output for the same input is identical.
 
-upstream: cmd/cli/kubectl-kyverno/report/report.go, which names the kind of reports beside the one
-for the cluster `PolicyReport`; their group has none of that kind, so they are `Report` here.
+upstream: cmd/cli/kubectl-kyverno/report/report.go, which uses the kind `PolicyReport` for
+namespaced OpenReports; their group does not have it, so they are `Report` here.
 """
 
 import json
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 class _ReportApi(NamedTuple):
-    """An API group that has reports; their results are alike."""
+    """An API group with reports; both have the same fields in results."""
 
     version: str
     cluster: str
-    """The kind of a report for the cluster."""
+    """The kind of the report for the cluster."""
     own: str
-    """The kind of one in a namespace."""
+    """The kind of reports in namespaces."""
     ending: Mapping[str, str] = MappingProxyType({})
     """Last fields of each report, besides its counts."""
 
@@ -69,7 +69,7 @@ _OPEN_REPORTS = _ReportApi(
 
 
 class _Results:
-    """The results of a run: those of the report for the cluster as they come, others at the end."""
+    """The results of a run: those of the cluster-wide report stream, others follow at the end."""
 
     def __init__(self, run: Run) -> None:
         self.has_others = any(policy.namespace for policy in run.policies)
@@ -80,7 +80,7 @@ class _Results:
         self._apart: list[tuple[Policy, dict[str, object]]] = []
 
     def of(self, response: EngineResponse) -> Iterator[dict[str, object]]:
-        """Yield the results of cluster-wide policies; for others parts raise NotStreamable."""
+        """Yield the results of cluster-wide policies; parts raise NotStreamable for others."""
         if self._run.is_part and self.has_others:
             raise NotStreamable
         for row in self._rows_of(response):
@@ -106,7 +106,7 @@ class _Results:
 
 
 def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
-    """Begin one YAML document a report, the cluster-wide one first and as it comes."""
+    """Begin one YAML document for each report; the cluster-wide one is first and streams."""
     results = _Results(run)
     nested: dict[str, tuple[object, str]] = {}
 
@@ -181,7 +181,7 @@ begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
 
 def _compile_entry(now: "datetime | None") -> Callable[[Row], dict[str, object]]:
-    """Return a function that makes a report's entry for a row, keys in alphabetical order.
+    """Return a function that returns a report's entry for a row, with sorted keys.
 
     Empty fields are omitted, also a false `scored`, as in the type upstream
     (openreports.io/v1alpha1, ReportResult).
@@ -234,12 +234,12 @@ _REMAINING: Final = "remaining"
 def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
     """Begin PolicyExceptions that exempt all failures, one for each.
 
-    A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
-    Failures that cannot be exempted are counted aside: Kubernetes' own policies have no
-    exceptions, and an object needs a name.
-    upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the
-    former only, and narrows those of Pod security to controls and images, by names that often do
-    not fit.
+    Policies with rules are exempted by exceptions of `kyverno.io`, CEL policies by those of
+    `policies.kyverno.io`. Failures that cannot be exempted are counted separately: Kubernetes' own
+    policies have no exceptions, and an object needs a name. upstream:
+    cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). Kyverno only supports the
+    former, and restricts those of Pod security to controls and images, with names that often do not
+    match.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     remaining: list[str] = []
@@ -271,7 +271,7 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
         yield "" if as_yaml else "]}\n"
 
     head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
-    # The first goes without the separator.
+    # The first one has no separator.
     skipped = len("---\n" if as_yaml else ",")
     return StreamingDocument(
         head=lambda: (head,), row=row, tail=tail, lists={_REMAINING: remaining}, skipped=skipped
@@ -330,7 +330,7 @@ def _for_policy(row: Row, key: ObjectKey) -> dict[str, Json]:
 
 
 _MAKERS: Final = MappingProxyType({"kyverno.io": _for_rules, "policies.kyverno.io": _for_policy})
-"""What makes an exception, by the group of the policy."""
+"""Functions that return an exception, by the group of the policy."""
 
 
 def _quoted(text: str) -> str:
@@ -338,9 +338,10 @@ def _quoted(text: str) -> str:
 
 
 def _name(policy: str, rule: str, key: ObjectKey) -> str:
-    """Return a name that an API server takes.
+    """Return a name that an API server accepts.
 
-    upstream leaves the kind out: of two objects with one name the second's replaces the first's.
+    upstream omits the kind, so the exception of a second object with the same name replaces the
+    first.
     """
     text = "-".join(filter(None, (policy, rule, key.kind, key.namespace, key.name))).lower()
     return re.sub(r"[^a-z0-9.-]", "-", text)[:253].rstrip("-.")

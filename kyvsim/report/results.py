@@ -1,4 +1,4 @@
-"""Results as every report shows them: statuses, counts, changed objects, names, severities."""
+"""Parts of results that all reports share: statuses, counts, changed objects, names, severities."""
 
 import contextlib
 import re
@@ -22,13 +22,13 @@ from kyvsim.model.result import (
 
 _T = TypeVar("_T")
 NO_RESULT = "none"
-"""The status of a rule that has no result."""
+"""The status of a rule without a result."""
 QUIET = frozenset({"pass", "skip"})
-"""Statuses that views for people count, but list only when details are requested."""
+"""Statuses that views for people count, but list only if details are requested."""
 
 
 class Summary(NamedTuple):
-    """How many results have each status."""
+    """The number of results by status."""
 
     passed: int = 0
     failed: int = 0
@@ -42,7 +42,7 @@ class Summary(NamedTuple):
         return dict(zip(names, self, strict=True))
 
     def less(self, known: Mapping[str, int]) -> "Summary":
-        """Return the counts without some of each status."""
+        """Return the counts minus the given numbers by status."""
         return Summary(*(count - known.get(name, 0) for name, count in self.as_dict().items()))
 
     def __str__(self) -> str:
@@ -50,13 +50,13 @@ class Summary(NamedTuple):
 
 
 def summary_of(statuses: Iterable[str]) -> Summary:
-    """Return how often each status is among some."""
+    """Return the numbers of some statuses."""
     counts = Counter(statuses)
     return Summary(*(counts[name] for name in Summary().as_dict()))
 
 
 class Row(NamedTuple):
-    """One result as reports show it."""
+    """One result, as reported."""
 
     policy: Policy
     result: RuleResult
@@ -64,12 +64,12 @@ class Row(NamedTuple):
     resource: KubernetesObject | None
     """The object that was evaluated: before the policy's patches for a mutate rule.
 
-    For one of a MutatingPolicy, before the patches of all of them.
+    For a MutatingPolicy, before the patches of all policies of this kind.
     """
 
 
 _TOGETHER = frozenset({"MutatingPolicy", "NamespacedMutatingPolicy"})
-"""Kinds whose policies are evaluated as one: results are about the object given to all.
+"""Kinds whose policies are evaluated together: results refer to the object before all of them.
 
 upstream: pkg/cel/policies/mpol/engine/engine.go `Handle`
 """
@@ -110,11 +110,11 @@ def compile_rows(
 
 
 def cached_by_rule(make: Callable[[Row], _T]) -> Callable[[Row], _T]:
-    """Return a function that caches a value that depends only on rule and status of a row."""
+    """Return a function that caches values that depend only on the rule and status of a row."""
     known: dict[tuple[Policy, str, Path, str, str], _T] = {}
 
     def cached(row: Row) -> _T:
-        # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
+        # The rule is not a key: for errors without a rule, a temporary one is created.
         rule = row.result.rule
         key = (row.policy, rule.name, rule.path, rule.variant, row.status)
         if key not in known:
@@ -127,14 +127,14 @@ def cached_by_rule(make: Callable[[Row], _T]) -> Callable[[Row], _T]:
 def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn: bool) -> bool:
     """Return whether failures of a policy are warnings: it is not scored, or only audits.
 
-    The latter counts with `audit_warn` alone.
-    upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
+    The latter only counts with `audit_warn`. upstream: pkg/utils/report/results.go,
+    cmd/cli/kubectl-kyverno/report/report.go
     """
     return not answer.policy.scored or (audit_warn and is_audit(answer, labels))
 
 
 def silent_rows(response: EngineResponse) -> Iterator[Row]:
-    """Yield a row for each rule without a result, because it could evaluate nothing."""
+    """Yield a row for each rule without a result, which could not evaluate anything."""
     for answer in response.evaluated:
         for result in answer.silent:
             yield Row(answer.policy, result, NO_RESULT, answer.object)
@@ -184,7 +184,7 @@ _PAGES: Mapping[str, str] = {
     "ValidatingAdmissionPolicy": f"{_KUBERNETES}/validating-admission-policy/",
     "MutatingAdmissionPolicy": f"{_KUBERNETES}/mutating-admission-policy/",
 }
-"""Pages on kinds of policies: below Kyverno's, or a whole address."""
+"""Documentation of policy kinds: paths below Kyverno's site, or URLs."""
 
 
 def title(obj: object) -> str:
@@ -197,23 +197,23 @@ def title(obj: object) -> str:
 
 
 def key_title(key: ObjectKey) -> str:
-    """Return the same of an object's key."""
+    """Return the title of an object's key."""
     return "/".join(part for part in (key.namespace, key.kind or "?", key.name) if part)
 
 
 def short_title(obj: object) -> str:
-    """Return `Kind namespace/name`, as a sentence names an object."""
+    """Return `Kind namespace/name`, as used in sentences."""
     key = object_key(obj)
     return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
 
 
 def identity(obj: object) -> dict[str, str]:
-    """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
+    """Return apiVersion, kind, namespace and name; missing ones are ""."""
     return identity_of(object_key(obj))
 
 
 def identity_of(key: ObjectKey) -> dict[str, str]:
-    """Return the same of an object's key."""
+    """Return the same for an object's key."""
     api_version, kind, namespace, name = key
     return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
 
@@ -231,10 +231,10 @@ def category_of(policy: Policy) -> str:
 
 
 def documentation_of(policy: Policy) -> str:
-    """Return the address of a policy's documentation: its own, or that of its kind.
+    """Return the URL of a policy's documentation: its own, or that of its kind.
 
     Kyverno has no annotation for it. One with any prefix that is named `documentation`,
-    `documentation-url`, `docs` or `url` is used if its value is a web address.
+    `documentation-url`, `docs` or `url` is used if its value is a URL.
     """
     for key, value in policy.annotations.items():
         is_documentation = key.rpartition("/")[2].lower() in _DOCUMENTATION
@@ -245,12 +245,12 @@ def documentation_of(policy: Policy) -> str:
 
 
 def rule_title(policy: str, rule: str) -> str:
-    """Return `policy / rule`, or the policy alone where its rule has no name."""
+    """Return `policy / rule`, or only the policy if its rule has no name."""
     return " / ".join(filter(None, (policy, rule)))
 
 
 def written_title(policy: Policy, rule: Rule) -> str:
-    """Return the title under which tables count a rule: autogen's count with the written one."""
+    """Return the title under which tables count a rule; for autogen rules, that of the source."""
     written = next((other for other in policy.rules if other.path == rule.path), rule)
     return rule_title(policy.key, written.name)
 
@@ -261,7 +261,7 @@ def row_title(row: Row) -> str:
 
 
 class ChangedObject(NamedTuple):
-    """An object that one rule patched (`before` holds what it was) or created."""
+    """An object that a rule patched (`before` is the old one) or created."""
 
     policy: Policy
     rule: str
@@ -272,7 +272,7 @@ class ChangedObject(NamedTuple):
 
     @property
     def author(self) -> str:
-        """The policy and rule, as a sentence names them."""
+        """The policy and rule, as used in sentences."""
         rule = f", rule {self.rule}" if self.rule else ""
         return f"policy {self.policy.key}{rule}"
 
@@ -286,7 +286,7 @@ def has_changes(response: EngineResponse) -> bool:
 
 
 def mutations(response: EngineResponse) -> list[PolicyResponse]:
-    """Return the responses that changed the trigger by more than annotations about images."""
+    """Return the responses that changed more of the trigger than annotations about images."""
     return [
         answer
         for answer in response.evaluated

@@ -1,4 +1,4 @@
-"""A run of policies over resources: baseline, counts, documents written of it, how it ended."""
+"""A run of policies over resources: baseline, counts, streamed documents, and exit status."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class BaselineMatches:
         """Failures that occurred in several parts of the run."""
 
     def add(self, other: "BaselineMatches") -> None:
-        """Add the matches of a part of the run."""
+        """Add the matches of another part of the run."""
         self.spread |= other.spread
         for failure, number in other.failures.items():
             if failure in self.failures:
@@ -56,10 +56,10 @@ class BaselineMatches:
         self.objects |= other.objects
 
     def is_certain(self, baseline: Baseline | None) -> bool:
-        """Return whether parts marked the failures as the whole run would have.
+        """Return whether the parts marked the failures as the whole run would have.
 
-        If a failure occurs more often than in the baseline, its first occurrences are known, and
-        a part does not know those in earlier parts.
+        If a failure occurs more often than in the baseline, its first occurrences are known, but a
+        part does not know about those in earlier parts.
         """
         if baseline is None:
             return True
@@ -80,7 +80,7 @@ class FailureMarker:
         self._objects = frozenset(failure.object for failure in entries)
 
     def mark(self, response: EngineResponse) -> EngineResponse:
-        """Return a response with its failures marked; itself where there are none."""
+        """Return a response with its failures marked; the same object if there are none."""
         key = object_key(response.trigger)
         if key in self._objects:
             self._met.objects.add(key)
@@ -138,11 +138,11 @@ kind: Baseline
 
 
 def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
-    """Yield the file of failures with their numbers, an entry at a time, sorted."""
+    """Yield the baseline file of failures with their counts, one entry at a time, sorted."""
     yield _HEAD
     yield "failures:\n" if failures else "failures: []\n"
     for failure in sorted(failures):
-        # In the order in which people read them.
+        # In the usual reading order.
         resource = {name: text for name, text in identity_of(failure.object).items() if text}
         fields = {
             "policy": failure.policy,
@@ -161,7 +161,7 @@ def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
 
 
 class BaselineRemainder(NamedTuple):
-    """A baseline after a run, each failure with how many of it there are."""
+    """The failures of a baseline after a run, with their counts."""
 
     matched: Mapping[KnownFailure, int]
     """Known failures that occurred."""
@@ -191,7 +191,7 @@ def remainder_of(
 
 
 def stale_diagnostics(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagnostic]:
-    """KV093: a failure of the baseline that occurs no more, in the file's order."""
+    """KV093: a failure of the baseline that no longer occurs, in the file's order."""
     for failure, number in rest.stale.items():
         rule = "/".join(filter(None, (failure.policy, failure.rule)))
         entry = baseline.entries[failure]
@@ -203,36 +203,35 @@ def stale_diagnostics(baseline: Baseline, rest: BaselineRemainder) -> Iterator[D
 
 
 RuleKey: TypeAlias = tuple[str, str, str, Path]
-"""Kind and key of a policy, name and place of one of its rules: derived rules are where the
-written one does."""
+"""Kind and key of a policy, name and path of a rule; autogen rules have their source's path."""
 
 _STATUSES: Final = MappingProxyType({name: place for place, name in enumerate(Summary().as_dict())})
-"""The place of each status among counts."""
+"""The index of each status in the counts."""
 _MOST_GROUPS: Final = 10_000
-"""So many groups of results are distinguished before they are counted by rule."""
+"""Number of groups of results after which they are counted by rule."""
 
 
 class ResultCounts:
-    """Counts of one run; a further count has its place here and its words in `run_ending`."""
+    """Counts of one run; a new count needs a field here and a text in `run_ending`."""
 
     def __init__(self, *, audit_warn: bool = False) -> None:
         self._audit_warn = audit_warn
         self._by_rule: dict[RuleKey, list[int]] = {}
-        # Many objects share the passes of policies: they are counted together.
+        # Many objects share the passes of policies, so these are counted together.
         self._passes: dict[tuple[PolicyPasses, ...], int] = {}
         self._results: dict[tuple[Policy, Rule, str], int] = {}
         self.unchecked = 0
-        """How often a rule could not evaluate all of an object."""
+        """Number of rules that could not evaluate all of an object."""
         self.unmatched = 0
         """Resources that no rule matched."""
         self.unstable = 0
-        """Policies that change an object again, or fail, when their rules run a second time."""
+        """Policies that change an object again, or fail, when their rules run twice."""
         self.known = {"fail": 0, "warn": 0, "error": 0}
-        """How many results of these statuses the baseline has."""
+        """Number of results by status that are in the baseline."""
         self.known_failures: dict[tuple[str, str], int] = {}
-        """How many failures of a policy, by kind and key, the baseline has."""
+        """Number of failures in the baseline by the kind and key of the policy."""
         self.severities: dict[str, int] = {}
-        """How many failures are of policies of each severity, where those are not available."""
+        """Number of failures by severity of the policy, if the policies are not available."""
         self.matches: BaselineMatches | None = None
         """None without a baseline."""
 
@@ -273,7 +272,7 @@ class ResultCounts:
     def _settle(self) -> None:
         for (policy, rule, status), number in self._results.items():
             self.count((policy.kind, policy.key, rule.name, rule.path), status, number)
-        # Many groups have the same passes of a policy in them: these are put together first.
+        # Many groups contain the same passes of a policy: merge these first.
         numbers: Counter[PolicyPasses] = Counter()
         for passes, number in self._passes.items():
             for policy_passes in passes:
@@ -286,19 +285,19 @@ class ResultCounts:
         self._results.clear()
 
     def count(self, rule: RuleKey, status: str, number: int = 1) -> None:
-        """Count results of a rule that have one status."""
+        """Count results of a rule with one status."""
         counts = self._by_rule.get(rule)
         if counts is None:
             counts = self._by_rule[rule] = [0] * len(_STATUSES)
         counts[_STATUSES[status]] += number
 
     def closed(self) -> "ResultCounts":
-        """Return the counts, which can be taken to another process now."""
+        """Return the counts in a form that can be sent to another process."""
         self._settle()
         return self
 
     def add(self, other: "ResultCounts") -> None:
-        """Take in the counts of a part of the run."""
+        """Add the counts of another part of the run."""
         for rule, summary in other.by_rule().items():
             for status, number in summary.as_dict().items():
                 self.count(rule, status, number)
@@ -316,16 +315,16 @@ class ResultCounts:
 
     @property
     def covered(self) -> int:
-        """How many results the baseline has."""
+        """Number of results in the baseline."""
         return sum(self.known.values())
 
     def summary(self) -> Summary:
-        """Return how many results so far have each status."""
+        """Return the number of results so far by status."""
         numbers = self.by_rule().values()
         return Summary(*map(sum, zip(*numbers, strict=True))) if numbers else Summary()
 
     def by_rule(self) -> dict[RuleKey, Summary]:
-        """Return the same of each rule that has results."""
+        """Return the number of results by status for each rule with results."""
         self._settle()
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
 
@@ -336,20 +335,20 @@ class ExitTerms(NamedTuple):
     warn_exit_code: int = 0
     warn_no_pass: bool = False
     fail_on: str = ""
-    """The least severity of a policy whose failures count; "" where all count."""
+    """The lowest severity of policies whose failures count; "" if all count."""
 
 
 class RenderedRun(NamedTuple):
-    """All responses of a run as the chosen formats write them."""
+    """All responses of a run as rendered in the chosen formats."""
 
     pieces: Sequence[Iterable[str]]
-    """For each format their text, which can be read once."""
+    """The text of each format, which can be read once."""
     lists: Sequence[Mapping[str, Iterable[str]]]
-    """For each format what follows on them in lists by name; of those that have entries."""
+    """For each format, the texts for its tail in named lists; only lists with entries."""
 
 
 class NotStreamable(Exception):  # noqa: N818 — not an error: rendering continues in one process
-    """The output of parts of a run would be different from that of the whole; with the reason."""
+    """Parts of a run cannot be rendered separately, for the given reason."""
 
 
 class Run(NamedTuple):
@@ -366,34 +365,34 @@ class Run(NamedTuple):
     result_counts: ResultCounts
     """Complete when all responses are read."""
     exceptions: tuple[str, ...] = ()
-    """The keys of the exceptions, where all of them are known here."""
+    """The keys of the exceptions, if all of them are known here."""
     terms: ExitTerms = ExitTerms()
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()
-    """Of the policies that act at times."""
+    """The schedules of policies that delete objects."""
     now: "datetime | None" = None
-    """The time of the run, where it was given: times in its output mean something later then."""
+    """The time of the run, if it was given; only then does the output contain times."""
     checks_idempotence: bool = False
-    """Whether responses have the changes of a second evaluation."""
+    """Whether responses include the changes of a second evaluation."""
     applied: bool = True
-    """False if a file was rejected on which all results depend, so that there are none."""
+    """False if a file that all results depend on was rejected, so that there are no results."""
     final_checks: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
-    """Diagnostics known when all responses are read, given how many resources a rule matched."""
+    """Diagnostics known when all responses are read, given the number of matched resources."""
     explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
-    """Explains the response that was read last; None if it cannot be explained."""
+    """Explains the last response that was read; None if it cannot be explained."""
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of folders, being neither policies nor manifests: where, and what it is."""
+    """Documents in folders that are neither policies nor manifests, with their positions."""
     is_part: bool = False
-    """Whether it is a part of a run: no response of it may have to do with those of others."""
+    """Whether this is a part of a run; its responses must not depend on those of other parts."""
     explain: Explain = lambda _response, _row: ()
-    """Explains a result: the rule is evaluated once more, on that object alone."""
+    """Explains a result by evaluating the rule again, on that object alone."""
     rendered: RenderedRun | None = None
-    """The text of the responses, where other processes rendered them; there are no `responses`."""
+    """The text of the responses if other processes rendered them; then `responses` is empty."""
     baseline: Baseline | None = None
-    """The failures that are known from a file."""
+    """The known failures, from a file."""
 
     def strictly(self) -> "Run":
-        """Return the run with every warning about input made an error."""
+        """Return the run with every warning about input as an error."""
         later = self.final_checks
         return self._replace(
             diagnostics=strictly(self.diagnostics),
@@ -401,14 +400,14 @@ class Run(NamedTuple):
         )
 
     def rest(self) -> BaselineRemainder | None:
-        """Return what is left of the baseline, once all responses are read; None without one."""
+        """Return the rest of the baseline when all responses are read; None without a baseline."""
         matches = self.result_counts.matches
         if self.baseline is None or matches is None:
             return None
         return remainder_of(self.baseline, matches, self.policies)
 
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return all diagnostics about the inputs, once all responses are read."""
+        """Return all diagnostics about the inputs when all responses are read."""
         return (*self.diagnostics, *self.final_diagnostics())
 
     def final_diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -418,48 +417,45 @@ class Run(NamedTuple):
         return self.final_checks(self.resource_count - self.result_counts.unmatched)
 
 
-# A document while it is written: what a format of `apply` makes of a run, response by response.
-#
+# A document that a format of `apply` writes, response by response.
 # Several formats need the same responses, which can be read once. So a format does not pull them:
-# `api.apply` gives it each response as it comes. Other processes can render parts of a run, which
-# are joined here.
+# `api.apply` passes each response to it. Other processes can render parts of a run, which are
+# joined here.
 
 Lists: TypeAlias = Mapping[str, Iterable[str]]
-"""What follows on the responses, in lists by name."""
+"""Texts for the tail that were collected from the responses, in named lists."""
 
 
 class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail, in that order."""
 
     row: Callable[[EngineResponse], str]
-    """Returns the text of a response, "" for nothing.
-
-    Of a part of a run it raises NotStreamable where that depends on responses of other parts.
+    """Returns the text of a response, or "". For a part of a run, raises NotStreamable if the text
+    depends on responses of other parts.
     """
     tail: Callable[[Lists], Iterable[str]]
-    """What follows when all responses have been read, and the run has all its counts.
-
-    It is given `lists`, or those of all parts of a run: of these the ones that have entries.
+    """Returns the end of the document, when all responses are read and all counts are known. Its
+    argument is `lists`, or the non-empty lists of all parts of a run.
     """
     head: Callable[[], Iterable[str]] = lambda: ()
     lists: Mapping[str, list[str]] = MappingProxyType({})
-    """What a tail needs of the responses, by name: texts of one line, added while they are read."""
+    """Texts that the tail needs from the responses, one line each, by name; filled by `row`."""
     lead: str = ""
-    """What comes before the first text that is not empty."""
+    """Text before the first text that is not empty."""
     skipped: int = 0
-    """How many characters of that first text are left out: the separator of two of them."""
+    """Number of characters to omit from that first text: the separator of two texts."""
     joined: Callable[[Iterable[str]], Iterable[str]] = lambda pieces: pieces
     """Returns the text of all responses, given the texts of all parts in order."""
     counted: Callable[[], str] = lambda: ""
-    """Returns the text of responses that a part has only counted so far, for `joined`."""
+    """Returns the text of responses that a part has only counted, for `joined`."""
 
 
 BeginDocument: TypeAlias = Callable[[Run, RenderOptions], StreamingDocument]
-"""Begins a document. Nothing is read of the responses yet."""
+"""Begins a document, without reading responses."""
 
 
 class DocumentSet(NamedTuple):
-    """The documents that are written of one run, in the formats that are chosen."""
+    """The documents to write for a run, in the chosen formats."""
 
     formats: int
     begin: Callable[[Run], Sequence[StreamingDocument]]
@@ -478,7 +474,7 @@ def _ending_texts(ending: RunEnding, seconds: float | None = None) -> list[str]:
 
 
 def ending_json(ending: RunEnding) -> dict[str, object]:
-    """Return verdict, exit status, counts by name, and closing line as data."""
+    """Return the verdict, exit status, counts by name, and closing line as JSON data."""
     return {
         "verdict": ending.verdict.value,
         "exitStatus": ending.status,
@@ -488,7 +484,7 @@ def ending_json(ending: RunEnding) -> dict[str, object]:
 
 
 def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
-    """Return how many errors there are about inputs; each is reported beside the results."""
+    """Return the number of errors about inputs; each is also reported individually."""
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     files = {error.location.file if error.location else "" for error in errors}
     text = f"{counted(len(errors), 'error')} in {counted(len(files), 'input')}"
@@ -496,23 +492,23 @@ def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
 
 
 def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
-    """Return how many warnings there are about inputs."""
+    """Return the number of warnings about inputs."""
     warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in diagnostics)
     return info_fact("warnings", warnings, counted(warnings, "warning"))
 
 
 def info_fact(key: str, number: int, text: str) -> Fact:
-    """Return a fact that changes no exit status; it has a text unless the number is 0."""
+    """Return a fact that does not affect the exit status; it has no text if the number is 0."""
     return Fact(key, number, text if number else "")
 
 
 def left_out_fact(number: int) -> Fact:
-    """Return how much was left out of folders, being neither policies nor manifests."""
+    """Return the number of ignored documents in folders: neither policies nor manifests."""
     return info_fact("leftOut", number, f"{counted(number, 'document')} ignored (--show-ignored)")
 
 
 def verdict_fact(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
-    """Return a fact that makes a run end with a verdict, unless its number is 0."""
+    """Return a fact that gives a run this verdict, unless its number is 0."""
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
 
@@ -545,9 +541,10 @@ def closing_lines(
 
 
 def run_ending(run: Run) -> RunEnding:
-    """Return how a run ended; unusable input wins over failures, those over warnings.
+    """Return the result of a run; input errors outrank failures, which outrank warnings.
 
     All responses must have been read.
+
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
     """
     counts, terms = run.result_counts, run.terms
@@ -627,11 +624,11 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
 FIGURES: Final = MappingProxyType(
     {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
 )
-"""Counts whose names are not the words for them."""
+"""Labels of counts whose names are not their labels."""
 
 
 def figures(run: Run) -> dict[str, int]:
-    """Return the counts by name; those of mutations and the baseline only if checked."""
+    """Return the counts by name; those of idempotence and the baseline only if checked."""
     unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
     known = {"inBaseline": run.result_counts.covered} if run.result_counts.matches else {}
     return {**run.result_counts.summary().as_dict(), **unstable, **known}

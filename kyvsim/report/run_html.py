@@ -1,6 +1,7 @@
-"""The results and changes of a run as one page for a browser: ending, by rule, by object.
+"""The results and changes of a run as an HTML page: ending, by rule, by object.
 
-The worst objects come first, so rendered objects are stored until all responses are read.
+The objects with the worst results come first, so rendered objects are stored until all responses
+are read.
 """
 
 import json
@@ -36,19 +37,19 @@ STYLES: Mapping[str, str] = {
     NO_RESULT: "warn",
     "pass": "good",
 }
-"""How statuses look; others have no colour."""
+"""Styles of statuses; others have no colour."""
 _KNOWN: Final = "known"
-"""The status that is shown for a failure of the baseline, which fails nothing."""
+"""The status of failures that are in the baseline."""
 _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
 """Worst first."""
 _FAULTS: Final = 5
-"""How many of them are failures."""
+"""Number of these that are failures."""
 _COUNTS: Final = "counts"
 _MOST_OBJECTS: Final = 20
 
 
 def begin(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the page: findings and changes by object, with `options.detailed` all rows."""
+    """Begin the page: findings and changes by object; with `options.detailed`, all rows."""
     return streaming_page(
         run, options, lambda lists: page("run.html", **values_of(run, options, lists))
     )
@@ -57,7 +58,7 @@ def begin(run: Run, options: RenderOptions) -> StreamingDocument:
 def streaming_page(
     run: Run, options: RenderOptions, tail: Callable[[Lists], Iterable[str]]
 ) -> StreamingDocument:
-    """Begin what a page has; `tail` is given the lists of which `values_of` makes values."""
+    """Begin a page; `tail` gets the lists that `values_of` converts to values."""
     findings = compile_findings(run, options)
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
 
@@ -110,8 +111,8 @@ def _shown(finding: Finding, explained: ObjectExplanation | None) -> dict[str, o
 
 
 def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
-    """Return what templates show of a run, of which all responses have been read."""
-    # Without details a pass is reported where there is a note on it: how many pass is not known.
+    """Return the values of a run for templates, when all responses have been read."""
+    # Without details, only passes with a note are reported, so their number is unknown.
     statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
     sections = (stored(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
     rows = [json.loads(text) for text in lists.get(_COUNTS, ())]
@@ -134,7 +135,7 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
 
 
 def _status(finding: Finding) -> str:
-    """Return the status of a finding as the page has it, one of _STATUSES."""
+    """Return the status of a finding on the page, one of _STATUSES."""
     return _KNOWN if finding.is_known else finding.row.status
 
 

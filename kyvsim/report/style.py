@@ -1,4 +1,4 @@
-"""What text output has in common: options, colours, widths, and text that is safe to show."""
+"""Functions shared by all text output: options, colours, widths, and escaping."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.report.results import QUIET
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Applies a style from `STYLES`, by its name, to a text; or returns the text as it is."""
+"""Applies a style from `STYLES`, given by name, to a text; or returns the text unchanged."""
 
 STYLES: Mapping[str, str] = {
     "title": "bold",
@@ -26,7 +26,7 @@ STYLES: Mapping[str, str] = {
     "edit": "green",
     "new": "green",
 }
-"""Names of styles, and their definitions for rich."""
+"""The styles by name, as defined for rich."""
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
@@ -34,7 +34,7 @@ CONTROLS: Mapping[int, str] = MappingProxyType(
     {code: f"\\x{code:02x}" for code in _CONTROLS if chr(code) not in "\n\t"}
     | {code: f"\\u{code:04x}" for code in _BIDI}
 )
-"""Characters that control a terminal or the direction of text, and how they are shown."""
+"""Characters that control a terminal or the direction of text, and their escapes."""
 
 MARK_STYLES: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
 """The style of a line of a diff, by its mark; other lines have none."""
@@ -66,60 +66,60 @@ def _styles() -> Mapping[str, Callable[[str], str]]:
 
 
 def safe_text(text: str) -> str:
-    """Return `text` with control and direction-changing characters shown as escapes.
+    """Return `text` with escaped control and direction-changing characters.
 
-    Texts of users must not move the cursor, or recolour or reorder what a terminal shows. Line
-    ends and tabs stay. `kyvsim/report/formats.py` escapes commands of CI logs.
+    Texts of users must not move the cursor, or recolour or reorder the output on a terminal. Line
+    ends and tabs are kept. `kyvsim/report/formats.py` escapes commands of CI logs.
     """
     return text if text.isprintable() else text.translate(CONTROLS)
 
 
 def safe_line(text: str) -> str:
-    """Return `text` on one line, safe to show; line ends become a visible escape."""
+    """Return `text` escaped and on one line; line ends become visible escapes."""
     return safe_text(text).replace("\n", "\\n")
 
 
 def indented(text: str, indent: str) -> str:
-    """Return `text`, safe to show, with every line after the first one indented."""
+    """Return `text` escaped, with all lines but the first indented."""
     return safe_text(text.rstrip()).replace("\n", "\n" + indent)
 
 
 class Show(StrEnum):
-    """How much a view for people shows."""
+    """The level of detail of a view for people."""
 
     CHANGES = "changes"
-    """Failures with their reasons, and what is new in objects; what is alike is reported once."""
+    """Failures with their reasons, and changes of objects; equal ones are shown once."""
     ALL = "all"
-    """The same of each object, however alike."""
+    """The same for each object, including equal ones."""
     OBJECTS = "objects"
-    """Failures in a line or two, and objects as a whole."""
+    """Failures in a line or two, and complete objects."""
 
 
 class RenderOptions(NamedTuple):
-    """How a report looks, where a format leaves a choice."""
+    """Display options of a report."""
 
     colours: bool = False
     detailed: bool = False
-    """Show passed and skipped rules too, with their messages."""
+    """Show passed and skipped rules with their messages, too."""
     quiet: bool = False
-    """Show only what failed."""
+    """Show only failures."""
     statistics: bool = False
-    """Show only how often each rule ended how."""
+    """Show only the counts of each rule."""
     diff: bool = False
     """Show only the changed parts of mutated objects."""
     objects: bool = True
-    """Show mutated and generated objects; False when they go to files."""
+    """Show mutated and generated objects; False if they are written to files."""
     show: Show = Show.CHANGES
     lifetime: str = ""
     """Time to live of generated exceptions, as a Go duration; "" for no limit."""
     width: int = 80
-    """Columns of a line that is wrapped."""
+    """Columns to which lines are wrapped."""
     on_terminal: bool = False
     """Whether it is written to a terminal, not to a pipe."""
     in_file: bool = False
-    """Whether it goes to a file, while standard output shows what rules found."""
+    """Whether it is written to a file, while standard output shows the findings."""
     print_aside: Callable[[str], None] = lambda _text: None
-    """Prints texts that do not belong in a document for programs."""
+    """Prints text that does not belong in a document for programs."""
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -128,7 +128,7 @@ class RenderOptions(NamedTuple):
 
 
 INDENT = " " * 8
-"""The indent of everything below a heading."""
+"""The indentation of everything below a heading."""
 _NARROWEST = 24
 
 
@@ -157,7 +157,7 @@ def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = Non
         line, is_empty = start, True
         for word in safe_line(paragraph).split():
             if not is_empty and len(line) + 1 + len(word) > room:
-                yield safe_line(line)  # once more: what begins a line now may be a command to a log
+                yield safe_line(line)  # again: a word at the beginning of a line may be a command
                 line, is_empty = indent, True
             line = f"{line}{word}" if is_empty else f"{line} {word}"
             is_empty = False
@@ -166,7 +166,7 @@ def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = Non
 
 
 def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
-    """Return two texts for the ends of a line; the second begins with the gap or a new line."""
+    """Return two texts for both ends of a line; the second begins with the gap or a newline."""
     gap = width - len(left) - len(right)
     if not right:
         return left, ""
@@ -176,7 +176,7 @@ def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[
 
 
 def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
-    """Return the line with a word, a name, and what is at its end."""
+    """Return the line with a word, a name, and a text at its end."""
     shown = f"{word:<4}"
     lines = [*wrapped(name, layout.width, INDENT, f"  {shown}  ")]
     start, end = justified(lines[-1], right, layout.width)
@@ -186,12 +186,12 @@ def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
 
 
 def aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
-    """Return a line of a table, each cell filled up to the width of its column."""
+    """Return a line of a table, with each cell padded to the width of its column."""
     return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def truncated(text: str, width: int) -> str:
-    """Return a text with an ellipsis in place of what is longer than a width."""
+    """Return a text, truncated with an ellipsis if it is longer than `width`."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
@@ -202,15 +202,15 @@ _ESCAPED = str.maketrans(
 
 
 def markdown_text(text: str) -> str:
-    """Return a text on one line as Markdown shows it as it is; no mark or name in it acts."""
+    """Return a text on one line for Markdown, with escaped markup and mentions."""
     return safe_line(text).translate(_ESCAPED)
 
 
 def markdown_lines(text: str) -> str:
-    """Return a text of several lines as a cell of a table has it."""
+    """Return a text of several lines as a cell of a Markdown table."""
     return "<br>".join(map(markdown_text, text.split("\n")))
 
 
 def table_line(cells: tuple[str, ...]) -> str:
-    """Return a line of a table; the cells are Markdown."""
+    """Return a line of a Markdown table from its cells."""
     return f"| {' | '.join(cells)} |\n"

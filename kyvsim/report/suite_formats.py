@@ -79,7 +79,7 @@ def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, object]
 
 
 def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the document, a row or diagnostic on each line."""
+    """Yield the document, with one row or diagnostic on each line."""
     yield from json_document(_document(outcome, options))
 
 
@@ -89,7 +89,7 @@ def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 
 
 def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the table a line at a time, then the counts."""
+    """Yield the table line by line, then the counts."""
     names = columns(options)
     yield table_line(names)
     yield table_line(("---",) * len(names))
@@ -105,9 +105,9 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
 
 
 def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the document a suite at a time; unusable input is an error of its suite.
+    """Yield the document, one suite at a time; unusable input is an error of its suite.
 
-    Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
+    Undetected mutants are skipped cases of a separate suite: they do not fail a run.
     """
     suites = []
     for manifest in (ManifestOutcome("paths", (), outcome.diagnostics), *outcome.manifests):
@@ -154,10 +154,10 @@ _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
 def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the plan and then a point at a time; input that could not be used is a failed point.
+    """Yield the plan and then the test points; unusable input is a failed point.
 
-    Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
-    that no test notices are points to do: these fail no run.
+    Version 13, which all TAP readers support; details are below a point as YAML. Undetected mutants
+    are TODO points, which do not fail a run.
     """
     errors = [entry for entry in every_diagnostic(outcome) if entry.severity is Severity.ERROR]
     survivors = survivor_cases(outcome.mutants)
@@ -194,7 +194,7 @@ def _point(number: int, name: str, *, passed: bool) -> str:
 def _details(
     message: str, place: Location | None = None, text: str = "", lines: Iterable[str] = ()
 ) -> str:
-    """Return a block of the small YAML that readers of the protocol know: all texts are quoted."""
+    """Return a block of the small YAML subset that TAP readers support: all strings are quoted."""
     block = ["---", f"message: {_quoted(message)}"]
     block += [f"file: {_quoted(place.file)}"] if place else []
     block += [f"line: {place.line}", f"column: {place.column}"] if place and place.line else []
@@ -209,7 +209,7 @@ def _quoted(text: str) -> str:
 
 
 def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield a command for each diagnostic and failed row; the last line has the counts."""
+    """Yield a command for each diagnostic and failed row; the last line shows the counts."""
     yield from map(annotation_of, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, options._replace(fail_only=True)):
         name = rule_title(row.policy, row.rule)
@@ -231,7 +231,7 @@ _STATUSES: Final = tuple(map(str.lower, _STYLES))
 
 
 def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the page in pieces: manifests with rows that failed come first."""
+    """Yield the page in pieces; manifests with failed rows come first."""
     manifests = []
     for manifest in outcome.manifests:
         failed = [_page_row(row, options) for row in manifest.rows if row.failed]
@@ -270,7 +270,7 @@ def _page_row(row: RowOutcome, options: SuiteOptions) -> dict[str, object]:
         "reason": reason(row),
         "message": row.message if shown and row.message != row.reason else "",
         "place": row.location,
-        # The file whose object is not as expected, and how it differs.
+        # The file with the expected object, and the differences.
         "file": diff.file if diff else "",
         "lines": [*hunks(marked_yaml(diff.expected, diff.actual))] if diff else [],
     }

@@ -1,4 +1,4 @@
-"""Results of `test` as text and as a table, and what all formats of `test` share."""
+"""Results of `test` as text and as a table, and functions shared by all formats of `test`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -44,7 +44,7 @@ _WORDS: Mapping[DifferenceKind, str] = {
 
 
 def mutant_lines(mutants: Mutants) -> Iterator[str]:
-    """Yield the score, then each mutant that no test detects, with an object for a test."""
+    """Yield the score, then each mutant that no test detects, with an example object."""
     yield f"{score_line(mutants)}\n"
     for mutant in mutants.holes:
         yield f"  {safe_line(str(mutant.location))}: {safe_line(change_text(mutant))}\n"
@@ -53,7 +53,7 @@ def mutant_lines(mutants: Mutants) -> Iterator[str]:
 
 
 def score_line(mutants: Mutants) -> str:
-    """Return how many mutants were noticed, and what does not count."""
+    """Return the score of the mutants as text, with those that do not count."""
     ratio = mutants.score
     if ratio.total:
         shown = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) detected by tests"
@@ -65,7 +65,7 @@ def score_line(mutants: Mutants) -> str:
 
 
 def change_text(mutant: SurvivingMutant) -> str:
-    """Return in words what was changed."""
+    """Return the change of a mutant as text."""
     was, now = truncated(mutant.was, 80), truncated(mutant.now, 80)
     if now:
         return f"{mutant.kind}: `{was}` became `{now}`"
@@ -74,7 +74,7 @@ def change_text(mutant: SurvivingMutant) -> str:
 
 
 def advice_lines(mutant: SurvivingMutant) -> Iterator[str]:
-    """Yield an object that a test could use, if one was found."""
+    """Yield an object that a test could use, if there is one."""
     example = mutant.example
     if example is None:
         why = "no object was found" if mutant.looked_for else "there was no time to find an object"
@@ -118,10 +118,10 @@ class SurvivorCase(NamedTuple):
 
     policy: str
     title: str
-    """What was changed."""
+    """The change."""
     place: Location
     advice: str
-    """An object for a test, on several lines."""
+    """An object for a test, as text of several lines."""
 
 
 def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
@@ -133,17 +133,17 @@ def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
 
 
 class SuiteOptions(NamedTuple):
-    """What a report of tests shows, where there is a choice."""
+    """Display options of a test report."""
 
     detailed: bool = False
-    """Show messages too."""
+    """Show messages."""
     fail_only: bool = False
     """Show failed rows only."""
     statistics: bool = False
-    """Show only how many rows of each rule ended how."""
+    """Show only the counts of each rule."""
     colours: bool = False
     width: int = 80
-    """Columns of a line that is wrapped."""
+    """Columns to which lines are wrapped."""
 
 
 class SuiteTally(NamedTuple):
@@ -153,7 +153,7 @@ class SuiteTally(NamedTuple):
     passed: int
     failed: int
     skipped: int
-    """Rows of invalid policies, which the reference program skips."""
+    """Rows of invalid policies, which Kyverno's command skips."""
     manifests: int
 
 
@@ -166,7 +166,7 @@ def tally_of(outcome: SuiteOutcome) -> SuiteTally:
 
 
 def shown_rows(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[tuple[str, RowOutcome]]:
-    """Yield the manifest and each row that is to be shown, in order."""
+    """Yield the rows to show, in order, each with the file of its manifest."""
     for manifest in outcome.manifests:
         for row in manifest.rows:
             if row.failed or not options.fail_only:
@@ -174,13 +174,13 @@ def shown_rows(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[tuple[s
 
 
 def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
-    """Yield all diagnostics, each once: on the paths first, then manifest by manifest."""
+    """Yield all diagnostics without duplicates: first on the paths, then by manifest."""
     of_manifests = (entry for manifest in outcome.manifests for entry in manifest.diagnostics)
     yield from dict.fromkeys((*outcome.diagnostics, *of_manifests))
 
 
 def suite_ending(outcome: SuiteOutcome) -> RunEnding:
-    """Return how a run of tests ended."""
+    """Return the result of a test run."""
     diagnostics = tuple(every_diagnostic(outcome))
     missed, demands, tally = outcome.not_updated, outcome.demands, tally_of(outcome)
     text = f"{tally.failed} of {counted(tally.total, 'row')} failed"
@@ -194,7 +194,7 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     ]
     mutants = outcome.mutants
     if mutants is not None:
-        # What was not tried may not be noticed.
+        # Mutants that were not tried might not be detected.
         survivors, untried = len(mutants.holes), mutants.untried
         total = mutants.score.total + untried
         is_low = not total or 100 * mutants.noticed < demands.score * total
@@ -216,7 +216,7 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:
-    """Return whether as much of the policies was reached as is requested."""
+    """Return whether the required coverage was reached."""
     expected = outcome.demands.coverage
     if outcome.coverage is None or not expected:
         return True
@@ -225,13 +225,13 @@ def reaches_enough(outcome: SuiteOutcome) -> bool:
 
 
 def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
-    """Yield what was left out of folders, each once."""
+    """Yield the ignored documents in folders, without duplicates."""
     of_manifests = (entry for manifest in outcome.manifests for entry in manifest.left_out)
     yield from dict.fromkeys((*outcome.left_out, *of_manifests))
 
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:
-    """Return how many files of manifests have an input that could not be used."""
+    """Return the number of manifest files with an unusable input."""
     unusable = {
         manifest.file
         for manifest in outcome.manifests
@@ -253,14 +253,14 @@ _RESULT = _COLUMNS.index("RESULT")
 
 
 def columns(options: SuiteOptions) -> tuple[str, ...]:
-    """Return the names of the columns; messages have one when they are requested."""
+    """Return the names of the columns; there is one for messages if they are requested."""
     return _COLUMNS if options.detailed else _COLUMNS[:-1]
 
 
 def cells(
     number: int, row: RowOutcome, options: SuiteOptions, shown: Callable[[str], str] = safe_line
 ) -> tuple[str, ...]:
-    """Return the cells of a row as a function shows them: each on one line and safe to show."""
+    """Return the cells of a row as rendered by `shown`: by default escaped and on one line."""
     texts = [str(number), row.policy, row.rule, row.resource, row.result, reason(row)]
     if options.detailed:
         texts.append(row.message)
@@ -268,12 +268,12 @@ def cells(
 
 
 def reason(row: RowOutcome) -> str:
-    """Return why the row ended as it did, and of a skip its kind."""
+    """Return the reason for a row's result, and for a skip its kind."""
     return f"{row.reason} (skip: {row.skip})" if row.skip else row.reason
 
 
 def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
-    """Yield the lines: `-` is only in the file, `+` only in what the policy made."""
+    """Yield the lines: `-` is only in the file, `+` only in the policy's result."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
     yield paint("added", "+++ actual")
     for mark, line in hunks(marked_yaml(difference.expected, difference.actual)):
@@ -287,7 +287,7 @@ def diff_text(difference: GoldenDifference) -> str:
 
 
 def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the view a manifest at a time; the last line counts."""
+    """Yield the view, one manifest at a time; the last line shows the counts."""
     layout = layout_of(RenderOptions(colours=options.colours, width=options.width))
     if options.statistics:
         yield from _by_rule(outcome, layout)
@@ -297,7 +297,7 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
             continue
         word = layout.paint("fail", "FAIL") if failed else layout.paint("pass", "pass")
         rows = counted(len(manifest.rows), "row")
-        # How many rows were skipped as expected, by the kind of skip.
+        # The number of rows that were skipped as expected, by kind.
         kinds = Counter(row.skip for row in manifest.rows if row.skip)
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         skips = f"; skipped as expected: {listed}" if listed else ""
@@ -339,7 +339,7 @@ def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
 
 
 def render_table(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the table a line at a time, then the counts; rows are never wrapped."""
+    """Yield the table line by line, then the counts; rows are never wrapped."""
     names = columns(options)
     shown = shown_rows(outcome, options)
     rows = [cells(number, row, options) for number, (_, row) in enumerate(shown, 1)]

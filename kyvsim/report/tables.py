@@ -33,14 +33,14 @@ _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")
 _ROWS = "rows"
 _BETWEEN = "\x1f"
-"""Stands between the cells of a row, and before its note: texts that are safe to show have none."""
+"""Separates the cells of a row and its note; escaped texts never contain it."""
 
 
 def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the table: a line for each row, the notes on its rows, then the counts.
+    """Begin the table: a line for each row, the notes on rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are collected before the first is shown.
-    Messages come last and are never wrapped. A rule without a result is a row with only a note.
+    Messages are last and never wrapped. A rule without a result is a row with only a note.
     """
     gathered: list[str] = []
     rows_of = compile_rows(audit_warn=run.audit_warn)
@@ -110,8 +110,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line of names, then one for each row.
 
-    Cells that a spreadsheet would take for formulas begin with an apostrophe; characters that
-    control a terminal are escaped.
+    Cells that a spreadsheet would parse as formulas begin with an apostrophe; control characters
+    are escaped.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
 
@@ -152,7 +152,7 @@ _MARKDOWN_COLUMNS = ("result", "object", "rule", "message")
 
 
 def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the table; `options.detailed` adds all rows. Diagnostics and counts follow."""
+    """Begin the table, with all rows if `options.detailed`. Diagnostics and counts follow."""
     findings = compile_findings(run, options)
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 

@@ -69,7 +69,7 @@ class RenderedResult(NamedTuple):
     word: str
     """A status, `edit` or `new`."""
     name: str
-    """The rule, or the object that was changed or created."""
+    """The rule, or the changed or created object."""
     size: str = ""
     """Text at the end of the line with the name."""
     text: str = ""
@@ -77,7 +77,7 @@ class RenderedResult(NamedTuple):
     message: str = ""
     """Lines that replace `text`: Kyverno's message can name a path or an image."""
     places: str = ""
-    """Lines that are only about this object."""
+    """Lines about this object only."""
 
 
 def word_of(status: str) -> str:
@@ -88,7 +88,7 @@ def word_of(status: str) -> str:
 def with_message(
     rendered: RenderedResult, texts: tuple[str, str, str], layout: TextLayout
 ) -> RenderedResult:
-    """Return the result with its texts: the policy's own message, the whole message, a note."""
+    """Return the result with its texts: the policy's own message, the full message, a note."""
     own, message, note = texts
     text, whole = (
         "".join(f"{line}\n" for text in shown if text for line in wrapped(text, layout.width))
@@ -107,10 +107,10 @@ def with_message(
 # objects are counted there, and only the number is passed on.
 
 _MOST_WORDINGS: Final = 10
-"""So many wordings of one rule are shown; results with other wordings are only counted."""
+"""Number of wordings of one rule that are shown; results with other wordings are only counted."""
 _MOST_EXAMPLES: Final = 5
 _LONG: Final = 1000
-"""Wordings of more characters are known by a digest."""
+"""Longer wordings, in characters, are identified by a digest."""
 
 
 class ResultKey(NamedTuple):
@@ -134,7 +134,7 @@ def result_key(rule: str, rendered: str) -> ResultKey:
 def key_of_result(
     rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
 ) -> ResultKey:
-    """Return the key of a result: `rule` with status, and texts without names of the object."""
+    """Return the key of a result from `rule` with its status, and texts without object names."""
     text = "\n".join(rendered)
     for name in names:
         if name and name in text:
@@ -148,22 +148,22 @@ class GroupedResult(NamedTuple):
     kind: ResultKey
     rendered: RenderedResult
     is_whole: bool = True
-    """Whether it is complete: not where its part of the run has rendered an equal one."""
+    """Whether the text is complete; False if this part of the run has rendered an equal one."""
 
 
 class ObjectBlock(NamedTuple):
-    """What is shown of one object."""
+    """The rendered results and changes of one object."""
 
     title: str
     place: str
     items: Sequence[GroupedResult]
     edited: int = 0
-    """Objects that were changed."""
+    """Number of changed objects."""
     created: int = 0
 
 
 class CountedResults(NamedTuple):
-    """How many objects have a result of which a part has rendered enough examples."""
+    """Number of further objects with a result of which a part has rendered enough examples."""
 
     kind: ResultKey
     number: int
@@ -179,7 +179,7 @@ class ChunkGroups:
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
         """Count an object whose results were all rendered for others, or return False.
 
-        Until there are enough examples of each: joining the parts may need this one.
+        An object is rendered while there are too few examples: joining the parts may need it.
         """
         examples = self._examples
         if all(examples.get(kind, 0) >= _MOST_EXAMPLES for kind in kinds):
@@ -197,7 +197,7 @@ class ChunkGroups:
 
 
 class SeenResults:
-    """The wordings that were reported."""
+    """The wordings that were already shown."""
 
     def __init__(self) -> None:
         self._rules: dict[str, set[str]] = {}
@@ -214,7 +214,7 @@ class SeenResults:
 
 
 class _ResultGroup:
-    """Results that are alike, but for the first."""
+    """Equal results after the first one."""
 
     def __init__(self, rendered: RenderedResult) -> None:
         self.rendered, self.count = rendered, 0
@@ -233,7 +233,7 @@ class ResultGroups:
         self.created = 0
 
     def add(self, block: ObjectBlock) -> str:
-        """Return the text of an object, "" where all of it was shown for others."""
+        """Return the text of an object, or "" if all of it was already shown for others."""
         self.edited += block.edited
         self.created += block.created
         texts = []
@@ -261,9 +261,9 @@ class ResultGroups:
         return ""
 
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
-        """Count an object of which only the name would be shown; return whether it is one.
+        """Count an object of which only the name would be shown; return whether it was counted.
 
-        All its results were shown for others, and there are enough examples.
+        This is so if all its results were shown for others and there are enough examples.
         """
         known = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
         groups = [group for group in known if group and len(group.examples) >= _MOST_EXAMPLES]
@@ -274,7 +274,7 @@ class ResultGroups:
         return True
 
     def take(self, part: "ObjectBlock | CountedResults") -> str:
-        """Return the text of an object from a part, as `add` does; or add a count."""
+        """Return the text of an object from a part, as `add` does, or add a count."""
         if isinstance(part, ObjectBlock):
             return self.add(part)
         self._group_of(part.kind).count += part.number
@@ -292,7 +292,7 @@ class ResultGroups:
         return found
 
     def lines(self) -> Iterator[str]:
-        """Yield what was only counted."""
+        """Yield the lines about results that were only counted."""
         groups = [(group, "same finding on") for group in self._groups.values() if group.count]
         others = self._others.values()
         groups += [(group, "with a different message on") for group in others if group.count]
@@ -329,7 +329,7 @@ _APART: Final = "\x1e"
 
 
 def to_line(part: ObjectBlock | CountedResults) -> str:
-    """Return an object or a count of a part as a line, which another process reads."""
+    """Return an object or a count of a part as one line, which another process reads."""
     if isinstance(part, CountedResults):
         return f"{json.dumps(part)}\n"
     title, place, items, edited, created = part
@@ -343,7 +343,7 @@ def _item_text(item: GroupedResult) -> str:
 
 
 def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
-    """Yield what the lines of a text hold, which comes in pieces."""
+    """Yield the objects and counts in the lines of a text that is read in pieces."""
     rest = ""
     for piece in pieces:
         *lines, rest = f"{rest}{piece}".split("\n")
@@ -370,7 +370,7 @@ _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     """Yield the table of all rules with results, those with most failures first.
 
-    Without `every` only failed rules and the counts of all rules, or nothing.
+    Without `every`, only rules with failures and the total; nothing if there are none.
     """
     titles = {
         (policy.kind, policy.key, rule.path): rule_title(policy.key, rule.name)
@@ -379,7 +379,7 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     }
     rules: dict[str, Summary] = {}
     for (kind, policy, rule, path), summary in run.result_counts.by_rule().items():
-        # Rules that autogen derived count with the rule that is written.
+        # Autogen rules are counted with the rule that they are derived from.
         name = titles.get((kind, policy, path)) or rule_title(policy, rule)
         rules[name] = Summary(*map(sum, zip(rules.get(name, Summary()), summary, strict=True)))
     shown = [
@@ -410,7 +410,7 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
 
 
 class ObjectBlocks:
-    """Makes the block of each object, as it comes."""
+    """Builds the block of each object while responses are read."""
 
     def __init__(self, run: Run, layout: TextLayout) -> None:
         self._layout = layout
@@ -420,9 +420,9 @@ class ObjectBlocks:
         self._seen = SeenResults()
         self._title = cached_by_rule(row_title)
         self._again: dict[ResultKey, GroupedResult] = {}
-        """The results to show again in one line; as many as there are wordings."""
-        # Many objects share a result. Where its status depends on more none is known, and where
-        # passes are listed for each object there is always more to show.
+        """Results to show again in one line, one for each wording."""
+        # Many objects share a result. Keys are only known if nothing else affects the status, and
+        # if passes are not listed for each object.
         is_alone = self._hidden and not run.audit_warn
         self._known: dict[tuple[Rule, str, str, str], ResultKey] | None = {} if is_alone else None
         """The keys of results by rule, status and texts."""
@@ -445,7 +445,7 @@ class ObjectBlocks:
         return kinds or None
 
     def of(self, response: EngineResponse) -> tuple[ObjectBlock, list[PendingReference]]:
-        """Return the block of an object, and its references that wait for other objects."""
+        """Return the block of an object, and its references to objects that are not known yet."""
         rows = [*self._rows_of(response), *silent_rows(response)]
         changes = [*changes_of(response)] if has_changes(response) else []
         needs = pending_references(response) if changes else []
@@ -480,7 +480,7 @@ class ObjectBlocks:
         return GroupedResult(kind, self._rendered(row, response))
 
     def _rendered(self, row: Row, response: EngineResponse) -> RenderedResult:
-        """Return a result as a whole, with its reasons."""
+        """Return a complete result, with its reasons."""
         result, layout = row.result, self._layout
         rendered = RenderedResult(word_of(row.status), self._title(row))
         rendered = with_message(rendered, (result.own, result.message, result.note), layout)
@@ -517,20 +517,20 @@ def _texts(result: RuleResult) -> tuple[str, str]:
 
 
 def _mentions(result: RuleResult, name: str, namespace: str) -> bool:
-    """Return whether the texts of a result have the name of an object in them, or its namespace."""
+    """Return whether the texts of a result contain the name or the namespace of an object."""
     text = "\n".join(_texts(result))
     return bool((name and name in text) or (namespace and namespace in text))
 
 
 def is_plain(result: RuleResult) -> bool:
-    """Return whether a result has nothing to show but its message."""
+    """Return whether a result only has a message to show."""
     return not (result.note or result.generated or result.targets)
 
 
 def reference_text(
     need: PendingReference, resolved: str | None, layout: TextLayout, *, owner: bool = False
 ) -> str:
-    """Return the lines about an injected reference, with `owner` behind the object that has it."""
+    """Return the lines about an injected reference; with `owner`, they name its object."""
     word, what = reference_subject(need, resolved)
     of = f"{title(need.resource)}: " if owner else ""
     rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
@@ -542,9 +542,9 @@ def reference_text(
 
 
 _MOST_LINES: Final = 14
-"""Lines of one change that are shown; up to three more where that is the rest."""
+"""Lines of one change that are shown; up to three more if those are the last ones."""
 _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
-"""How labels begin that Kyverno adds to what it generates."""
+"""Prefixes of labels that Kyverno adds to generated objects."""
 
 
 class RenderedChange(NamedTuple):
@@ -557,9 +557,9 @@ class RenderedChange(NamedTuple):
     author: str
     """The policy and its rules; "" if they are the name."""
     before: object
-    """The object as it was; None for what is new."""
+    """The object before the change; None if it is new."""
     after: object
-    """The object as it is; of a new one only the fields that its title does not show."""
+    """The object after the change; if it is new, only the fields that its title does not show."""
 
     @property
     def differing(self) -> list[Marked]:
@@ -570,14 +570,14 @@ class RenderedChange(NamedTuple):
 
     @property
     def lines(self) -> list[Marked]:
-        """The lines of the object, with removed ones."""
+        """All lines of the object, and the removed ones."""
         if self.before is None:
             return [("+", line) for line in yaml_lines(self.after)] if self.after else []
         return marked_yaml(self.before, self.after)
 
 
 def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
-    """Yield what was changed and created for a resource: first the resource itself."""
+    """Yield the changes of a resource and the objects created for it; first the resource itself."""
     before = response.trigger
     for answer in mutations(response):
         passed = [result.rule for result in answer.results if result.status is RuleStatus.PASS]
@@ -591,7 +591,7 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         yield RenderedChange("edit", short_title(change.object), author, old, change.object)
     for change in generated(response):
         author = rule_title(change.policy.key, change.rule)
-        # Without what its title shows, and without the labels that Kyverno adds.
+        # Omit the fields that the title shows, and the labels that Kyverno adds.
         metadata = change.object.get("metadata") or {}
         omitted = {"name", "namespace", "labels"}
         shown = {name: value for name, value in metadata.items() if name not in omitted}
@@ -608,7 +608,7 @@ def change_result(
     change: RenderedChange, differing: list[Marked], layout: TextLayout, *, whole: bool
 ) -> RenderedResult:
     """Return a rendered change: author and changed lines, or only its name unless `whole`."""
-    # How many lines came and went, as `+2 -1 lines`.
+    # The number of added and removed lines, as `+2 -1 lines`.
     marks = [mark for mark, _ in differing]
     counts = [(mark, marks.count(mark)) for mark in "+-" if mark in marks]
     lines = "line" if [number for _, number in counts] == [1] else "lines"
@@ -636,11 +636,11 @@ def change_result(
 
 
 def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
-    """Yield the lines that differ, each run of them below the lines that it is under."""
+    """Yield the lines that differ, each group below its parent lines."""
     above: list[tuple[int, Marked]] = []
-    shown = 0  # so many of `above` are shown already
+    shown = 0  # number of lines of `above` that are already shown
     for mark, line in lines:
-        # How deep a line is; an item of a list is below its key.
+        # The depth of a line; an item of a list is below its key.
         content = line.lstrip(" ")
         depth = 2 * (len(line) - len(content)) + content.startswith("- ")
         while above and above[-1][0] >= depth:
@@ -668,9 +668,9 @@ class ObjectRenderer:
         self._is_part = run.is_part
 
     def row(self, response: EngineResponse) -> str:
-        """Return the text that can be written now; after an open reference it waits.
+        """Return the text that can be written now; text after a pending reference is deferred.
 
-        Of a part of a run it is a line for `joined`; raises NotStreamable if other parts matter.
+        For a part of a run, it is a line for `joined`; raises NotStreamable if other parts matter.
         """
         again = self._blocks.known_keys(response)
         if again and (self._part if self._is_part else self.groups).counts(again):
@@ -689,11 +689,11 @@ class ObjectRenderer:
         return "".join(shown for piece in pieces if piece for shown in self.deferred.add(piece))
 
     def counted(self) -> str:
-        """Return what a part adds at its end: the objects that it has only counted."""
+        """Return the counts of objects that a part adds at its end."""
         return "".join(map(to_line, self._part.taken()))
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
-        """Yield the text of all objects, of the lines of all parts."""
+        """Yield the text of all objects from the lines of all parts."""
         return map(self.groups.take, from_lines(pieces))
 
 
@@ -734,7 +734,7 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
-    """Return whether there is nothing to show of an object: its rules pass, or do not apply."""
+    """Return whether an object has nothing to show: its rules pass or do not apply."""
     if options.detailed or response.repeated:
         return False
     for answer in response.evaluated:
@@ -768,7 +768,7 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     )
 
     def pieces_of(response: EngineResponse) -> list[OutputPiece]:
-        """Return the text of a response, with the needs of its object in their place."""
+        """Return the text of a response, with the pending references of its object."""
         verdicts = block(response, rows_of(response))
         mutated, others = object_blocks(response, paint, options)
         pieces: list[OutputPiece] = []

@@ -1,4 +1,4 @@
-"""A simulation as lanes along an axis of time, repeated rounds folded, two runs aligned."""
+"""A simulation as lanes along a time axis, with folded repetitions; alignment of two runs."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
 
 _FEWEST_ROUNDS: Final = 3
-"""Rounds from which on it is worth folding."""
+"""Minimum number of rounds to fold."""
 
 
 class Repeat(NamedTuple):
-    """Rounds that follow on one another."""
+    """Consecutive rounds of equal events."""
 
     first: int
     """The index of the first event of the first round."""
     length: int
-    """Number of events of a round."""
+    """Number of events in a round."""
     rounds: int
 
     @property
@@ -32,8 +32,8 @@ class Repeat(NamedTuple):
 
 
 def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
-    """Yield the rounds of up to 8 events that repeat: longest folds first, then shortest rounds."""
-    # What events have in common that are alike; names of objects may differ.
+    """Yield the repeated rounds of up to 8 events: longest folds first, then shortest rounds."""
+    # The properties in which repeated events agree; names of objects may differ.
     marks = [
         (
             *(event.actor, event.action, event.outcome, event.policies, event.unevaluated),
@@ -56,7 +56,7 @@ def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
 
 
 def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
-    """Return how often a round comes from an index on; a single one counts as an empty repeat."""
+    """Return the repetitions of the round at an index; a single round is an empty repeat."""
     round_ = marks[first : first + length]
     rounds, at = 1, first + length
     while len(round_) == length and marks[at : at + length] == round_:
@@ -64,35 +64,34 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
     return Repeat(first, length, rounds) if rounds >= _FEWEST_ROUNDS else Repeat(first, 0, 1)
 
 
-# The axis of a timeline: milliseconds and hours on one line.
-#
-# The distance of two moments is the logarithm of the time between them,
-# wherever on the line they are: a burst of milliseconds after two hours is as wide as one at the
-# beginning. An axis that is logarithmic from its origin would squeeze that one into a point.
+# The time axis: milliseconds and hours on one line.
+# The distance of two moments is the logarithm of the time between them, anywhere on the line: a
+# burst of milliseconds after two hours is as wide as one at the beginning. An axis that is
+# logarithmic from its origin would compress it into a point.
 
 _LEAST: Final = 0.15
-"""Minimum distance of two events, in tenfold steps."""
+"""Minimum distance of two events, in powers of ten."""
 
 
 class Label(NamedTuple):
-    """A moment that the axis names."""
+    """A labelled moment of the axis."""
 
     at: float
-    """Where it is, in percent of the axis."""
+    """Position in percent of the axis."""
     number: int
-    """Which of the times it is."""
+    """The index of its time."""
     is_minor: bool
-    """Whether a narrow screen has no room for it."""
+    """Whether it is hidden on a narrow screen."""
 
 
 def wait_step(seconds: float) -> int:
-    """Return how long a wait is in tenfold steps: 0 below a millisecond, 1 below ten, 4 seconds."""
+    """Return a duration in powers of ten: 0 below 1 ms, 1 below 10 ms, 4 for seconds."""
     milliseconds = round(seconds * 1000, 3)
     return 0 if milliseconds < 1 else min(9, 1 + int(math.log10(milliseconds)))
 
 
 def places(times: Sequence[float]) -> list[float]:
-    """Return where moments in seconds, which never go back, are on the axis, in percent."""
+    """Return the positions of ascending times in seconds on the axis, in percent."""
     reached, places_reached, before = 0.0, [], times[0] if times else 0.0
     for time in times:
         reached += _LEAST + math.log10(1 + max(0.0, time - before) * 1000)
@@ -103,9 +102,9 @@ def places(times: Sequence[float]) -> list[float]:
 
 
 def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
-    """Return the moments to name: the ends, then those after the longest waits, where is room.
+    """Return the moments to label: the ends, then those after the longest waits, if there is room.
 
-    Two labels are 14 percent of the axis apart; on a narrow screen there is room for 38.
+    Two labels are at least 14 percent of the axis apart; on a narrow screen 38 percent.
     """
     waits = [after - before for before, after in zip((0.0, *times), times, strict=False)]
     order = sorted(range(len(times)), key=lambda index: -waits[index])
@@ -126,40 +125,40 @@ _OUTCOMES: Mapping[str, str] = {
     "skipped": "warn",
 }
 _LONG: Final = 60
-"""Characters from which on a text that was reported before is not reported again."""
+"""Length in characters from which repeated texts are not shown again."""
 _MOST_NAMED: Final = 3
 
 
 class Card(NamedTuple):
-    """One event as a page shows it."""
+    """One event, as the page shows it."""
 
     event: TimelineEvent
     lane: int
-    """The number of its lane, from 0."""
+    """The index of its lane, from 0."""
     style: str
     """`bad`, `warn` or ""."""
     time: str
-    """When it was; "" where the card above has the same time."""
+    """The time; "" if the card above has the same time."""
     step: int
-    """How long nothing happened before it, in tenfold steps."""
+    """The time since the previous event, in powers of ten."""
     wait: str
-    """The same in words, where it is long."""
+    """The same as text, if it is long."""
     cause: TimelineEvent | None
-    """The nearest event that led to it and is shown."""
+    """The nearest shown event that caused it."""
     message: str
     same_as: int | None
-    """The number of the card that reports its long text already."""
+    """The number of the card that already shows this long text."""
     errors: tuple[str, ...]
     is_noise: bool
-    """Whether it is bookkeeping."""
+    """Whether the event is bookkeeping."""
     fold: int | None = None
-    """The number of the fold that it is in."""
+    """The number of the fold that contains it."""
     folds: str = ""
     """The text of the fold that begins here, or ""."""
 
     @property
     def moment(self) -> str:
-        """When it was, in any case."""
+        """The time, even if the card above has the same one."""
         return time_text(self.event.time)
 
     @property
@@ -169,7 +168,7 @@ class Card(NamedTuple):
 
     @property
     def difference(self) -> list[Marked]:
-        """How the event changed its object, as lines; none where nothing changed that matters."""
+        """The changes of its object as lines; none if nothing relevant changed."""
         return difference(self.event)
 
 
@@ -179,15 +178,15 @@ class Lanes(NamedTuple):
     names: tuple[str, ...]
     cards: tuple[Card, ...]
     hidden: int
-    """How many of them are bookkeeping."""
+    """Number of cards that are bookkeeping."""
     step: int
-    """How long nothing happened until the end, in tenfold steps."""
+    """The time between the last event and the end, in powers of ten."""
     wait: str
-    """The same in words, where it is long."""
+    """The same as text, if it is long."""
 
 
 def lanes_of(simulation: Simulation) -> Lanes:
-    """Return all events of a simulation as cards; bookkeeping of others is in the first lane."""
+    """Return all events as cards; bookkeeping of hidden actors is in the first lane."""
     shown = {event.number: event for event in shown_events(simulation, every=False)}
     events = [shown.get(event.number, event) for event in simulation.events]
     names = tuple(dict.fromkeys(event.actor for event in shown.values()))
@@ -250,7 +249,7 @@ def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]
 
 
 def difference(event: TimelineEvent) -> list[Marked]:
-    """Return the lines in which an object changed, with their marks."""
+    """Return the changed lines of an object, with marks."""
     before, after = _lasting(event.before), _lasting(event.after)
     if before == after:
         return []
@@ -261,7 +260,7 @@ def difference(event: TimelineEvent) -> list[Marked]:
 
 
 def _wait(seconds: float) -> tuple[int, str]:
-    """Return how long a wait is, and the same in words from a second on."""
+    """Return a wait in powers of ten, and as text if it is a second or longer."""
     step = wait_step(seconds)
     return step, f"{time_text(seconds)} later" if step >= 4 else ""
 
@@ -275,14 +274,14 @@ def _lasting(obj: object) -> KubernetesObject | None:
 
 
 LANE: Final = 22
-"""Pixels that a lane is high."""
+"""Height of a lane in pixels."""
 _WEIGHTS: Final = ("", "warn", "bad")
 _GRAIN: Final = 0.3
-"""Percent of the axis within which the events of a lane are one dot."""
+"""Events of a lane within this distance, in percent of the axis, are one dot."""
 
 
 class Dot(NamedTuple):
-    """The events of a lane at a place of the axis; the most important one is shown for all."""
+    """The events of a lane at one position of the axis; the most important one is shown."""
 
     at: float
     level: float
@@ -291,24 +290,24 @@ class Dot(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """What led to what, from dot to dot."""
+    """A cause and its effect."""
 
     start: Dot
     end: Dot
 
 
 class Chart(NamedTuple):
-    """Everything that is drawn, in percent of the width and in pixels of the height."""
+    """The contents of the chart, in percent of its width and in pixels of its height."""
 
     height: float
     dots: tuple[Dot, ...]
-    """The worst come last, on top of the others."""
+    """The most severe ones are last, in front of the others."""
     arrows: tuple[Arrow, ...]
     moments: tuple[tuple[Label, str], ...]
 
 
 def chart_of(lanes: Lanes, seconds: float) -> Chart:
-    """Return the chart of what is shown, up to the end of a run that took so many seconds."""
+    """Return the chart of the shown events; `seconds` is the duration of the run."""
     cards = [card for card in lanes.cards if not card.is_noise]
     times = [card.event.time for card in cards]
     times.append(max([seconds, *times]))
@@ -349,14 +348,14 @@ class PairDifference(StrEnum):
 
 
 class AlignedEvents(NamedTuple):
-    """An event of each run that are the same step, or one that only one of them has."""
+    """The event of the same step in both runs, or an event that only one of them has."""
 
     first: TimelineEvent | None
     second: TimelineEvent | None
 
     @property
     def difference(self) -> PairDifference:
-        """How they differ; times, and numbers of causes, are no difference."""
+        """How the events differ; times and numbers of causes are ignored."""
         if self.second is None:
             return PairDifference.ONLY_FIRST
         if self.first is None:
@@ -370,7 +369,7 @@ class AlignedEvents(NamedTuple):
 
 
 def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[AlignedEvents]:
-    """Yield the events of two runs, in an order that is that of both."""
+    """Yield the events of two runs, in an order that fits both."""
     first = list(shown_events(simulation, every=every))
     second = list(shown_events(other, every=every))
     marks = [_step(event) for event in first], [_step(event) for event in second]
@@ -383,7 +382,7 @@ def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Itera
 
 
 def _step(event: TimelineEvent) -> Hashable:
-    """Return what makes events of two runs the same step; names that chance gave are no part."""
+    """Return what identifies a step in two runs; generated names are ignored."""
     key = event.object
     prefixes = (text_field(metadata(obj), "generateName") for obj in (event.after, event.before))
     prefix = next(filter(None, prefixes), "")
@@ -392,7 +391,7 @@ def _step(event: TimelineEvent) -> Hashable:
 
 
 def _change(event: TimelineEvent) -> list[Marked]:
-    """Return the lines that an event changed in its object, which may have differed before."""
+    """Return the lines of an object that an event changed, without fields set by the server."""
     lasting_only = event._replace(
         before=without_server_fields(event.before), after=without_server_fields(event.after)
     )

@@ -1,4 +1,4 @@
-"""A simulation as text, Mermaid diagram, page and JSON, and why policies acted on an object."""
+"""A simulation as text, Mermaid diagram, page and JSON, with explanations of evaluations."""
 
 import re
 import textwrap
@@ -68,30 +68,30 @@ from kyvsim.report.timeline_rows import (
 )
 
 MET = "met"
-"""A rule matches an object, and its controller acts on it."""
+"""A rule matches an object, and its controller processes it."""
 
 
 class RenderedEvaluation(NamedTuple):
-    """One evaluation of policies, as views show it."""
+    """One evaluation of policies, as it is shown."""
 
     inquiry: EvaluationRecord
     heading: str
     applied: tuple[RuleExplanation, ...]
-    """Rules that match the object, and those that a controller did not run."""
+    """Rules that match the object, and rules that a controller did not run."""
     others: tuple[RuleExplanation, ...]
     notes: tuple[str, ...]
-    """Why policies were not evaluated, or could not act."""
+    """Why policies were not evaluated, or had no effect."""
 
     @property
     def found(self) -> ObjectExplanation:
-        """The object, and its state."""
+        """The object and its state."""
         return self.inquiry.explained
 
 
 def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[RenderedEvaluation]:
     """Yield the evaluations to show: creations, shown events, new results.
 
-    Controllers that evaluate periodically, such as scans, mostly get the same results again.
+    Controllers that evaluate periodically, such as scans, mostly repeat their results.
     """
     shown = {event.number for event in shown_events(simulation, every=every)}
     objects = {object_key(inquiry.explained.response.trigger) for inquiry in simulation.inquiries}
@@ -127,12 +127,12 @@ def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[Ren
 
 
 def left_out(simulation: Simulation, *, every: bool) -> int:
-    """Return how many inquiries `rendered_evaluations` leaves out."""
+    """Return how many evaluations `rendered_evaluations` leaves out."""
     return len(simulation.inquiries) - sum(1 for _ in rendered_evaluations(simulation, every=every))
 
 
 def ending_word(rule: RuleExplanation) -> str:
-    """Return how a rule ended: by its results, or by its steps if a controller has none."""
+    """Return the result of a rule: from its results, or from its steps if it has none."""
     if _is_not_run(rule):
         return StepKind.UNASKED.value
     if rule.results or not rule.applied:
@@ -166,7 +166,7 @@ _LEVELS: Mapping[HazardLevel, str] = {
 }
 _NARROWEST = 40
 _TITLE = 30
-"""Columns that titles of objects are filled up to."""
+"""Width of the column of object titles, in characters."""
 _UNDER = " " * 10
 
 
@@ -203,7 +203,7 @@ def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Itera
 
 
 def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield the view; the last line counts."""
+    """Yield the view; the last line shows the counts."""
     paint = painter(colours=options.colours)
     name = paint("title", safe_line(simulation.name))
     how = f"(install {safe_line(simulation.installation)}, model {simulation.model})"
@@ -236,7 +236,7 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
 
 
 def _orders(interleavings: Interleavings, options: TimelineOptions, paint: Paint) -> Iterator[str]:
-    """Yield what other orders of steps lead to, each ending with its shortest timeline."""
+    """Yield the different endings of other interleavings, each with its shortest timeline."""
     yield f"\n{interleavings_text(interleavings)}\n"
     usual, *others = interleavings.endings
     for ending in others:
@@ -252,7 +252,7 @@ def _orders(interleavings: Interleavings, options: TimelineOptions, paint: Paint
 def _comparison(
     simulation: Simulation, other: Simulation, options: TimelineOptions
 ) -> Iterator[str]:
-    """Yield the differences of another run: at its end, then in its events."""
+    """Yield the differences from another run: first at the end, then in the events."""
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
     alike = EndDifference("alike", "both runs end in the same state")
@@ -293,7 +293,7 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
         word = paint(style, outcome) if style else outcome
         yield "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
 
-        # On whose account it was done, and what led to it: below it where there is no room.
+        # The policies and the cause, on a line of their own if there is no room.
         cause = cause_of(event, shown, simulation)
         parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
         parts += [f"(because of {cause})"] if cause is not None else []
@@ -338,7 +338,7 @@ def _hazard(hazard: Hazard, options: TimelineOptions, paint: Paint) -> Iterator[
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text, safe to show and broken where they are too long."""
+    """Yield the lines of a text, escaped and wrapped."""
     for line in safe_text(text).splitlines():
         if line.strip():
             indent = " " * (len(line) - len(line.lstrip()))
@@ -352,7 +352,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield the diagram; each actor is a participant, and so is each kind that is acted on."""
+    """Yield the diagram; each actor and each kind of objects is a participant."""
     events = list(shown_events(simulation, every=options.every))
     yield "sequenceDiagram\n"
     yield f"  title {_escaped(simulation.name)} ({simulation.model})\n"
@@ -382,7 +382,7 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
 
 
 def _note(lead: str, text: str) -> str:
-    """Return the beginning of a text, behind a lead, escaped and with line breaks between words."""
+    """Return the beginning of a text after a prefix, escaped and with line breaks between words."""
     shown = f"{lead}{truncated(' '.join(text.split()), 160)}"
     lines: list[str] = [""]
     for word in shown.split():
@@ -393,13 +393,13 @@ def _note(lead: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text escaped for a diagram: entities for what has a meaning there."""
+    """Return a text escaped for a diagram, with entities for special characters."""
     shown = "".join(
         char if char.isalnum() or char in " .,/-_()'=+*!?…" else f"#{ord(char)};"
         for char in " ".join(text.split())
         if char.isalnum() or char.isprintable()
     )
-    return re.sub(r"\bend\b", "#101;nd", shown, flags=re.IGNORECASE)  # it would close a block
+    return re.sub(r"\bend\b", "#101;nd", shown, flags=re.IGNORECASE)  # `end` would close a block
 
 
 TEXTS: Final = MappingProxyType(
@@ -415,14 +415,14 @@ TEXTS: Final = MappingProxyType(
 
 
 def columns(count: int) -> str:
-    """Return the style sheet for a number of lanes: inline styles are not allowed."""
+    """Return the style sheet for a number of lanes, since inline styles are not allowed."""
     lines = [f".lanes{{grid-template-columns:6.5rem repeat({max(1, count)},minmax(0,1fr))}}\n"]
     lines += [f".l{lane}{{grid-column:{lane + 2}}}\n" for lane in range(count)]
     return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"
 
 
 def _run(letter: str, side: str, simulation: Simulation) -> dict[str, object]:
-    """Return one of two runs for templates; `side` is the prefix of the ids of its cards."""
+    """Return the values of one of two runs for templates; `side` is the id prefix of its cards."""
     lanes = lanes_of(simulation)
     return {
         "letter": letter,
@@ -438,8 +438,8 @@ def _run(letter: str, side: str, simulation: Simulation) -> dict[str, object]:
 def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the page in pieces; a switch shows bookkeeping.
 
-    A simulation that is compared with another is shown beside it, with bookkeeping only if
-    `options.every` is set: the differences at the end, and step by step.
+    A comparison with another simulation shows both side by side, with the differences at the end
+    and step by step; it includes bookkeeping only if `options.every` is set.
     """
     other = simulation.compared
     if other:
@@ -465,9 +465,9 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
 
 
 def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
-    """Return what templates show of a simulation."""
+    """Return the values of a simulation for templates."""
     lanes = lanes_of(simulation)
-    # The changes of every object that is shown, in order of first appearance.
+    # The changes of every shown object, in order of first appearance.
     shown = {event.object for event in shown_events(simulation, every=False)}
     shown |= set(map(object_key, simulation.objects))
     versions: dict[ObjectKey, list[TimelineEvent]] = {}
@@ -503,7 +503,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
 
 
 def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
-    """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
+    """Yield the document, one event or object at a time; it always includes bookkeeping."""
     lists: dict[str, Iterable[object]] = {
         "events": map(_event, simulation.events),
         "objects": simulation.objects,
@@ -521,7 +521,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
         yield from _joined(map(_inquiry, rendered_evaluations(simulation, every=True)))
         yield "]"
     if simulation.interleavings:
-        # Each ending but the usual one has the events of its shortest run.
+        # All endings except the usual one have the events of their shortest run.
         interleavings = simulation.interleavings
         usual, *others = interleavings.endings
         endings = [

@@ -1,4 +1,4 @@
-"""What all views of a simulation share: events, endings, and how two endings differ."""
+"""Functions shared by all views of a simulation: shown events, endings, and their differences."""
 
 import json
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ def _update_request_events(
 ) -> tuple[set[int], set[int], dict[int, TimelineEvent]]:
     """Return the events of UpdateRequests to show: first and last failure, first write.
 
-    Then failed writes that are reported once already, and the events with a shorter text, since
-    other events have the rest, by number.
+    Also the failed writes that are already reported, and by number the events with a shortened
+    text, since other events contain the rest.
     """
     attempts: dict[object, list[TimelineEvent]] = {}
     writes: dict[int, list[TimelineEvent]] = {}
@@ -80,17 +80,17 @@ _OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAcc
 
 
 class TimelineOptions(NamedTuple):
-    """What a view of a simulation shows, where there is a choice."""
+    """Display options of a simulation."""
 
     colours: bool = False
     every: bool = False
-    """Show bookkeeping too."""
+    """Include bookkeeping."""
     width: int = 100
-    """Columns that lines are wrapped to."""
+    """Columns to which lines are wrapped."""
 
 
 def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEvent]:
-    """Yield the events that people want to see; a policy's becoming ready is one of them."""
+    """Yield the events relevant for users; one of them is a policy becoming ready."""
     if every:
         yield from simulation.events
         return
@@ -105,14 +105,14 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         elif event.number in shown:
             yield shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in hidden:
-            # An event without the warning that every policy of these kinds is answered with.
+            # Omit the deprecation warning that is returned for every policy of these kinds.
             deprecated = f"{event.object.kind} (kyverno.io) is deprecated"
             common = is_policy and event.message.startswith(deprecated)
             yield event._replace(message="") if common and event.outcome == "done" else event
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
-    """Return the number of the nearest event that led to this one and is shown, or None."""
+    """Return the number of the nearest shown event that caused this one, or None."""
     number = event.cause
     while number is not None and number not in shown:
         number = simulation.events[number].cause
@@ -126,14 +126,14 @@ def title_of(key: ObjectKey) -> str:
 
 
 def event_title(event: TimelineEvent) -> str:
-    """Return the title of the object of an event; a list is of all objects of a kind."""
+    """Return the title of an event's object; a list has the kind only."""
     if event.action != "list" or event.object.name:
         return title_of(event.object)
     return " in ".join(filter(None, (event.object.kind, event.object.namespace)))
 
 
 def errors_of(event: TimelineEvent) -> Iterator[str]:
-    """Yield the rules that could not be evaluated, with the reason where no denial reports it."""
+    """Yield the rules with evaluation errors, with the reason unless a denial contains it."""
     denies = event.policies if event.outcome == "denied" else ()
     shown = (
         error.rule if error.rule in denies else f"{error.rule}: {error.message}"
@@ -143,14 +143,14 @@ def errors_of(event: TimelineEvent) -> Iterator[str]:
 
 
 def hazard_subject(hazard: Hazard) -> list[str]:
-    """Return the rules that a hazard is about, and its first objects."""
+    """Return the rules that a hazard concerns, and its first objects."""
     titles = [title_of(key) for key in hazard.objects[:_MOST_OBJECTS]]
     further = len(hazard.objects) - _MOST_OBJECTS
     return [*hazard.policies, *titles, *([f"and {further} more"] if further > 0 else [])]
 
 
 def time_text(seconds: float) -> str:
-    """Return a moment: `0.105s`, `1m05.000s`, `2h00m05s`."""
+    """Return a time as text: `0.105s`, `1m05.000s`, `2h00m05s`."""
     thousandths = round(seconds * 1000)
     minutes, rest = divmod(thousandths, 60_000)
     if not minutes:
@@ -162,7 +162,7 @@ def time_text(seconds: float) -> str:
 
 
 def summary_parts(simulation: Simulation) -> list[str]:
-    """Return what is counted: events, time, hazards, expectations."""
+    """Return the parts of the summary: events, time, hazards, expectations."""
     counts = summary_counts(simulation)
     parts = [counted(counts["events"], "event"), f"{time_text(simulation.seconds)} of virtual time"]
     levels = [f"{counts[f'{level}s']} {level}" for level in HazardLevel if counts[f"{level}s"]]
@@ -177,7 +177,7 @@ def summary_parts(simulation: Simulation) -> list[str]:
 
 
 def summary_counts(simulation: Simulation) -> dict[str, int]:
-    """Return how many events, denials, hazards by level and expectations there are."""
+    """Return the numbers of events, denials, hazards by level and expectations."""
     levels = [hazard.level for hazard in simulation.hazards]
     met = sum(expectation.met for expectation in simulation.expectations)
     return {
@@ -196,7 +196,7 @@ def _is_noise(event: TimelineEvent) -> bool:
     key = event.object
     if event.unevaluated:
         return False
-    # A user or a rule may want what is bookkeeping elsewhere.
+    # A user or a rule may create objects that are bookkeeping otherwise.
     is_meant = event.actor == "user" or event.action in {"generate", "synchronize"}
     if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not is_meant):
         return True
@@ -216,7 +216,7 @@ _MOST_FIELDS = 4
 
 
 class EndDifference(NamedTuple):
-    """One thing that differs, in a word and what it concerns."""
+    """One difference: its kind, and what it concerns."""
 
     word: str
     """`missing`, `further`, `differs`, `not met`, `met`, `hazard` or `no hazard`."""
@@ -224,7 +224,7 @@ class EndDifference(NamedTuple):
 
 
 def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
-    """Yield what differs at the end of `other`: objects, expectations, hazards."""
+    """Yield the differences at the end of `other`: objects, expectations, hazards."""
     old_objects, new_objects = _by_key(usual), _by_key(other)
     missing = (key for key in old_objects if key not in new_objects)
     further = (key for key in new_objects if key not in old_objects)
@@ -252,12 +252,12 @@ def _judged_differences(usual: Simulation, other: Simulation) -> Iterator[EndDif
 
 
 def _by_key(simulation: Simulation) -> dict[ObjectKey, KubernetesObject]:
-    """Return the objects without what passes, by a key that leaves chance out of names."""
+    """Return the objects without server fields; keys have no generated names."""
     objects: dict[ObjectKey, KubernetesObject] = {}
     for obj in simulation.objects:
         key = object_key(obj)
         base = text_field(metadata(obj), "generateName")
-        if key.kind not in {"ClusterPolicyReport", "PolicyReport"}:  # which are about others
+        if key.kind not in {"ClusterPolicyReport", "PolicyReport"}:  # reports concern other objects
             named = {**obj, "metadata": {**metadata(obj), "name": f"{base}*"}} if base else obj
             objects[object_key(named)] = without_server_fields(named)
     return objects
@@ -283,7 +283,7 @@ def _short(value: object) -> str:
         return "absent"
     if isinstance(value, dict | list):
         return "1 entry" if len(value) == 1 else f"{len(value)} entries"
-    # As YAML writes it: `true`, and a text without quotes.
+    # As in YAML: `true`, and strings without quotes.
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
@@ -297,7 +297,7 @@ def interleavings_text(interleavings: Interleavings) -> str:
 
 
 NO_LEVEL = "none"
-"""The least level of a hazard that counts where none does."""
+"""The value of --fail-on for which hazards of no level count."""
 _LEVELS = tuple(level.value for level in HazardLevel)
 
 
@@ -307,11 +307,11 @@ class SimulationTerms(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     left_out: int = 0
     least: str = HazardLevel.ERROR.value
-    """The least level of a hazard that fails the run, or `none`."""
+    """The lowest level of a hazard that fails the run, or `none`."""
 
 
 def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> RunEnding:
-    """Return how it ended; None for a simulation that did not begin."""
+    """Return the result of a simulation; None if it did not begin."""
     not_begun = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
     return RunEnding(
         (
@@ -324,14 +324,14 @@ def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> 
 
 
 def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
-    # The run, and those in other orders of steps that end differently.
+    # The run, and the interleavings with different endings.
     others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
     runs = [simulation, *(ending.simulation for ending in others)]
     cuts = [run.cut for run in runs if run.cut]
     reached = f"aborted at {cuts[0].reason}" if cuts else ""
     yield verdict_fact("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
 
-    # Expectations in the usual order of steps, and in others.
+    # Expectations in the usual interleaving, and in others.
     unmet = sum(not expectation.met for expectation in simulation.expectations)
     expected = counted(len(simulation.expectations), "expectation")
     yield verdict_fact("unmet", unmet, f"{unmet} of {expected} not met")
@@ -351,7 +351,7 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
         text = f"{skipped} of {results} skipped" if skipped else "no rule matched"
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
-    # Where hazards of every level do not count, of which levels there are some.
+    # Hazards of levels that do not count.
     levels = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
     if counts:
         text = counted(len(levels), "further hazard")

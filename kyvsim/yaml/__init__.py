@@ -1,1 +1,1 @@
-"""YAML text as Kubernetes' Go libraries read and write it, with positions of what is in it."""
+"""YAML text as Kubernetes' Go libraries read and write it, with the positions of its nodes."""

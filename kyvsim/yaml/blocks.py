@@ -1,7 +1,7 @@
-"""Streams of bytes cut into blocks of whole documents, or of items of a list, without parsing them.
+"""Byte streams split into blocks of whole documents or list items, without parsing them.
 
-Blocks are read, one after the other, as the stream is as a whole. What is no plain list, or a
-document that is large otherwise, is a block of its own.
+Reading the blocks in order gives the same result as reading the whole stream. Any other large
+document is one block.
 """
 
 import re
@@ -22,10 +22,9 @@ from kyvsim.yaml.text import (
     yaml_items,
 )
 
-# The list around the items of a large one, found at its two ends without reading the middle.
-#
-# Only lists as `kubectl get` prints them have a frame: each item begins on a line of its own, in
-# one column. Whether all between is items shows when they are read, each to its end.
+# The list around the items of a large document, found at its two ends without reading the middle.
+# Only lists as `kubectl get` prints them have a frame: each item starts on a new line, all in one
+# column. Reading each item to its end shows whether there is anything but items.
 
 _YAML_ITEMS = rb"(?m)^items:\n(?=( *)- )"
 _JSON_ITEMS = rb'"items": ?\[ *\n(?=( *)\{)'
@@ -37,26 +36,26 @@ class Frame(NamedTuple):
     """A list without its items."""
 
     envelope: dict[str, Json]
-    """The list, its `items` empty."""
+    """The list object with empty `items`."""
     sign: bytes
-    """What is before each item but the first: the line end, and what its line begins with."""
+    """The text before each item but the first: the line end, and the start of the item's line."""
     column: int
-    """Where items begin, counted from 0."""
+    """Column where items start, counted from 0."""
     is_json: bool
 
 
 class Framed(NamedTuple):
-    """Where the items of a list are."""
+    """The position of the items of a list."""
 
     start: int
-    """Where the line of the first one begins, counted in the head."""
+    """Start of the line of the first item, as an offset in the head."""
     end: int
-    """Where what follows on the last one begins, counted in the whole."""
+    """Start of what follows the last item, as an offset in the whole stream."""
     frame: Frame
 
 
 Tail: TypeAlias = Callable[[bytes], tuple[int, bytes]]
-"""Gives the rest of a text from the last place of a sign on, and where in the whole that is."""
+"""Returns a text from the last occurrence of a sign on, and its offset in the stream."""
 
 
 def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
@@ -99,9 +98,9 @@ _AFTER_ITEM = r"[ \n]*(?:,[ \n]*|\Z)"
 
 
 def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:
-    """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
+    """Yield the items in one block of a list's text; lines are counted from 1 in the block.
 
-    Raises ValueError, RecursionError or NeedsFullParser where that takes the whole list.
+    Raises ValueError, RecursionError or NeedsFullParser where the whole list must be read.
     """
     if not frame.is_json:
         pieces = pieces_between(text, 0, len(text), frame.sign.decode())
@@ -122,14 +121,14 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Lis
 
 
 Reader: TypeAlias = Callable[[int, int], bytes]
-"""Gives so many bytes from a place on; fewer only where the stream ends."""
+"""Returns a number of bytes from an offset on; fewer only at the end of the stream."""
 
 
 _SEPARATOR = b"\n---"
-# That it begins with plain text makes the search for it eight times as quick.
+# With a literal prefix, the search is eight times as fast.
 _ODD_SEPARATOR = rb"\n(---(?![ \t]*\r?\n)[^\n]*)"
 _STEP = 1 << 16
-"""Bytes that are looked at together where nothing else says how many."""
+"""Bytes that are searched at a time where nothing else gives a size."""
 
 
 class Span(NamedTuple):
@@ -138,7 +137,7 @@ class Span(NamedTuple):
     start: int
     end: int
     line: int
-    """Line at which it begins, counted from 1."""
+    """Line on which it starts, counted from 1."""
     frame: Frame | None = None
     """The list around its items; None where it has whole documents."""
 
@@ -148,8 +147,8 @@ def cut_bytes(
 ) -> Iterator[Span]:
     """Yield the blocks of a stream of `length` bytes, of about `size` bytes each.
 
-    A document that is larger than two of them is cut at its items, where it is a list by `is_list`
-    and written as `kubectl get` writes one. What follows on a bad separator is in no block.
+    A document larger than two blocks is split at its items if it is a list by `is_list` and
+    formatted as by `kubectl get`. Text after a bad separator is in no block.
     """
     start, line = 0, 1
     while start < length:
@@ -183,9 +182,9 @@ def _cut_items(read: Reader, framed: Framed, size: int, line: int) -> Iterator[S
 
 
 def _end_of_block(read: Reader, start: int, stop: int, cut: tuple[int, bytes]) -> int:
-    """Return where a block ends that begins at `start`: at `stop`, or at a sign.
+    """Return the end of a block that starts at `start`: `stop`, or a sign.
 
-    It is of about the given size, and larger only where one piece between two signs is.
+    The block has about the given size, and is larger only where one piece between two signs is.
     """
     size, sign = cut
     behind = _break_in(sign)
@@ -202,7 +201,7 @@ def _end_of_block(read: Reader, start: int, stop: int, cut: tuple[int, bytes]) -
 
 
 def _break_in(sign: bytes) -> int:
-    """Return how much of a sign belongs to the line before that at which it cuts."""
+    """Return the length of the part of a sign that belongs to the line before the split."""
     return sign.index(b"\n") + 1
 
 
@@ -226,7 +225,7 @@ def _find_back(read: Reader, start: int, stop: int, sign: bytes) -> int:
 
 
 def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
-    """Return the list that a large document is, where it is one that can be cut."""
+    """Return the list in a large document, if it can be split."""
     head = read(start, 2 * size)
     if _bad_separator(head):
         return None
@@ -236,7 +235,7 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
     def tail(sign: bytes) -> tuple[int, bytes]:
         found = _find_back(read, start, end, sign)
         if found < 0:
-            raise NeedsFullParser  # there is one item, if it is a list
+            raise NeedsFullParser  # there is only one item, if it is a list
         place = found + _break_in(sign)
         return place, read(place, end - place)
 
@@ -245,13 +244,13 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
     find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
     try:
         found = find(head, tail, floats=True)
-    except (ValueError, RecursionError, NeedsFullParser):  # bytes that are no text are ValueErrors
+    except (ValueError, RecursionError, NeedsFullParser):  # undecodable bytes raise a ValueError
         found = None
     return found._replace(start=start + found.start) if found else None
 
 
 def _bad_separator(body: bytes) -> int:
-    """Return where the line ends that ends a stream early, 0 where there is none."""
+    """Return the end of the line that ends a stream early, 0 where there is none."""
     for found in re.finditer(_ODD_SEPARATOR, b"\n" + body):
         if not is_separator(found[1].decode("utf-8", "replace").removesuffix("\r")):
             return min(found.end(), len(body))

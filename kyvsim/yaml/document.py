@@ -1,7 +1,7 @@
 """One YAML document: from libyaml's events to plain data, without recursion.
 
-PyYAML is imported in functions: it takes a tenth of a start to load, and the texts that most runs
-read are plain, so that `text.py` and `lines.py` do without it.
+PyYAML is imported in functions: loading it takes a tenth of the startup time, and most texts are
+simple enough for `text.py` and `lines.py` to read without it.
 """
 
 import binascii
@@ -22,8 +22,7 @@ from kyvsim.kubernetes.quantities import whole_where_exact
 if TYPE_CHECKING:
     import yaml
 
-# Scalars with the types that Go gives them: YAML → JSON → Kubernetes object.
-#
+# Scalars with Go's types: YAML → JSON → Kubernetes object.
 # Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's `strconv` and
 # `encoding/json`.
 
@@ -32,10 +31,10 @@ INT64_MAX = (1 << 63) - 1
 UINT64_MAX = (1 << 64) - 1
 
 _ODD_FLOATS = MappingProxyType({"NaN": ".nan", "+Inf": ".inf", "-Inf": "-.inf"})
-"""Infinities and NaN of Go in the spelling of YAML."""
+"""Go's infinities and NaN in YAML spelling."""
 
 MERGE_KEY = object()
-"""What `plain_key` gives for `<<`."""
+"""The result of `plain_key` for `<<`."""
 
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _MERGE_TAG = _TAG_PREFIX + "merge"
@@ -53,16 +52,16 @@ MEANINGS = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
-"""The words that are not text."""
+"""Plain scalars that are not strings."""
 _KEPT = 1 << 13
-"""Scalars whose values are remembered: more do not make dumps quicker to read, only larger."""
+"""Number of cached scalar values: a larger cache only takes memory and is not faster on dumps."""
 _NUMBER_STARTS = frozenset("+-0123456789")
 _SHORT = 19
-"""So many digits and more may be too much for 64 bits."""
+"""Integers with this many digits or more may overflow 64 bits."""
 NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
-"""What begins with a digit and has another end is text."""
-# Regular expressions are texts here, which `re` compiles when they are first used: whole numbers in
-# digits take none, and values are remembered.
+"""A scalar that starts with a digit and ends with another character is a string."""
+# Regular expressions are strings here, which `re` compiles on first use: decimal integers need
+# none, and values are cached.
 _INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"
 _POINT_FLOAT = r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z"
@@ -76,7 +75,7 @@ _ESCAPED_BYTE = "[\udc80-\udcff]"
 
 
 class ScalarError(ValueError):
-    """A scalar that has no JSON value, or cannot be a key."""
+    """A scalar that has no JSON value or cannot be a key."""
 
 
 def _whole_number(text: str) -> int | None:
@@ -108,7 +107,7 @@ def _number(text: str) -> Json:
     if re.match(_FLOAT, plain):
         value = float(plain)
         return text if math.isinf(value) else value
-    # upstream: go-yaml has a branch of its own for binary numbers, which lets a sign follow 0b.
+    # upstream: go-yaml has a separate branch for binary numbers, which accepts a sign after 0b.
     odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
     whole = int(odd[1], 2) if odd else None
     return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
@@ -128,7 +127,7 @@ def resolve(text: str) -> Json:
 
 
 def json_value(value: object) -> Json:
-    """Return what a resolved value is after Go's JSON: whole floats below 1e21 become int64."""
+    """Return a resolved value as Go's JSON does: integral floats below 1e21 become int64."""
     if value.__class__ is float:
         if not math.isfinite(value):
             raise ScalarError(f"json: unsupported value: {format_float(value, 'g')}")
@@ -146,13 +145,13 @@ def plain_value(text: str) -> Json:
 
 @lru_cache(maxsize=_KEPT)
 def plain_float_value(text: str) -> Json:
-    """Return the value of a plain scalar as `plain_value` does, every number as a float."""
+    """Return the value of a plain scalar as `plain_value` does, with every number as a float."""
     value = json_value(resolve(text))
     return float(value) if value.__class__ is int else value
 
 
 def key_text(value: Json) -> str:
-    """Return the JSON key that a resolved value makes; raises ScalarError where it makes none.
+    """Return the JSON key of a resolved value; raises ScalarError for values that cannot be keys.
 
     upstream: sigs.k8s.io/yaml `convertToJSONableObject`.
     """
@@ -172,7 +171,7 @@ def key_text(value: Json) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def plain_key(text: str) -> Json:
-    """Return the key that a plain scalar makes, MERGE_KEY for `<<`; may raise ScalarError."""
+    """Return the key of a plain scalar, MERGE_KEY for `<<`; may raise ScalarError."""
     if text == "<<":
         return MERGE_KEY
     return key_text(resolve(text))
@@ -184,9 +183,9 @@ def _is_timestamp(text: str) -> bool:
 
 
 def tagged_value(tag: str, text: str) -> Json:
-    """Return the Go value of a scalar with an explicit tag; unknown tags leave the text.
+    """Return the Go value of a scalar with an explicit tag; unknown tags leave the text unchanged.
 
-    Raises ScalarError where the text does not fit the tag. upstream: go-yaml `resolve`.
+    Raises ScalarError where the text does not match the tag. upstream: go-yaml `resolve`.
     """
     if tag == _BINARY_TAG:
         compact = text.replace("\n", "").replace("\r", "")
@@ -194,10 +193,10 @@ def tagged_value(tag: str, text: str) -> Json:
             data = binascii.a2b_base64(compact, strict_mode=True)
         except ValueError:
             data = None
-        # Python's strict mode lets padding follow after complete groups of four.
+        # Python's strict mode accepts padding after complete groups of four.
         if data is None or len(compact) % 4:
             raise ScalarError("!!binary value contains invalid base64 data")
-        # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
+        # Go's JSON replaces each invalid UTF-8 byte; surrogate escapes preserve their number.
         decoded = data.decode("utf-8", "surrogateescape")
         return re.sub(_ESCAPED_BYTE, "\ufffd", decoded)
     if tag == _TIMESTAMP_TAG and _is_timestamp(text):
@@ -215,21 +214,22 @@ def tagged_value(tag: str, text: str) -> Json:
 
 
 def tagged_key(tag: str, text: str) -> Json:
-    """Return the key that a tagged scalar makes, MERGE_KEY for `!!merge <<`."""
+    """Return the key of a tagged scalar, MERGE_KEY for `!!merge <<`."""
     if tag == _MERGE_TAG and text == "<<":
         return MERGE_KEY
     return key_text(tagged_value(tag, text))
 
 
-# libyaml's errors as ours.
+# Conversion of libyaml's errors.
 
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""libyaml's message, from the release in PyYAML 6.0.4 on, of lists in lists beyond a thousand: it
-may look ahead so far before it gives the first of them. Our own bound is lower."""
+"""libyaml's message, since PyYAML 6.0.4, for nesting beyond a thousand levels: it may look ahead
+that far before it emits the first event. Our own limit is lower.
+"""
 
 
 class YamlError(ValueError):
-    """A text that is no YAML as Kubernetes reads it; line and column count from 1."""
+    """A text that is not valid YAML for Kubernetes; line and column count from 1."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0, go_line: int = 0) -> None:
         super().__init__(message)
@@ -237,12 +237,12 @@ class YamlError(ValueError):
         self.line = line
         self.column = column
         self.go_line = go_line
-        """The line that go-yaml names, which is often the one before; 0 where it names none."""
+        """The line that go-yaml reports, often the previous one; 0 where it reports none."""
 
     @property
     def go_text(self) -> str:
-        """The error as sigs.k8s.io/yaml words it: `yaml: line 1: did not find …`."""
-        if self.message.startswith("json: "):  # YAML that no JSON can be made of
+        """The error as sigs.k8s.io/yaml formats it: `yaml: line 1: did not find …`."""
+        if self.message.startswith("json: "):  # YAML that cannot be converted to JSON
             return self.message
         where = f"line {self.go_line}: " if self.go_line else ""
         return f"yaml: {where}{self.message}"
@@ -250,7 +250,7 @@ class YamlError(ValueError):
 
 @contextmanager
 def parser_errors(text: str | bytes) -> Iterator[None]:
-    """Raise errors of libyaml, which reads `text`, as YamlError."""
+    """Raise libyaml's errors for `text` as YamlError."""
     import yaml
 
     try:
@@ -260,7 +260,7 @@ def parser_errors(text: str | bytes) -> Iterator[None]:
 
 
 def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
-    """Return the error that libyaml raised for `text` as a YamlError."""
+    """Return a libyaml error for `text` as a YamlError."""
     import yaml
 
     if isinstance(error, yaml.MarkedYAMLError):
@@ -270,8 +270,8 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
             message = TOO_DEEP
         if mark is None:
             return YamlError(message)
-        # The line that go-yaml names: its marks count from 0, and only errors of its scanner have
-        # one added. upstream: go.yaml.in/yaml/v2 decode.go `fail`
+        # The line that go-yaml reports: its marks count from 0, and only scanner errors have one
+        # added. upstream: go.yaml.in/yaml/v2 decode.go `fail`
         go_line: int = error.context_mark.line if error.context_mark else 0
         if error.problem_mark and error.problem_mark.line:
             go_line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
@@ -286,19 +286,18 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
 
 
 class Keys(Enum):
-    """What becomes of a key that is in one map twice."""
+    """How duplicate keys of a map are handled."""
 
     LAST_WINS = 0
     ONCE = 1
-    """It is refused, unless one of the two came by a merge (`<<`), which a map may override."""
+    """Duplicates are rejected, unless one of the two came from a merge (`<<`)."""
     STRICT = 2
-    """It is refused, one that came by a merge too."""
+    """Duplicates are rejected, also those from a merge."""
 
 
 # Anchors and aliases of one YAML document, under go-yaml's limit on expansion.
-#
-# upstream: go-yaml v2 `decode.go` counts every decoded node and those that were reached through an
-# alias, and refuses a document in which the second kind outweighs the rest.
+# upstream: go-yaml v2 `decode.go` counts all decoded nodes and those reached through an alias, and
+# rejects a document in which the latter exceed the allowed ratio.
 
 _FREE_ALIASED = 100
 _FREE_DECODED = 1_000
@@ -307,11 +306,11 @@ _RATIO_FALLS_TO = 4_000_000
 
 
 class AnchoredNode(NamedTuple):
-    """A finished node that aliases may name."""
+    """A complete node that aliases may refer to."""
 
     value: Json
     cost: int
-    """Nodes that decoding it takes."""
+    """Number of nodes it adds to the count of decoded nodes."""
     scalar: object = None
     """The Go value of a scalar, from which a key is made."""
     is_scalar: bool = False
@@ -347,7 +346,7 @@ def _allowed_ratio(decoded: int) -> float:
 
 
 class Anchors:
-    """The anchors met so far in one document."""
+    """The anchors found so far in one document."""
 
     __slots__ = ("_aliased", "_known", "_open")
 
@@ -361,7 +360,7 @@ class Anchors:
         self._known[name] = AnchoredNode(value, 1, resolved, is_scalar=True)
 
     def open(self, name: str, depth: int, decoded: int) -> None:
-        """Record that an anchored list or map begins."""
+        """Record the start of an anchored list or map."""
         entry = _OpenNode(name, depth, decoded)
         self._known[name] = entry
         self._open.append(entry)
@@ -371,7 +370,7 @@ class Anchors:
         if not self._open or self._open[-1].depth != depth:
             return
         entry = self._open.pop()
-        # The name may have been given to another node meanwhile.
+        # The anchor may have been redefined since.
         if self._known[entry.name] is entry:
             self._known[entry.name] = AnchoredNode(value, decoded - entry.start + 1)
 
@@ -384,7 +383,7 @@ class Anchors:
         return found
 
     def expand(self, name: str, decoded: int) -> tuple[Json, int]:
-        """Return a copy of what an alias names, and the new count of decoded nodes.
+        """Return a copy of the node an alias refers to, and the new count of decoded nodes.
 
         Raises ScalarError for unknown names, cycles and excessive expansion.
         """
@@ -397,12 +396,12 @@ class Anchors:
             and self._aliased / decoded > _allowed_ratio(decoded)
         ):
             raise ScalarError("document contains excessive aliasing")
-        if is_too_deep(found.value):  # else aliases of aliases could lead to any depth
+        if is_too_deep(found.value):  # otherwise aliases of aliases could exceed any depth
             raise ScalarError(TOO_DEEP)
         return copy_tree(found.value), decoded
 
     def key(self, name: str) -> str:
-        """Return the map key that an alias makes."""
+        """Return the map key that an alias refers to."""
         found = self._find(name)
         if not found.is_scalar:
             raise ScalarError(f"invalid map key: {go_syntax(found.value)}")
@@ -410,17 +409,17 @@ class Anchors:
 
 
 Event: TypeAlias = Any
-"""An event of libyaml; the stubs know too little of them."""
+"""An event of libyaml; the type stubs lack most of its attributes."""
 
 _TYPE_KEYS = frozenset({"apiVersion", "kind"})
 _ITEM = object()  # the key inside a list
-_NO_KEY = object()  # a map waits for its next key
+_NO_KEY = object()  # the next event of the map is a key
 _PROPERTY_STARTS = frozenset("&!")
 _BARE_TAG = re.compile(r"(?:&\S+\s+)?!\s")
 
 
 def parse_events(text: str) -> Iterator[Event]:
-    """Return libyaml's events for a text; raises YamlError where it is no proper Unicode."""
+    """Return libyaml's events for a text; raises YamlError where it is not valid Unicode."""
     from yaml._yaml import CParser
 
     try:
@@ -433,9 +432,10 @@ def parse_events(text: str) -> Iterator[Event]:
 
 
 def _refuse_question_marks(events: Iterator[Event]) -> Iterator[Event]:
-    """Yield events up to a `?` inside a plain scalar of a list or map in brackets.
+    """Yield events up to a `?` inside a plain scalar of a flow list or map.
 
-    go-yaml ends the scalar there as libyaml did once, and finds no comma; libyaml takes it now.
+    go-yaml ends the scalar there and reports a missing comma; newer libyaml accepts it.
+
     upstream: go.yaml.in/yaml/v2 scannerc.go (yaml_parser_scan_plain_scalar)
     """
     from yaml.events import (
@@ -473,22 +473,22 @@ def _resolve_fallback(event: Event, source: str) -> Json:
     """Return the Go value of a scalar that has a tag or an anchor."""
     if event.tag is not None:
         return tagged_value(event.tag, event.value)
-    # libyaml does not report the tag `!`, which makes go-yaml leave the text as it is.
+    # libyaml does not report the tag `!`, with which go-yaml leaves the text unchanged.
     if not event.implicit[0] or _BARE_TAG.match(source, event.start_mark.index):
         return event.value
     return resolve(event.value)
 
 
 _Merged: TypeAlias = dict[int, set[Json]]
-"""Keys that came into an open map by a merge and may be set again, by the depth of the map."""
+"""Keys of an open map that came from a merge and may be set again, by the depth of the map."""
 
 
 def _merge(
     target: dict[str, Json], value: Json, merged: set[Json], *, is_list: bool, strict: bool
 ) -> None:
-    """Put what a `<<` key brings into a map: it overrides the keys before it.
+    """Merge the value of a `<<` key into a map: it overrides the keys before it.
 
-    What is new by it is put into `merged`. upstream: go-yaml v2 `decode.go` merge.
+    New keys are added to `merged`. upstream: go-yaml v2 `decode.go` merge.
     """
     sources = value[::-1] if is_list else [value]
     for source in sources:
@@ -511,7 +511,7 @@ def _refuse_twice(target: dict[str, Json], key: object) -> None:
 
 
 def _is_merged(merged: _Merged, depth: int, key: object) -> bool:
-    """Return whether a key came by a merge, and forget it: the map sets it now."""
+    """Return whether a key came from a merge, and forget it: the map sets it now."""
     keys = merged.get(depth)
     if keys is None or key not in keys:
         return False
@@ -524,7 +524,7 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
         return plain_key(event.value) if event.implicit[0] else event.value
     resolved = _resolve_fallback(event, source)
     if event.anchor:
-        # An infinity makes a key but no value: such an anchor stays unknown.
+        # An infinity is a valid key but not a value: such an anchor stays unknown.
         with contextlib.suppress(ScalarError):
             anchors.add_scalar(event.anchor, json_value(resolved), resolved)
     if event.tag is not None:
@@ -534,7 +534,7 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
     return key_text(resolved)
 
 
-def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls would halve its speed
+def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls would halve the speed
     events: Iterator[Event], source: str, *, floats: bool, keys: Keys
 ) -> Json:
     from yaml.events import (
@@ -621,7 +621,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
 def read_document(
     events: Iterator[Event], source: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS
 ) -> Json:
-    """Return the data of the first document of `source`, whose events are given; None for none.
+    """Return the first document of `source`, whose events are given; None where there is none.
 
     Raises YamlError; libyaml's own errors pass through.
     """
@@ -636,7 +636,7 @@ def read_document(
                 last = event
                 yield event
 
-        with contextlib.suppress(ScalarError):  # once more, for its position
+        with contextlib.suppress(ScalarError):  # parsed again to find the position
             _build(remembering(), source, floats=floats, keys=keys)
         mark = last.start_mark if last else None
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
@@ -650,15 +650,15 @@ def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
 
 
 class FirstDocument(NamedTuple):
-    """What one chunk of YAML holds."""
+    """The content of one chunk of YAML."""
 
     data: Json
     ignored_line: int
-    """Line at which text begins that Kubernetes does not read any more; 0 where there is none."""
+    """First line of the text that Kubernetes ignores; 0 where there is none."""
 
 
 def read_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:
-    """Return the first document as `read_one` does, and where text begins that is ignored."""
+    """Return the first document as `read_one` does, and the first line of ignored text."""
     import yaml
 
     events = parse_events(text)

@@ -1,7 +1,7 @@
-"""Plain block YAML read by lines: each text of a line is parsed once.
+"""Plain block YAML parsed line by line, with each distinct line parsed only once.
 
-It reads what manifests are made of: anything else raises NeedsFullParser and is left to libyaml.
-It gives the same data, faster where texts have much in common.
+It reads the YAML of typical manifests: anything else raises NeedsFullParser and is left to libyaml.
+The data are the same, and repetitive texts are read faster.
 """
 
 import json
@@ -27,30 +27,31 @@ from kyvsim.yaml.document import (
 )
 
 
-class NeedsFullParser(Exception):  # noqa: N818 — no fault: another reader knows what it means
-    """A text has something that is not read by lines."""
+class NeedsFullParser(Exception):  # noqa: N818 — not an error: another reader takes over
+    """A text has syntax that this reader does not support."""
 
 
 Line: TypeAlias = tuple[int, int, str | None, Json, int]
-"""A parsed line: what follows it, its level, its key, its value, and for what is behind a dash
-twice its column, else 0.
+"""A parsed line: what follows it, its level, its key, its value, and, after a dash, twice the
+column of its content, otherwise 0.
 
-The level of the entry of a map is twice its column, that of the item of a list the same and one:
-what is inside of something has a greater one.
+The level of a map entry is twice its column, that of a list item is one more: nested elements have
+a greater level.
 """
 
 NOTHING, PARTS, MAP_PARTS, TEXT, BLOCK, QUOTED = range(6)
-"""What may follow a line: nothing of it, what it holds, the same where it may not be null, more of
-the text that it goes on with, the text of a block, the rest of a quoted text."""
+"""What may follow a line: nothing, its children, children where null is not allowed, a continued
+plain text, a block scalar, the rest of a quoted text.
+"""
 
 SKIPPED: Line = (NOTHING, -2, None, None, 0)
 """A blank line or a comment."""
 
 _LONGEST_KEY = 500
-"""libyaml takes none of over 1,024 characters."""
+"""libyaml accepts no key of over 1,024 characters."""
 
-# Repeated groups are possessive: a repetition that may be taken back costs fifty bytes for each
-# character, and a line may be as long as a file.
+# Repeated groups are possessive: with backtracking, a repetition takes fifty bytes per character,
+# and a line may be as long as a file.
 _LINE = re.compile(
     r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]++|:(?=\S))*+|\"[^\"\\]*\"|'[^']*')"
     r" *:(?: +|\Z))?(.*)\Z"
@@ -62,7 +63,7 @@ _SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
 _ITEM = r"""(?:[A-Za-z0-9/][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*')"""
 _ENTRY = rf"[A-Za-z][A-Za-z0-9/._-]*: {_ITEM}"
 _EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
-# Each element is followed by another one, or by the end; written once, it is compiled once.
+# Each element is followed by another one or by the end; one pattern compiles once.
 _ITEMS = rf"\[ *((?:{_ITEM}(?:, (?! *\])|(?= *\])))++) *\]" + _END
 _ENTRIES = rf"\{{ *((?:{_ENTRY}(?:, (?! *\}})|(?= *\}})))++) *\}}" + _END
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
@@ -70,13 +71,13 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
 _TEXT = r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z"
-"""A line that is only possible if a text of the line before goes on there."""
+"""A line that is only possible as the continuation of a plain text."""
 _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
-"""Lines that do not simply fold: such as are blank or indented."""
+"""Lines that are not simply folded: blank or indented ones."""
 
 
 ODD = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-"""Characters that texts on a line do not hold."""
+"""Characters that do not occur in single-line texts."""
 _ODD_IN_BLOCK = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
@@ -85,7 +86,7 @@ def _needs_full_parser(text: str) -> bool:
 
 
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
-    """Return what reads a line; it raises NeedsFullParser. `floats` is as for `load_one`."""
+    """Return a reader for lines that raises NeedsFullParser. `floats` is as for `load_one`."""
     value_of = plain_float_value if floats else plain_value
 
     @lru_cache(maxsize=1 << 12)
@@ -93,12 +94,12 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
         return _line(text + ":", floats=floats)
 
     def read(text: str) -> Line:
-        # Most lines never seen before have a key that was, and a word.
+        # Most new lines have a known key and a single word.
         start, colon, word = text.partition(": ")
         if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
             follows, level, key, _, inner = head(start)
             if follows == PARTS:
-                # Most are text, and no two are alike: names, and amounts such as `64Mi`.
+                # Most words are distinct texts: names, and quantities such as `64Mi`.
                 is_text = word[0] > "9" or word[-1] not in NUMBER_ENDS
                 if is_text and word not in MEANINGS:
                     return NOTHING, level, key, word, inner
@@ -147,7 +148,7 @@ def _key(text: str) -> str:
 
 
 def _value(text: str, *, floats: bool) -> tuple[int, Json]:
-    """Return what follows, and the value behind a key or dash."""
+    """Return what follows, and the value after a key or dash."""
     first = text[:1]
     if not first or first == "#":
         return PARTS, None
@@ -176,9 +177,9 @@ def _quoted(text: str) -> str:
 
 
 def _flow(text: str, *, floats: bool) -> Json:
-    """Return a list or map that is written in one line, as libyaml reads it."""
+    """Return a list or map written on one line, as libyaml reads it."""
     if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
-        # What it names may be used elsewhere; merges are read in several ways.
+        # Anchors may be used elsewhere; merges are read in several ways.
         raise NeedsFullParser
     empty = _EMPTY.match(text)
     if empty:
@@ -229,7 +230,7 @@ def _plain(text: str, *, floats: bool) -> Json:
 
 
 def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
-    """Return whether the next line is inside of a key whose map has the level `depth`."""
+    """Return whether the next line is nested in a key whose map has the level `depth`."""
     text = lines[start] if start < len(lines) else ""
     bare = text.lstrip(" ")
     level = 2 * (len(text) - len(bare)) + bare.startswith("- ")
@@ -237,9 +238,9 @@ def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
 
 
 def text_below(lines: Sequence[str], start: int, line: Line) -> tuple[str, int]:
-    """Return the text that a line has below it, and how many lines that has.
+    """Return the text below a line, and its number of lines.
 
-    They begin at line `start`. `line` has BLOCK or QUOTED. Raises NeedsFullParser.
+    They start at line `start`. `line` has BLOCK or QUOTED. Raises NeedsFullParser.
     """
     follows, level, key, begun, inner = line
     column = (inner if key is not None and inner else level) // 2
@@ -263,7 +264,7 @@ def text_below(lines: Sequence[str], start: int, line: Line) -> tuple[str, int]:
             raise NeedsFullParser
         end = len(lines)
     text = "\n".join(found)
-    # Most are ASCII, and the expression takes long to compile.
+    # Most texts are ASCII, and the expression takes long to compile.
     is_plain = text.isascii() and text.replace("\n", "").isprintable()
     if not is_plain and re.search(_ODD_IN_BLOCK, text):
         raise NeedsFullParser
@@ -271,12 +272,12 @@ def text_below(lines: Sequence[str], start: int, line: Line) -> tuple[str, int]:
 
 
 def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
-    """Return a text that began one line before with what it goes on with, and how many lines more.
+    """Return a text from the previous line with its continuation lines, and their number.
 
-    They begin at line `start` and are below the level `level`. Raises NeedsFullParser.
+    They start at line `start` and are nested below `level`. Raises NeedsFullParser.
     """
     head = _LINE.match(lines[start - 1])
-    # What was quoted, has a comment behind it or was a block has ended.
+    # A quoted text, a text before a comment and a block scalar cannot continue.
     if head is None or not (head[2] or head[3]) or head[4].rstrip(" ") != text:
         raise NeedsFullParser
     found = [text]
@@ -295,7 +296,7 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
 
 
 def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> tuple[str, int]:
-    """Return a quoted text that ends in one of the next lines."""
+    """Return a quoted text that ends on one of the next lines."""
     mark, found = begun[0], [begun.rstrip(" ")]
     for end in range(start, len(lines)):
         line = lines[end]
@@ -306,13 +307,13 @@ def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> 
         if _ends(bare, mark):
             text = " ".join(found)
             if mark == '"' and "\\" in text:
-                raise NeedsFullParser  # what a line end means there depends on what is before it
+                raise NeedsFullParser  # the meaning of a line end depends on what precedes it
             return _quoted(text), len(found) - 1
     raise NeedsFullParser
 
 
 def _ends(text: str, mark: str) -> bool:
-    """Return whether a quoted text, of which this is a part, ends in it, if nothing is escaped."""
+    """Return whether a quoted text ends in this part of it, if nothing is escaped."""
     return mark in (text.replace("''", "") if mark == "'" else text)
 
 
@@ -339,9 +340,9 @@ def _chomped(text: str, header: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return the lines of a text joined by blanks where neither of two is indented.
+    """Return the lines of a text joined by spaces, except next to indented lines.
 
-    What is indented keeps its line ends; a blank line is a line end.
+    Indented lines keep their line ends; a blank line is a line end.
     """
     folded, blank_lines, kept = "", 0, True
     for line in text.split("\n"):
@@ -360,26 +361,28 @@ def _folded(text: str) -> str:
 
 _SHALLOW = 4
 _FOLD = "\x01"
-"""Replaces the line end and the blanks before a line that is indented by more than four columns:
-such lines are taken together with the one before them, which is indented less."""
+"""Replaces a line end and the blanks after it, where the line is indented by over four columns: it
+is read together with the preceding line that is indented less.
+"""
 _DEEP = " " * (MAX_DEPTH // 2)
-"""So far is a line indented where data is half as deep as it may be: libyaml counts then."""
+"""The indentation at which data has half the maximum depth: from there on libyaml counts."""
 
 _TRIED, _RESTED = 64, 1024
-"""So many texts are read by folds before their cost is compared, and so many without where that
-does not pay."""
+"""The number of texts read with folding before its cost is compared, and the number read without it
+afterwards where it does not pay off.
+"""
 _BEGINNING = 8
-"""To read what is below a line for the first time takes as long as so many lines more."""
+"""Starting to read the lines below a line costs as much as this many additional lines."""
 _KEPT = 1 << 13
-"""So many lines of each generation are kept: more do not make dumps quicker to read."""
+"""The number of lines kept per generation: more do not make reading dumps faster."""
 _LONGEST_KEPT = 1_500
 
 
 class _Lines(dict[str, Line]):
-    """Parsed lines by their texts; a missing one is parsed.
+    """Parsed lines by their texts; a missing line is parsed.
 
-    Those that were used lately are kept, as two generations: the older one is forgotten when the
-    younger one is full. A look-up in a dict takes no call where the line is known.
+    Recently used lines are kept in two generations: the older one is dropped when the younger one
+    is full. A look-up in a dict needs no call where the line is known.
     """
 
     def __init__(self, read: Callable[[str], Line]) -> None:
@@ -398,22 +401,22 @@ class _Lines(dict[str, Line]):
 
 
 class _Folding:
-    """Whether lines are taken together with deeper ones: it pays where most of these come again.
+    """Whether lines are read together with deeper ones: it pays off where most of these repeat.
 
-    Some texts after the other are read so, and what that spared is weighed against what it cost.
+    It is tried on a series of texts, and the lines saved are compared with the cost.
     """
 
     __slots__ = ("_rest", "_tried", "cost", "spared")
 
     def __init__(self) -> None:
         self.spared = 0
-        """Lines that were below others."""
+        """Number of nested lines."""
         self.cost = 0
-        """Those that were read all the same, and what it takes to begin with them."""
+        """Number of those that were read anyway, plus the cost of starting to read them."""
         self._tried = self._rest = 0
 
     def pays(self) -> bool:
-        """Return whether to take the lines of the next text together."""
+        """Return whether to fold the lines of the next text."""
         if self._rest:
             self._rest -= 1
             return False
@@ -425,18 +428,18 @@ class _Folding:
 
 
 def read_fast(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
-    """Return the map that a text is, as `load_one` does; None where that is not plain to see.
+    """Return the map of a text, as `load_one` does; None where the full parser is needed.
 
-    If it is, nothing follows after it, no key is there twice, and none of MAP_FIELDS is null. The
-    text ends with a line end. Parts that are written alike may be one object: nobody changes them.
-    `column` is where the map is expected to begin, counted from 0.
+    In a map that is returned, nothing follows it, keys are unique, and none of MAP_FIELDS is null.
+    The text must end with a line end. Identical parts may be one shared object, which must not be
+    modified. `column` is where the map is expected to start, counted from 0.
     """
     found = read_block(text, floats=floats, column=column)
     return found if found.__class__ is dict else None
 
 
 def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
-    """Return the map or list that a text is, as `read_fast` does."""
+    """Return the map or list of a text, as `read_fast` does."""
     if _FOLD in text or _DEEP in text:
         return None
     single, folded, deep, folding = _readers(column, floats=floats)
@@ -457,7 +460,7 @@ def read_line(text: str) -> Line:
 
 @lru_cache(maxsize=8)
 def _readers(column: int, *, floats: bool) -> tuple[_Lines, _Lines, str, _Folding]:
-    """Return what reads a line, what reads one with the deeper ones below it, and their fold."""
+    """Return a reader for lines, one for lines with the deeper ones below them, and their fold."""
     read = line_reader(floats=floats)
     shallow = column + _SHALLOW
     deep = "\n" + " " * (shallow + 1)
@@ -473,7 +476,7 @@ def _readers(column: int, *, floats: bool) -> tuple[_Lines, _Lines, str, _Foldin
         else:
             line = read(text)
         if line[0] >= BLOCK:
-            raise NeedsFullParser  # lines that are indented less may belong to it
+            raise NeedsFullParser  # lines with less indentation may belong to it
         return line
 
     return single, _Lines(with_deeper), deep, folding
@@ -486,11 +489,11 @@ def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
         raise NeedsFullParser
     found = _read([*lines, ""], single)
     if inner > 2 * shallow:
-        return NOTHING, level, None, found[0], inner  # the whole item: nothing adds to it
+        return NOTHING, level, None, found[0], inner  # the whole item: nothing is added to it
     return NOTHING, level, key, (found[0] if inner else found)[key], inner
 
 
-def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its speed
+def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve the speed
     lines: list[str], known: _Lines
 ) -> Json:
     """Return the data of lines, the last of which is empty."""
@@ -547,7 +550,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
 
 
 def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
-    """Return the place of the last text of a list or map, and that text; raises NeedsFullParser."""
+    """Return the key or index of the last text of a container, and it; raises NeedsFullParser."""
     last = next(reversed(container)) if container.__class__ is dict else -1
     text = container[last]
     if follows != TEXT or text.__class__ is not str:

@@ -1,7 +1,7 @@
-"""YAML text as a tree whose scalars keep their text and line, typed as go-yaml v3 types it.
+"""YAML text as a tree whose scalars keep their text and line, with the types of go-yaml v3.
 
-Version 3 reads `yes` and `on` as texts and dates as points in time, refuses a key that is there
-twice, and lets a map's own keys win over what is merged into it.
+Version 3 reads `yes` and `on` as strings and dates as timestamps, rejects duplicate keys, and a
+map's own keys override merged ones.
 
 Source of the rules: go.yaml.in/yaml/v3 (resolve.go, decode.go).
 """
@@ -51,13 +51,13 @@ _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 class ScalarNode(NamedTuple):
-    """A text, number, truth value or null."""
+    """A string, number, boolean or null."""
 
     line: int
     text: str
     value: Json
     merges: bool = False
-    """Whether it is the key `<<`, by which a map takes over others."""
+    """Whether it is the key `<<`, which merges other maps."""
     problem: str = ""
     """Why it has no value; "" where it has one."""
 
@@ -95,7 +95,7 @@ class _Document:
         self._events = events
         self._anchors: dict[str, Node | None] = {}
         self._size = 0
-        """Nodes, counted again where an alias names them."""
+        """Number of nodes, including those of expanded aliases."""
         self._sizes: dict[str, int] = {}
         self._depth = 0
 
@@ -169,7 +169,7 @@ def _scalar(event: Event, line: int) -> ScalarNode:
 
 
 def _time(text: str) -> str:
-    """Return a date or time as Go's JSON writes it, "" for what is none."""
+    """Return a date or time as Go's JSON formats it, "" for anything else."""
     found = _TIME.match(text)
     if not found:
         return ""
@@ -222,7 +222,7 @@ def _map(node: MappingNode) -> dict[str, Json]:
 
 
 def key_of(key: Node) -> str:
-    """Return the name that a key makes; raises YamlError for lists, maps and null."""
+    """Return the name of a key; raises YamlError for lists, maps and null."""
     if not isinstance(key, ScalarNode):
         raise YamlError("invalid map key: neither list nor map can be a key", key.line, 1)
     if key.problem:

@@ -1,4 +1,4 @@
-"""YAML text to plain data, typed as Go and Kubernetes type it: documents, list items, positions."""
+"""YAML text to plain data with Go's and Kubernetes' types: documents, list items, positions."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,33 +32,33 @@ from kyvsim.yaml.lines import (
     text_below,
 )
 
-# Where a node of a YAML document is in its text: found by libyaml's events.
+# Positions of the nodes of a YAML document, found by libyaml's events.
 
 _MAP, _LIST, _END, _SCALAR, _ALIAS = range(5)
 _FINE = 1 << 14
-"""Lists and maps of up to so many characters are indexed when something in them is looked up."""
+"""Lists and maps of up to this many characters are indexed when something in them is looked up."""
 
 _Path: TypeAlias = tuple[object, ...]
 
 
 class _Span(NamedTuple):
-    """The part of a text that holds one list or map, and where it begins, counted from 0."""
+    """The range of a text that holds one list or map, and its start position, counted from 0."""
 
     start: int
     end: int
     line: int
     column: int
     is_flow: bool
-    """Whether it is in brackets: then its first column makes no difference to it."""
+    """Whether it is in flow style: then its first column makes no difference."""
 
 
 class _NodePlace(NamedTuple):
-    """The place of a node: its path, and line and column from 1."""
+    """The position of a node: its path, and line and column from 1."""
 
     path: _Path
     position: tuple[int, int]
     folded: _Span | None = None
-    """Of a list or map whose parts are left out of the index: where to find them."""
+    """For a list or map whose children are not in the index: the range to search for them."""
 
 
 class _OpenLevel:
@@ -87,7 +87,7 @@ def _key_of(kind: int, event: Event) -> object:
 
 
 def _node_events(text: str) -> Iterator[tuple[int, Event]]:
-    """Yield the events that make up the first document, up to the first error."""
+    """Yield the events of the first document, up to the first error."""
     import yaml
 
     kinds = {
@@ -110,14 +110,14 @@ def _node_events(text: str) -> Iterator[tuple[int, Event]]:
 
 
 def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return line and column of a node as `find_position` does, whatever the text is."""
+    """Return line and column of a node as `find_position` does, for any text."""
     full_path = tuple(path)
     place = _nearest(_outline(text), full_path)
     if place.folded is None or len(place.path) == len(full_path):
         return place.position
     span = place.folded
-    # A list or map without brackets begins in its column; before others there may be as much on the
-    # line as a file has.
+    # A list or map in block style starts in its own column; a flow collection may be preceded on
+    # its line by as much text as a file has.
     margin = " " * (0 if span.is_flow else span.column)
     details = _details(margin + text[span.start : span.end])
     inner = _nearest(details, full_path[len(place.path) :])
@@ -128,15 +128,15 @@ def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
 
 
 _Index: TypeAlias = Mapping[_Path, tuple[int, _NodePlace]]
-"""Places by path, numbered in the order of the text."""
+"""Positions by path, numbered in the order of the text."""
 
 
 @lru_cache(maxsize=4)
 def _outline(text: str) -> _Index:
-    """Return the places of a text by path, without what is inside of short lists and maps.
+    """Return the positions of a text by path, without the contents of short lists and maps.
 
-    It is cached, since one place is rarely all. A whole index would take some fifty times the text;
-    this one takes a place for each part of the long lists and maps.
+    It is cached, since callers rarely need only one position. A full index takes about fifty times
+    the memory of the text; this one has an entry per element of long lists and maps.
     """
     return _by_path(_places(text, _FINE))
 
@@ -151,11 +151,11 @@ def _by_path(places: Sequence[_NodePlace]) -> _Index:
 
 
 def _nearest(index: _Index, path: _Path) -> _NodePlace:
-    """Return the place of a node, or of its nearest ancestor that exists."""
+    """Return the position of a node, or of its nearest ancestor that exists."""
     best, latest = _NodePlace((), (1, 1)), -1
     for length in range(len(path) + 1):
         number, place = index.get(path[:length], (-1, None))
-        # What is before its parent was in a duplicate of it that does not count.
+        # A node before its parent belongs to a duplicate of the parent that is overridden.
         if place is None or number < latest:
             break
         best, latest = place, number
@@ -163,9 +163,9 @@ def _nearest(index: _Index, path: _Path) -> _NodePlace:
 
 
 def _places(text: str, fold: int) -> list[_NodePlace]:
-    """Return the place of each node that a path can lead to, in order.
+    """Return the position of each node that a path can lead to, in order.
 
-    Lists and maps of up to `fold` characters keep their parts to themselves.
+    Children of lists and maps of up to `fold` characters are left out.
     """
     found: list[_NodePlace] = []
     levels: list[_OpenLevel] = []
@@ -198,21 +198,21 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
     return found
 
 
-# Where a node of plain block YAML is in its text: found by its lines, without libyaml.
+# Positions of the nodes of plain block YAML, found by its lines, without libyaml.
 
 _LONGEST = 1 << 14
-"""Of a longer text an index would take much room."""
+"""Longer texts are not indexed, to limit memory."""
 
 
 class _PlainIndex(NamedTuple):
     positions: Mapping[_Path, tuple[int, int]]
     """Line and column from 1 of each node."""
     closed: frozenset[_Path]
-    """Lists and maps that are written in one line, whose parts are not among the nodes."""
+    """Lists and maps written on one line, whose children are not among the nodes."""
 
 
 def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
-    """Return line and column as `find_position` does; None where a text is not plain enough."""
+    """Return line and column as `find_position` does; None where a text is not simple enough."""
     if len(text) > _LONGEST:
         return None
     index = _plain_index(text)
@@ -231,7 +231,7 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=16)
 def _plain_index(text: str) -> _PlainIndex | None:
-    """Return the places of a text, or None."""
+    """Return the positions of a text, or None."""
     text = text if text.endswith("\n") else f"{text}\n"
     if read_fast(text) is None:
         return None
@@ -263,7 +263,7 @@ def _plain_index(text: str) -> _PlainIndex | None:
 
 
 def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
-    """Yield the parsed lines, numbered from 1, without blank ones and texts below others."""
+    """Yield the parsed lines, numbered from 1, without blank lines and the lines of block texts."""
     text_end = 0
     for number, text in enumerate(lines, 1):
         line = SKIPPED if number <= text_end else read_line(text)
@@ -274,38 +274,38 @@ def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
         yield number, line
 
 
-# A YAML stream cut into the texts of its documents, as Kubernetes' readers cut it.
+# A YAML stream split into the texts of its documents, as Kubernetes' readers split it.
 
 _CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
 _ODD_BREAK = r"[\r\x85\u2028\u2029]\s*[^\s#]"
-"""Content after a line end that YAML knows and Kubernetes' readers do not."""
+"""Content after a line break that YAML recognizes and Kubernetes' readers do not."""
 
 
 class TextRange(NamedTuple):
-    """A part of a text that is copied when it is used: many of them take little room."""
+    """A range of a text that is copied only when it is used, so that many take little memory."""
 
     whole: str
     start: int
     end: int
     line: int
-    """Line at which it begins, counted from 1."""
+    """Line on which it starts, counted from 1."""
     margin: int = 0
-    """So many of its first characters count as blanks: other lines are indented by as much."""
+    """The number of its first characters that count as blanks, as an indentation."""
     shift: int = 0
-    """So many characters precede it on its first line, where that makes no difference to it.
+    """The number of characters before it on its first line, where they make no difference to it.
 
-    There may be as many of these as a file has, so that they are not part of the text.
+    There may be as many of them as a file has, so they are not part of the text.
     """
 
     @property
     def text(self) -> str:
-        """The part, in its columns."""
+        """The text of the range, in its original columns."""
         return " " * self.margin + self.whole[self.start + self.margin : self.end]
 
     def line_of_whole(self, number: int, first: int = 0, last: int | None = None) -> str:
-        """Return the line with a number as it is written; "" for one that is not of the part.
+        """Return the line with a number as written; "" for a line outside the range.
 
-        Of a line as long as a file only what is between two columns, which count from 0, is copied.
+        Of a very long line, only the text between two columns, counted from 0, is copied.
         """
         start = self.start - self.shift
         for _ in range(number - self.line):
@@ -318,39 +318,40 @@ class TextRange(NamedTuple):
 
 
 class DocumentText(NamedTuple):
-    """The text of one document inside a stream."""
+    """The text of one document in a stream."""
 
     text: str
     line: int
-    """Line of the stream at which the text begins, counted from 1."""
+    """Line of the stream on which the text starts, counted from 1."""
     bad_separator: str = ""
-    """The line that ended the stream early: `---` followed by something that is no comment."""
+    """The line that ended the stream early: `---` followed by something other than a comment."""
     hidden: bool = False
-    """Whether a comment hides a document, because it ends in a line end that only YAML knows."""
+    """Whether a comment hides a document, as it ends in a line break that only YAML recognizes."""
     stream: str = ""
-    """The stream as it is cut, of which the text is a part."""
+    """The normalized stream that contains the text."""
     start: int = 0
-    """Where in it the text begins."""
+    """Start offset of the text in the stream."""
 
     def excerpt(self) -> TextRange:
-        """Return what to keep for finding places in the text."""
+        """Return the range to keep for finding positions in the text."""
         return TextRange(self.stream, self.start, self.start + len(self.text), self.line)
 
 
 def is_separator(line: str) -> bool:
-    """Return whether a line that begins with `---` ends a document, and nothing else."""
+    """Return whether a line that starts with `---` is only a document separator."""
     rest = line[3:].strip()
     return not rest or (rest.startswith("#") and not re.search(_ODD_BREAK, rest))
 
 
 def split_chunks(text: str, line: int = 1) -> Iterator[DocumentText]:
-    r"""Yield the documents of a stream; those with nothing but comments are left out.
+    r"""Yield the documents of a stream, except those with only comments.
 
-    `line` is the line at which it begins.
+    `line` is the line on which the stream starts.
 
-    A line that begins with `---` ends a document; where more than a comment follows on it,
-    Kubernetes stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes
-    LF, and the last line has an end, which a block of text keeps.
+    A line that starts with `---` ends a document; where more than a comment follows on it,
+    Kubernetes stops reading: the last chunk has that line as `bad_separator`. CRLF becomes LF, and
+    the last line gets a line end.
+
     upstream: apimachinery `util/yaml` YAMLReader.
     """
     text = normal_text(text)
@@ -374,15 +375,14 @@ def split_chunks(text: str, line: int = 1) -> Iterator[DocumentText]:
 
 
 def normal_text(text: str) -> str:
-    """Return a text with LF at the end of all lines, and without a byte order mark."""
+    """Return a text with LF at the end of every line and no byte order mark."""
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     return text if text.endswith("\n") else f"{text}\n"
 
 
 # YAML text to plain data, typed as Go and Kubernetes type it.
-#
 # upstream: sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader. libyaml, of which go-yaml
-# is a port, does the parsing; everything above its events is ours.
+# is a port, does the parsing; everything above its events is implemented here.
 
 
 def _as_text(source: str | bytes) -> str:
@@ -398,11 +398,11 @@ def _as_text(source: str | bytes) -> str:
 def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> Json:
     """Return the first document of a text, None where it is empty; the rest is not read.
 
-    `floats` makes every number a float, as Kyverno does with resources; `keys` says what becomes of
-    a key that is there twice. Raises YamlError.
+    `floats` makes every number a float, as Kyverno does with resources; `keys` says how duplicate
+    keys are handled. Raises YamlError.
     """
     text = _as_text(source).removeprefix("\ufeff")
-    # Whether a block's last line ends makes a difference.
+    # Whether the last line of a block scalar has a line end makes a difference.
     whole = text.endswith("\n")
     if whole or not ("|" in text or ">" in text):
         found = read_block(text if whole else f"{text}\n", floats=floats)
@@ -414,7 +414,7 @@ def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAS
 def load_all(
     source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAST_WINS
 ) -> Iterator[Json]:
-    """Yield the documents of a stream, empty ones left out; options and errors as for `load_one`.
+    """Yield the documents of a stream except empty ones; options and errors as for `load_one`.
 
     A line such as `--- junk`, at which Kubernetes silently stops reading, raises YamlError.
     """
@@ -431,15 +431,15 @@ def load_all(
             raise YamlError(error.message, line, error.column) from error
 
 
-# What most documents begin with: comments, then a word or JSON. There is no need to parse for its
-# place.
+# The usual start of a document: comments, then a word or JSON. Its position can be found without
+# parsing.
 _PLAIN_START = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]"
 
 
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column, counted from 1, of the node at `path` in the first document.
 
-    For the entry of a map that is the place of its key; for a node that does not exist, that of its
+    For a map entry this is the position of its key; for a node that does not exist, that of its
     nearest existing ancestor; of duplicate keys the last one counts.
     """
     text = text.removeprefix("\ufeff")
@@ -454,7 +454,7 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
 
 
 def folded_yaml(data: object) -> str:
-    """Return `data` as the YAML that Kyverno's denials hold, folded at column 80.
+    """Return `data` as YAML as in Kyverno's denial messages, folded at column 80.
 
     upstream: go.yaml.in/yaml/v3's encoder, whose choice of quotes and folds PyYAML shares.
     """
@@ -463,10 +463,9 @@ def folded_yaml(data: object) -> str:
     return yaml.safe_dump(data, width=80, indent=2, allow_unicode=True, default_flow_style=False)
 
 
-# Lists of objects cut at their items.
-#
-# What `kubectl get` prints is cut where its items are plain to see, in YAML and in JSON; else it is
-# read as one.
+# Lists of objects split into their items.
+# Output of `kubectl get` is split where the bounds of its items are certain, in YAML and in JSON;
+# otherwise it is parsed as a whole.
 
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000
@@ -477,24 +476,24 @@ class ListItem(NamedTuple):
 
     data: Json
     place: TextRange
-    """What it is written as, in its columns."""
+    """Its source text, in its original columns."""
     is_plain: bool
-    """Whether it is as `read_fast` says."""
+    """Whether it meets the conditions of `read_fast`."""
 
 
 class CutList(NamedTuple):
     """A list and its items, which are maps."""
 
     envelope: dict[str, Json]
-    """The list, its `items` empty."""
+    """The list object with empty `items`."""
     items: list[ListItem]
 
 
 def item_fallback(text: str, *, floats: bool) -> Json:
-    """Return an item as libyaml reads it for itself; raises ValueError.
+    """Return an item as libyaml reads it on its own; raises ValueError.
 
-    Whatever is open at its end, or known from elsewhere, is an error then. What counts in the whole
-    document is left to its reader: depth, and how much aliases bring.
+    An unclosed construct at its end, or an anchor defined elsewhere, is an error. Limits that apply
+    to the whole document, depth and alias expansion, are left to the full parser.
     """
     if "&" in text or "*" in text or sum(map(text.count, _DEEPER)) > _DEEPEST:
         raise NeedsFullParser
@@ -504,17 +503,17 @@ def item_fallback(text: str, *, floats: bool) -> Json:
     return found.data
 
 
-# JSON texts read by `json`, where that gives what libyaml gives: it is five times as quick.
+# JSON texts parsed by `json`, where the result equals libyaml's: it is five times as fast.
 
 _ODD_ESCAPE = r"\\(?:/|u[dD][89a-fA-F])"
 _BLANK_BEFORE_COLON = re.compile(r":(?<=[ \n]:)")
-"""Begins with the colon, of which a text has fewer than blanks: a fifth of the time."""
+"""Starts with the colon, which is rarer in a text than blanks: this takes a fifth of the time."""
 _MOST_KEYS = 1_000
-"""Characters in the keys of a map: libyaml takes no key of over 1,024."""
+"""Characters in the keys of a map: libyaml accepts no key of over 1,024."""
 
 
 def is_like_yaml(text: str) -> bool:
-    """Return whether the parts of a JSON text that `json` can read are to libyaml what they are."""
+    """Return whether `json` and libyaml agree on the parts of a JSON text that `json` accepts."""
     if "\t" in text or "\r" in text or "\x7f" in text or _BLANK_BEFORE_COLON.search(text):
         return False
     if not text.isascii() and re.search(ODD, text.replace("\n", "")):
@@ -524,9 +523,9 @@ def is_like_yaml(text: str) -> bool:
 
 @lru_cache(maxsize=2)
 def json_decoder(*, floats: bool) -> "JSONDecoder":
-    """Return what decodes texts that are like YAML; it raises ValueError and NeedsFullParser.
+    """Return a decoder for texts that are like YAML; it raises ValueError and NeedsFullParser.
 
-    `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
+    `floats` is as for `load_one`. Duplicate keys and null values of MAP_FIELDS are rejected.
     """
     value_of: Callable[[str], Json] = plain_float_value if floats else plain_value
 
@@ -550,16 +549,16 @@ def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 @lru_cache(maxsize=1 << 10)
 def _map_fields(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys of a map that may not be null; raises NeedsFullParser for long ones."""
+    """Return the keys of a map that must not be null; raises NeedsFullParser for long keys."""
     if len("".join(keys)) > _MOST_KEYS:
         raise NeedsFullParser
     return tuple(MAP_FIELDS.intersection(keys))
 
 
 def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
-    """Return the map that a JSON text is, as `load_one` does; None where that is not plain to see.
+    """Return the map of a JSON text as `load_one` does; None where the full parser is needed.
 
-    If it is, then it is as `read_fast` says.
+    A map that is returned meets the conditions of `read_fast`.
     """
     if not is_like_yaml(text):
         return None
@@ -572,16 +571,16 @@ def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     return found if found.__class__ is dict else None
 
 
-# The items of a list of objects that is written in JSON, each a text of its own.
+# The items of a list of objects written in JSON, each as a separate text.
 
 ANY_JSON = JSONDecoder()
-"""Finds where an item ends, whatever it holds."""
+"""Finds the end of an item, whatever it contains."""
 _ITEMS_FIELD = r'"items": ?\[[ \n]*(?=\{)'
 _NEXT = r"[ \n]*(?:(,)[ \n]*|\])"
 
 
 def cut_json(text: str, *, floats: bool) -> CutList | None:
-    """Return a JSON text cut at the items of the list that it is; raises as `json_item` does."""
+    """Return a JSON list split into its items; raises as `json_item` does."""
     first = re.search(_ITEMS_FIELD, text)
     if first is None:
         return None
@@ -602,17 +601,17 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
 
 
 class LineStart(NamedTuple):
-    """The line on which something begins."""
+    """The line that contains an offset."""
 
     number: int
     at: int
-    """Where the line begins."""
+    """Offset of the start of the line."""
     known: int
-    """How much of the text was read for this."""
+    """Offset up to which the text has been scanned."""
 
 
 def line_start(text: str, at: int, before: LineStart) -> LineStart:
-    """Return the line of a place, counted from that of an earlier one."""
+    """Return the line of an offset, counted from that of an earlier one."""
     breaks = text.count("\n", before.known, at)
     start = text.rfind("\n", before.known, at) + 1 if breaks else before.at
     return LineStart(before.number + breaks, start, at)
@@ -638,7 +637,7 @@ _AFTER_ITEMS = r"(?m)^[^ #\n-]"
 
 
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:
-    """Return a text of one document cut at the items of the list that it is, or None."""
+    """Return a list in a text of one document split into its items, or None."""
     try:
         if text.lstrip(" \n").startswith("{"):
             return cut_json(text, floats=floats)
@@ -664,7 +663,7 @@ def cut_list(text: str, *, floats: bool = False) -> CutList | None:
 
 
 def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
-    """Return the map that a text of one document is, by the reader that fits; None for neither."""
+    """Return the map of a text of one document, by the reader that fits; None for neither."""
     if not text.lstrip(" \n").startswith("{"):
         return read_fast(text, floats=floats)
     return read_json(text, floats=floats)
@@ -673,7 +672,7 @@ def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 def yaml_items(
     text: str, pieces: Iterator[tuple[int, int]], place: tuple[int, int], *, floats: bool
 ) -> Iterator[ListItem]:
-    """Yield the items that pieces of a text are; `place` is their column, and the first line."""
+    """Yield the items of the pieces of a text; `place` is their column and the first line."""
     column, line = place
     for begin, stop in pieces:
         excerpt = TextRange(text, begin, stop, line, column + 2)
@@ -685,7 +684,7 @@ def yaml_items(
 
 
 def pieces_between(text: str, start: int, end: int, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield where the pieces of a text begin and end that is cut before each sign."""
+    """Yield start and end of the pieces of a text that is split before each `sign`."""
     while start < end:
         following = text.find(sign, start, end)
         following = end if following < 0 else following + 1
