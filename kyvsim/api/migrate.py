@@ -171,7 +171,7 @@ def _of_kind(kind: str, conversion: Conversion) -> Conversion:
         if kind in {"", made_kind}:
             kept.append(made)
             continue
-        reason = f"it becomes a {made_kind}, and --kind asks for {kind}"
+        reason = f"it becomes a {made_kind}, and --kind selects {kind}"
         conversion = _without(conversion, made, reason, f"omit --kind, or use --kind {made_kind}")
     return conversion._replace(made=tuple(kept))
 
@@ -272,4 +272,4 @@ def _before(pair: _Pair) -> Source:
 
 
 def _after(pair: _Pair) -> Source:
-    return Source(f"what becomes of {pair[0].policy.document.file}", pair[1])
+    return Source(f"conversion of {pair[0].policy.document.file}", pair[1])

@@ -155,7 +155,7 @@ def _placed_chunks(text: str) -> list[tuple[DocumentText, int]]:
         starts.append(starts[-1] + len(line) + 1)
     chunks = tuple(split_chunks(text))
     if any(chunk.bad_separator for chunk in chunks):
-        raise UpdateError("a line of it begins with --- and goes on")
+        raise UpdateError("a line begins with --- but has more text after it")
     return [(chunk, starts[chunk.line - 1]) for chunk in chunks]
 
 

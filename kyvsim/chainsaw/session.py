@@ -54,7 +54,7 @@ class AssertedObjects(NamedTuple):
         by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
         actor = next((event.actor for event in by if event.object == key), "")
         who, when = f" by {actor}" if actor else "", f"{sim.clock.elapsed:.3f} s"
-        return f"{self.name}: does not last: the object is deleted{who} at {when}"
+        return f"{self.name}: was deleted before the timeout of the assertion{who} at {when}"
 
 
 POLL = 0.05

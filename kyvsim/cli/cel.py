@@ -119,7 +119,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     if inputs.name and not inputs.resource:
         raise click.UsageError("--name selects an object in --resource: add --resource")
     if inputs.name and inputs.kind in REQUEST_KINDS:
-        raise click.UsageError(f"--name chooses an object, and {inputs.kind} is about one request")
+        raise click.UsageError(f"--name selects an object, and {inputs.kind} evaluates one request")
     if batch == "-" and inputs.resource == "-":
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)

@@ -248,7 +248,7 @@ def _format_and_file(
             text += f"; for a folder use --output {value}"
         elif fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
-            text += " (a path after -o is of `kyvsim apply` only)"
+            text += " (only `kyvsim apply` takes a path after -o)"
         raise bad_value(ctx, option, text)
     if separator and not path:
         raise bad_value(ctx, option, f"{value}: missing file after =")

@@ -113,9 +113,7 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     for policy in policies:
         value = policy.annotations.get(SEVERITY)
         if value is not None and value not in SEVERITIES:
-            text = (
-                f"`{value}` is not a severity and is left out of reports: use {_listed(SEVERITIES)}"
-            )
+            text = f"`{value}` is not a severity, so reports omit it: use {_listed(SEVERITIES)}"
             path = ("metadata", "annotations", SEVERITY)
             meant, fix = str(value).strip().lower(), None
             if meant in SEVERITIES:

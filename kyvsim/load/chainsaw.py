@@ -258,7 +258,7 @@ def load_test(
     if sniff(document.data) != TEST:
         kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
         actual = f"`{kind or 'nothing'}` of `{version}`"
-        text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is wanted here, this is {actual}"
+        text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is expected here, this is {actual}"
         place = document.locate(("kind",))
         raise UnusableError(Diagnostic("KV061", Severity.ERROR, text, place))
     reading = reading_of(document)
@@ -373,7 +373,7 @@ def _template(reading: ChainsawReading, name: str, path: Path) -> ChainsawReadin
         if remark.severity is Severity.ERROR:
             raise reading.problem("KV061", f"template `{name}`: {remark.message}", path)
     if len(documents) != 1 or sniff(documents[0].data) != STEP_TEMPLATE:
-        raise reading.problem("KV061", f"`{name}` is no StepTemplate", path)
+        raise reading.problem("KV061", f"`{name}` is not a StepTemplate", path)
     inner = reading_of(documents[0])
     if not inner.data["spec"]["try"]:
         raise inner.problem("KV062", "a step without an operation tests nothing", ("spec", "try"))

@@ -151,7 +151,7 @@ def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
 def operator_note(name: str) -> str:
     """Return when a condition with an operator is true, "" for other words."""
     known = operators.get(name)
-    return f"holds where {known.meaning}" if known else ""
+    return f"true if {known.meaning}" if known else ""
 
 
 VARIABLES: Final[Mapping[str, str]] = {

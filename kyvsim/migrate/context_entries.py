@@ -55,7 +55,7 @@ def _variable(entry: VariableEntry, scope: Scope) -> Expr:
 
 
 LOOK_UP: Final = ConversionCondition(
-    "cluster look-up", "Kyverno needs permission to read the objects, as for the ClusterPolicy"
+    "cluster lookup", "Kyverno needs permission to read the objects, as for the ClusterPolicy"
 )
 
 

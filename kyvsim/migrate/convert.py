@@ -211,7 +211,7 @@ _OTHER_OPERATIONS: Final = ConversionCondition(
 )
 _DELETIONS: Final = ConversionCondition(
     "deletions",
-    "they are not evaluated: context entries that read `request.object` find nothing there",
+    "they are not evaluated: `request.object` is empty for context entries",
 )
 _WEBHOOK: Final = ConversionCondition(
     "webhook conditions", "they also apply to scans, unlike those of the old policy's webhook"

@@ -40,7 +40,7 @@ ORDER: Final = ConversionCondition(
 )
 FIRST: Final = ConversionCondition(
     "additions in lists",
-    "each element gets what it lacks; in the rule the first element decides for all",
+    "each element is completed separately; in the rule, the first element decides for all",
 )
 
 

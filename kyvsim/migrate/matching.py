@@ -99,7 +99,7 @@ def _allowed(condition: Condition) -> frozenset[str] | None:
 
 _GUESSED: Final = ConversionCondition(
     "guessed resource names",
-    "the cluster must use the plural that the kind suggests, in whatever group",
+    "the cluster must use the plural that the kind suggests, in any group",
 )
 _NO_TYPES: Final = ConversionCondition(
     "custom resources",

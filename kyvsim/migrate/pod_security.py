@@ -35,7 +35,7 @@ from kyvsim.policy.tree import PodSecurityExclusion
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
 _WHICH_ONE = ConversionCondition(
-    "containers let pass",
+    "exempt containers",
     "an exclusion without images exempts one of the containers, depending on the order of "
     "exclusions: the new policy takes one whose images are not excluded",
 )

@@ -181,23 +181,23 @@ class Limit(StrEnum):
         "policies in CEL have no autogen rules for ReplicationControllers, unlike rules"
     )
     OTHER_OPERATIONS = (
-        "preconditions end in an error, since something is missing, for an operation that the new "
-        "policy is not about: the condition `requests of other operations`"
+        "preconditions end in an error because a field is missing, for an operation that the new "
+        "policy does not match: the condition `requests of other operations`"
     )
     DELETIONS = (
         "it is a deletion, for which the new policy is not evaluated: the condition `deletions`"
     )
     READ_AMOUNTS = (
-        "a text that is read at run time is no number and no quantity: the condition `amounts read "
-        "at run time`"
+        "a text that is read at run time is neither a number nor a quantity: the condition "
+        "`amounts read at run time`"
     )
     READ_TEXTS = (
-        "a text of the object, or one that is read at run time, holds wildcards: the condition "
+        "a text of the object, or one that is read at run time, contains wildcards: the condition "
         "`texts read at run time`"
     )
     PATTERN_TEXTS = (
-        "the object holds the text of a pattern, operators and all, where a value is meant: rules "
-        "let pass what equals their pattern"
+        "the object contains the text of a pattern, with its operators, in place of a value: "
+        "rules pass a value that equals their pattern"
     )
     ORDER = "only the order of elements in a list differs"
     UNANSWERED = "a policy looks up data that the inputs do not contain"

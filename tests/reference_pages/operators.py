@@ -10,6 +10,4 @@ def made():
         f"| {', '.join(f'`{name}`' for name in one.successors) or ''} |"
         for one in OPERATORS
     ]
-    return "\n".join(
-        ["| operator | holds where | deprecated; use |", "| --- | --- | --- |", *rows, ""]
-    )
+    return "\n".join(["| operator | true if | deprecated; use |", "| --- | --- | --- |", *rows, ""])

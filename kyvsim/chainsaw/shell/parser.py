@@ -487,7 +487,7 @@ class _ShellParser:
         self.at += 1
         name = self._take().plain
         if not _NAME.fullmatch(name):
-            raise ShellSyntaxError("a loop without a valid variable name")
+            raise ShellSyntaxError("expected a variable name after `for`")
         self._expect("in")
         words: list[Word] = []
         while not self.at_end and not self._operator():

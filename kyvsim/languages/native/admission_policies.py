@@ -118,7 +118,7 @@ def _compile_mutating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
             patches = node.field == "jsonPatch"
             mutations.append(with_whole_results(mutation) if patches else mutation)
     if not around.bound and "params" in compiler.reads:
-        why = "undeclared reference to 'params' (in container ''): no binding gives parameters"
+        why = "undeclared reference to 'params' (in container ''): no binding provides parameters"
         undeclared = nothing_checked((why,))
         return (lambda _: undeclared), tuple(compiler.problems)
     # Upstream gives conditions no parameters, given or not.

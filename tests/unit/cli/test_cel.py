@@ -201,4 +201,4 @@ def test_what_is_no_request_is_told(kyvsim, tmp_path):
 def test_a_request_has_no_name(kyvsim):
     status, _, told = kyvsim("cel", "eval", "--kind", "HTTP", "-r", "r.json", "--name", "a", "1")
     assert status == 2
-    assert "HTTP is about one request" in told
+    assert "HTTP evaluates one request" in told

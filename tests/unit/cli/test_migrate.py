@@ -157,7 +157,7 @@ def test_only_what_becomes_the_kind_that_is_asked_for(migrate, tmp_path):
     status, shown, said = migrate("policies.yaml", "--kind", "MutatingPolicy")
     assert status == 1
     assert shown == ""
-    assert "it becomes a ValidatingPolicy, and --kind asks for MutatingPolicy" in said
+    assert "it becomes a ValidatingPolicy, and --kind selects MutatingPolicy" in said
 
 
 def test_a_kind_that_nothing_becomes_is_told_with_those_there_are(migrate, tmp_path):

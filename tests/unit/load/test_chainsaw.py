@@ -126,7 +126,7 @@ def test_odd_paths_begin_at_the_folder_of_the_test(name, path):
         (
             "  steps:\n  - use: {template: chainsaw-test.yaml}\n",
             "KV061",
-            "is no StepTemplate",
+            "is not a StepTemplate",
             7,
         ),
         (
@@ -232,7 +232,7 @@ def test_document_of_another_kind_is_told(read):
     tests, (problem,) = read("  steps: []\n", kind="Scenario")
     assert not tests
     assert problem.message == (
-        "a chainsaw Test of `chainsaw.kyverno.io/v1alpha1` is wanted here, "
+        "a chainsaw Test of `chainsaw.kyverno.io/v1alpha1` is expected here, "
         "this is `Scenario` of `chainsaw.kyverno.io/v1alpha1`"
     )
 
@@ -271,9 +271,9 @@ TEMPLATE = HEAD.format("StepTemplate") + "  try: [{sleep: {duration: 1s}}]\n"
         ("/proc/../../../../../../../../proc/self/environ", "KV066", "is not read"),
         ("../../../../../../../../../etc/passwd", "KV066", "a step template is a YAML file"),
         ('"a\\0b.yaml"', "KV066", "is not read"),
-        ("../outside/secret.yaml", "KV061", "is no StepTemplate"),
-        ("../outside/broken.yaml", "KV061", "is no StepTemplate"),
-        ("link.yaml", "KV061", "is no StepTemplate"),
+        ("../outside/secret.yaml", "KV061", "is not a StepTemplate"),
+        ("../outside/broken.yaml", "KV061", "is not a StepTemplate"),
+        ("link.yaml", "KV061", "is not a StepTemplate"),
         ("../outside", "KV066", "is not read"),
         ("../outside/*.yaml", "KV061", "there is no such file"),
     ],

@@ -256,7 +256,7 @@ def test_operators_are_completed_and_explained(edit):
     text += "                operator: AnyIn\n"
     editor.open("new.yaml", text)
     assert "AllNotIn" in editor.labels("new.yaml", *place_of(text, "operator: "))
-    assert "holds where" in editor.hover("new.yaml", *place_of(text, "operator: Any"))
+    assert "true if" in editor.hover("new.yaml", *place_of(text, "operator: Any"))
     found = editor.complete("new.yaml", *place_of(text, "{{ to_u"))
     one = next(one for one in found if one.label == "to_upper")
     assert "to_upper(string)" in one.detail

@@ -82,7 +82,7 @@ def test_look_ups_are_conditions(converted):
     }
     told, (made,) = converted(rule)
     assert told.outcome is ConversionOutcome.CONDITIONAL
-    assert "cluster look-up" in [one.name for one in told.conditions]
+    assert "cluster lookup" in [one.name for one in told.conditions]
     assert made["spec"]["variables"][0]["expression"] == (
         "dyn(resource.Get('v1', 'configmaps', 'ns', 'allowed'))"
     )
