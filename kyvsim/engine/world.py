@@ -35,7 +35,7 @@ _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class GivenObjects:
-    """A `ClusterView` over a fixed collection of objects; the first of several with one name counts.
+    """A `ClusterView` over a fixed collection of objects; of several with one name, the first.
 
     An object can be read in any version of its group, and is returned in that version. Definitions
     of custom resources are used both from the objects and from separate input.
