@@ -114,7 +114,7 @@ class _Lowering:
         code = self.lower_silently(node)
         if self.on_node is None or code.constant:
             return code
-        # Accesses of slots and fields do not call it, and are not wrapped.
+        # Closures that are built from `slot` and `fields` bypass the hook.
         return code._replace(run=self.on_node(node, code.run))
 
     def lower_silently(self, node: Node) -> CompiledNode:

@@ -21,7 +21,7 @@ from kyvsim.model.ports import System
 
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
 _QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
-"""The text between quotes: the name of an entry may be `two words`."""
+"""The text between quotes: an entry may have a name such as `two words`."""
 
 _LONGEST_NAME: Final = 80
 _LONGEST_TEXT: Final = 1 << 16

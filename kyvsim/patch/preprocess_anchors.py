@@ -140,7 +140,7 @@ class _Map:
             modifier(name) in DECIDING or _is_anchored(part) for name, part in fields.items()
         )
         self.lasting = True
-        """Whether the state may recur for other objects."""
+        """Whether other objects can lead to this state, too."""
         self.checks: dict[str, Callable[[object], bool]] = {}
         self.begin()
 

@@ -379,7 +379,7 @@ _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def _tried(schema: SchemaNode, data: object, path: Path) -> list[SchemaFinding]:
-    """Return the findings of one schema of a combination; it ignores fields that it does not name."""
+    """Return the findings of one schema of a combination, which ignores fields it does not name."""
     walk = _SchemaWalk(as_written=False, found=[])
     _visit(walk, schema, data, path)
     return walk.found

@@ -50,7 +50,7 @@ _UNLIMITED = 10 * CALL_LIMIT
 
 
 class PolicyEnvironment(NamedTuple):
-    """What a policy kind provides in addition to all kinds."""
+    """The additions of a policy kind to the common environment."""
 
     stored: bool
     """Whether it is based on the API server's environment."""

@@ -232,7 +232,7 @@ class Properties(NamedTuple):
 
 
 class Proofs(NamedTuple):
-    """Determine how a rule ends for a creation, with any user."""
+    """The proofs of how a rule ends for a creation, with any user."""
 
     proofs: tuple[Proof, ...]
     """The first whose shape the object has applies, if all before it are exact."""

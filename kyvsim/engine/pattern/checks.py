@@ -376,7 +376,7 @@ class Member(NamedTuple):
     as_null: bool = False
     """Whether a missing key is checked as null."""
     absent: Mismatch | None = None
-    """If not, the outcome of a missing key."""
+    """The outcome of a missing key if `as_null` is false."""
 
 
 def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:

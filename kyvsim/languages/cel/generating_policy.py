@@ -7,7 +7,7 @@ by the expression's value; inside a longer string the value must be a scalar. An
 the text `((`.
 
 Source of the rules: upstream pkg/cel/policies/gpol (compiler/policy.go, engine/engine.go,
-template/scanner.go, template/template.go) and, for what becomes of the objects,
+template/scanner.go, template/template.go) and, for generated objects,
 pkg/cel/libs/fake_context.go.
 """
 

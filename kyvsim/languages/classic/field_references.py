@@ -318,7 +318,7 @@ class NodeReader:
         self._notes = notes
         self._queries = _QueryReader(notes)
         self._roots: tuple[FieldPath, ...] = (("object",),)
-        """What patterns describe: the object, or the elements of a loop."""
+        """The values that patterns match: the object, or the elements of a loop."""
         self._here: FieldPath = ()
         """The field that a node of a pattern describes."""
 

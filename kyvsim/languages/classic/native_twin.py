@@ -1,4 +1,4 @@
-"""Whether an admission policy of Kubernetes can replace a ClusterPolicy, and what it consists of.
+"""Whether an admission policy of Kubernetes can replace a ClusterPolicy, and its parts.
 
 Source of the rules: upstream pkg/admissionpolicy (kyvernopolicy_checker.go, builder.go).
 """

@@ -99,7 +99,7 @@ def _empty_checks(block: Validate | ForEachValidation) -> Iterator[tuple[Path, s
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV211: `celPreconditions` that are ignored, so that the rule applies to every object.
 
-    Kyverno refuses them beside most bodies; where it does not, they have no effect.
+    Kyverno rejects them beside most bodies; if it does not, they have no effect.
     """
     for rule in policy.rules:
         cel = rule.tree.validate.cel if rule.tree.validate else None

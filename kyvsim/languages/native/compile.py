@@ -190,7 +190,7 @@ def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
 # The parameters of Kubernetes' admission policies, from the objects given as parameters.
 #
 # A selector returns all that match, as one list; without a selector, the first object with the
-# name, or if no name is written, in the namespace, is used.
+# name is used, or, if no name is written, the first in the namespace.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
 

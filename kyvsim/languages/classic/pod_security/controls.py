@@ -32,7 +32,7 @@ class CheckedPod(NamedTuple):
 
     @property
     def security(self) -> Mapping[str, Json]:
-        """The Pod's own security context; empty where it has none."""
+        """The Pod's own security context; empty if it has none."""
         found: Mapping[str, object] = self.spec.get("securityContext") or {}
         return found
 
@@ -42,7 +42,7 @@ class ForbiddenField(NamedTuple):
 
     field: str
     value: str | bool | int | tuple[str, ...] = ""
-    """The forbidden value; "" where none is shown."""
+    """The forbidden value; "" if none is reported."""
     container: PodContainer | None = None
     required: bool = False
     """Whether the field is missing rather than forbidden."""

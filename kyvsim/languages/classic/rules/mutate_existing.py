@@ -146,8 +146,8 @@ def _compile(context: RuleContext) -> CompiledBody:
         if problems:
             yield errored("", "; ".join(problems))
         for target, obj in found:
-            # Every target starts from the trigger's scope, without what upstream leaves in it from
-            # the previous target.
+            # Every target starts from the trigger's scope, without the values of the previous
+            # target, which upstream leaves in it.
             seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
             patched = None

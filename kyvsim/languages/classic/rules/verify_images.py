@@ -15,7 +15,7 @@ values file, under the image's reference with registry and tag, or digest:
         attestations:
         - {type: …, predicate: {…}, signatures: […]}
 
-Missing data is an error that shows what to write.
+Missing data is an error that shows the section to add.
 Source of the rules: upstream pkg/engine/handlers/mutation/mutate_image.go,
 pkg/engine/handlers/validation/validate_image.go, pkg/engine/internal/imageverifier.go.
 """

@@ -39,7 +39,7 @@ def expression_of(variable: str) -> str:
 
 
 def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with function calls in strings, and their paths."""
+    """Yield the problems of function calls in strings, with paths."""
     for path, text, kind in found:
         if "(" not in text or kind is TextKind.CEL:
             continue
@@ -162,7 +162,7 @@ def _note_on_cut(data: object, path: Path) -> str:
 
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with variables of a rule, and their paths in the rule."""
+    """Yield the problems of variables in a rule, with paths."""
     rule = subject.rule.tree
     # Data that are only known from attestations are left out.
     data: Json = rule.data
@@ -200,7 +200,7 @@ def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
 
 
 def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, str]]:
-    """Yield what is wrong with variables in a cleanup policy's conditions, their paths, and notes.
+    """Yield the problems of variables in a cleanup policy's conditions, with paths and notes.
 
     upstream: pkg/validation/cleanuppolicy/validate.go
     """
@@ -255,7 +255,7 @@ def _problems(data: object, allowed: _Allowed, base: Path = ()) -> Iterator[tupl
 
 
 def _problem(text: str, path: Path, allowed: _Allowed) -> str:
-    """Return what is wrong with the first invalid variable in a text, or "".
+    """Return the problem of the first invalid variable in a text, or "".
 
     Nested variables are null, as when upstream tests the rule without data.
     """
