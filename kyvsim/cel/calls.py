@@ -75,7 +75,7 @@ def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
 
 
 def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> object:
-    """Return `decides` if a test returns it, if not, the other boolean.
+    """Return `decides` if a test returns it, or the other boolean if none does.
 
     A deciding test overrides errors of others; without one the first error is raised.
     """
