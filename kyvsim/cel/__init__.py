@@ -1,7 +1,7 @@
 """The Common Expression Language: compile an expression once, evaluate it on any number of objects.
 
-An `Environment` says which variables, functions and macros an expression may use. This package
-knows nothing of policies or rules.
+An `Environment` contains the variables, functions and macros of an expression. This package
+does not depend on policies or rules.
 """
 
 from kyvsim.cel.environment import (

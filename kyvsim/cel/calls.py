@@ -1,4 +1,4 @@
-"""Calls of functions and loop macros, as closures that look at the types of their arguments."""
+"""Calls of functions and loop macros, as closures that check the types of their arguments."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -14,14 +14,14 @@ from kyvsim.cel.values import MadeList, MadeMap, go_type, show_value, type_name
 
 # The loop macros as closures.
 #
-# Source of the rules: upstream cel-go parser/macro.go (what each stands for) and
+# Source of the rules: upstream cel-go parser/macro.go (the expansions) and
 # interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&` and `||` do.
 
 _END = object()
 
 
 class LoopParts(NamedTuple):
-    """A loop's parts; `second` is the slot of its second name, 0 where it has one only."""
+    """A loop's parts; `second` is the slot of its second name, 0 if it has only one."""
 
     source: Run
     slot: int
@@ -32,14 +32,14 @@ class LoopParts(NamedTuple):
 
 
 def spend(frame: Frame, steps: int) -> None:
-    """Take steps from those left; raises BudgetError where there are not so many."""
+    """Subtract steps from the remaining ones; raises BudgetError if there are not enough."""
     frame[0] -= steps
     if frame[0] < 0:
         raise CelBudgetError
 
 
 def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
-    """Return what gives the first name of each round, and sets the second where there is one."""
+    """Return an iterator over the first names of a loop, which also sets the second name."""
     source, second = parts.source, parts.second
 
     def one(frame: Frame) -> Iterator[object]:
@@ -62,7 +62,7 @@ def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
 
 
 def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
-    """Return a generator that sets the names for one round after the other."""
+    """Return a generator that sets the names for each iteration."""
     slot, step, rounds = parts.slot, parts.steps.each, _named_rounds(parts)
 
     def run(frame: Frame) -> Iterable[None]:
@@ -75,9 +75,9 @@ def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
 
 
 def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> object:
-    """Return `decides` if a test gives that, else the other boolean.
+    """Return `decides` if a test returns it, or the other boolean if none does.
 
-    A test that decides makes up for others that fail; else the first failure is the result.
+    A deciding test overrides errors of others; without one the first error is raised.
     """
     fault: CelError | None = None
     for test in tests:
@@ -97,7 +97,7 @@ def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> obje
 
 def _quantifier(parts: LoopParts, *, decides: bool) -> Run:
     """Return `exists` (which True decides) or `all` (which False decides)."""
-    # As `first_decision`, written out: most loops of policies are these.
+    # Inlined `first_decision`: most loops of policies are these.
     slot, test, rounds = parts.slot, parts.test, _named_rounds(parts)
     step, _, stopped = parts.steps
 
@@ -127,9 +127,9 @@ def _quantifier(parts: LoopParts, *, decides: bool) -> Run:
 
 
 def _takers(parts: LoopParts) -> Callable[[Frame], Iterable[bool]]:
-    """Return a generator over the rounds that the test takes.
+    """Return a generator of the iterations whose test holds.
 
-    As upstream, a failing test does not stop the loop, and the last failure is the one reported.
+    As upstream, a failing test does not stop the loop, and the last error is reported.
     """
     rounds, test, taken = _rounds(parts), parts.test, parts.steps.taken
 
@@ -171,7 +171,7 @@ def _transformed(parts: LoopParts, tested: bool) -> Run:
 
 
 def _transformed_entries(parts: LoopParts, tested: bool) -> Run:
-    """Return the maps that the rounds give, joined."""
+    """Return the merged maps of all iterations."""
     rounds, result = _takers(parts) if tested else _rounds(parts), parts.result
 
     def run(frame: Frame) -> MadeMap:
@@ -190,7 +190,7 @@ def _transformed_entries(parts: LoopParts, tested: bool) -> Run:
 
 
 def compile_loop(kind: str, parts: LoopParts, *, tested: bool) -> Run:
-    """Return a loop macro; `tested` says whether its test may leave rounds out."""
+    """Return a loop macro; `tested` is whether its test may skip elements."""
     if kind in {"all", "exists"}:
         return _quantifier(parts, decides=kind == "exists")
     if kind in {"exists_one", "filter"}:
@@ -209,10 +209,10 @@ _BUILDERS: Mapping[str, Callable[[LoopParts, bool], Run]] = {
 }
 
 
-# Calls of functions as closures that look at the types of their arguments.
+# Calls of functions as closures that check the types of their arguments.
 #
 # Source of the rules: upstream cel-go common/decls/decls.go: one overload that the checker left
-# is called if the arguments are of its types; of several, the first whose types they are.
+# is called if the arguments have its types; of several, the first that matches.
 
 Guard = Callable[[object], bool]
 Fault = Callable[..., CelError]
@@ -223,7 +223,7 @@ def compile_call(
     arguments: tuple[Run, ...],
     classes: Mapping[str, type],
 ) -> Run:
-    """Return a function called with arguments."""
+    """Return a call of a function."""
     before, after = weights(found[0].name, resolved=len(found[1]) == 1)
     if before is None and after is None:
         return _called(found, arguments, classes)
@@ -242,7 +242,7 @@ def compile_call(
 
 
 def weighed(name: str, operand: Run, constant: object) -> Run:
-    """Return the operand of a call with a constant, which pays for the call."""
+    """Return the operand of a call with a constant, which counts the steps of the call."""
     before, _ = weights(name, resolved=True)
     if before is None:
         return operand
@@ -360,7 +360,7 @@ def _guards(overload: Overload, classes: Mapping[str, type]) -> tuple[Guard | No
 
 
 def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
-    """Return the test whether a value is of a type; of a list or map, its first entry counts."""
+    """Return a predicate for values of a type; for a list or map, it checks the first entry."""
     if kind.kind in {"dyn", "parameter"}:
         return None
     if kind.kind == "list":
@@ -388,7 +388,7 @@ def _map_guard(key: Guard | None, value: Guard | None) -> Guard:
 
 
 def _plain_class(kind: CelType, classes: Mapping[str, type]) -> type | None:
-    """Return the one class of a type's values, where nothing else has to be looked at."""
+    """Return the Python class of a type's values, if it is the only criterion."""
     found = classes.get(kind.name)
     if kind.kind in {"dyn", "parameter", "list", "map"} or found is values.Message:
         return None

@@ -15,10 +15,10 @@ from kyvsim.cel.types import DYN, ERROR, CelType, Substitutions, list_of, map_of
 from kyvsim.cel.values import runtime_type
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
-# The types of an expression's parts; faults that show without evaluating it.
+# The types of an expression's parts; errors that do not depend on evaluation.
 #
-# Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream
-# expands them to, so that messages name the same operators and places.
+# Source of the rules: upstream cel-go checker/checker.go. Loops are checked like their expansions
+# in upstream, so that messages contain the same operators and positions.
 
 TYPE_NAMES = MappingProxyType(
     {
@@ -40,22 +40,22 @@ TYPE_NAMES = MappingProxyType(
         )
     }
 )
-"""The names that stand for types in an expression."""
+"""The names of types in expressions."""
 
 
 class Checked(NamedTuple):
-    """What checking found out, by the numbers of the nodes."""
+    """The results of type checking, by node number."""
 
     types: dict[int, CelType]
     overloads: dict[int, tuple[FunctionDecl, tuple[Overload, ...]]]
-    """For each call: the function, and the overloads that its arguments may fit."""
+    """For each call: the function, and the overloads that its arguments may match."""
     names: dict[int, str]
-    """For each node that is a variable or type: the whole of its name."""
+    """For each node that is a variable or type: its full name."""
     issues: list[Issue]
 
 
 def check(root: Node, env: Environment) -> Checked:
-    """Return what is known about the expression and each of its parts."""
+    """Return the types and overloads of an expression and all of its parts."""
     checker = _Checker(env)
     checker.visit(root)
     found = checker.checked
@@ -65,7 +65,7 @@ def check(root: Node, env: Environment) -> Checked:
 
 
 class _Checker:
-    """One walk over the tree, from the leaves up."""
+    """One traversal of the tree, from the leaves up."""
 
     def __init__(self, env: Environment) -> None:
         self.env = env
@@ -178,7 +178,7 @@ class _Checker:
         return result
 
     def instance(self, overload: Overload) -> tuple[tuple[CelType, ...], CelType]:
-        """Return the overload's arguments and result with type variables of their own."""
+        """Return the overload's arguments and result with fresh type variables."""
         names: dict[str, CelType] = {}
         arguments = tuple([self.fresh(one, names) for one in overload.arguments])
         return arguments, self.fresh(overload.result, names)
@@ -294,7 +294,7 @@ class _Checker:
     def outcome(
         self, node: nodes.Loop, element: CelType, test: CelType | None, result: CelType | None
     ) -> CelType:
-        """Return the loop's type, from those of its element, its test and its result."""
+        """Return the loop's type, from the types of its element, its test and its result."""
         if node.kind in {"all", "exists"}:
             if test is not None and node.test is not None:
                 self.expects_bool(node.test.at, test)
@@ -333,7 +333,7 @@ _VISITORS: Mapping[type, Callable[[_Checker, Any], CelType]] = {
     nodes.Loop: _Checker.loop,
 }
 
-# Calls of `format` whose text and arguments are written out.
+# Calls of `format` with constant text and a list literal.
 #
 # Source of the rules: upstream cel-go ext/formatting.go (stringFormatChecker) and
 # ext/formatting_v2.go (stringFormatCheckerV2).
@@ -359,12 +359,12 @@ _PRINTED = (
 
 
 class _Clauses(NamedTuple):
-    """What clauses take in a version of the strings library."""
+    """The argument types of clauses in a version of the strings library."""
 
     takes: Mapping[str, frozenset[str]]
-    """The types that a clause takes, by its letter; `s` takes whatever can be printed."""
+    """The types that a clause accepts, by its letter; `s` accepts anything that can be printed."""
     errors: Mapping[str, str]
-    """The first words about an argument of another type."""
+    """The beginning of the message about an argument of another type."""
 
 
 _PLAIN = _Clauses(_TAKES, CLAUSE_ERRORS)
@@ -374,7 +374,7 @@ _LATEST = _Clauses(
 
 
 class _UnfitArgumentError(CelError):
-    """An argument has a type that its clause does not take."""
+    """An argument has a type that its clause does not accept."""
 
     at = 0
 
@@ -419,7 +419,7 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
             _check_argument(part, letter, checked, clauses)
 
 
-# Constants that can only be wrong: durations, timestamps, patterns, lists of mixed types.
+# Constants that are always invalid: durations, timestamps, patterns, lists of mixed types.
 #
 # Source of the rules: upstream cel-go cel/validator.go, ext/formatting.go.
 
@@ -434,7 +434,7 @@ _CHECKS: Mapping[str, Callable[..., object]] = {
 
 
 def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue]:
-    """Return the issues of an expression whose types are right."""
+    """Return the issues of a well-typed expression."""
     parts = _parts(root)
     issues: list[Issue] = []
     if env.checks_literals:
@@ -443,14 +443,14 @@ def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue
         for node, exempt in parts:
             if not exempt:
                 issues.extend(_check_mixture(node, checked))
-    # The strings library brings this check, so that every environment has it (ext/strings.go).
+    # The strings library adds this check, so that every environment has it (ext/strings.go).
     clauses = _LATEST if env.latest_formats else _PLAIN
     issues += [issue for node, _ in parts for issue in _check_format(node, checked, clauses)]
     return issues
 
 
 def _parts(root: Node) -> list[tuple[Node, bool]]:
-    """Return every node with whether it is part of a `format` call, where types may mix."""
+    """Return every node, and whether it is part of a `format` call, where types may be mixed."""
     found: list[tuple[Node, bool]] = []
     pending = [(root, False)]
     while pending:

@@ -1,4 +1,4 @@
-"""Tree to closures over a frame, and what the closures of fields, comparisons and logic do."""
+"""Compiles a tree to closures over a frame; the closures of fields, comparisons and logic."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -43,13 +43,13 @@ _MAX_EXACT = 1 << 53
 _PLAIN = frozenset({str, bool, *NUMBERS})
 _SIZED: frozenset[object] = frozenset({str, list, dict, bytes})
 _HELD: Final = object()
-"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
+"""Replaces an optional value inside a map or a list, in which no fields are selected."""
 _UNSET: Final = object()
-"""Marks a slot of a frame that has not been computed yet."""
+"""Marks a slot of a frame that is not computed yet."""
 
 
 class CompiledNode(NamedTuple):
-    """A lowered node, and its value where that is known already."""
+    """A lowered node, and its value if it is constant."""
 
     run: Run
     constant: bool = False
@@ -65,27 +65,27 @@ def _constant(value: object) -> CompiledNode:
 
 
 class Lowered(NamedTuple):
-    """An expression that is lowered."""
+    """A lowered expression."""
 
     code: CompiledNode
     slots: int
-    """The length of the frame that it needs."""
+    """The required length of the frame."""
     reads: frozenset[str]
-    """The variables of the environment that it looks at."""
+    """The variables of the environment that it reads."""
     steps: int
-    """What it takes besides its loops; 0 where it has none, and no limit is near."""
+    """Its steps, without those of loops; 0 if it has none, and no limit is near."""
 
 
 NodeHook: TypeAlias = Callable[[Node, Run], Run]
-"""Returns the closure of a node, wrapped."""
+"""Returns the wrapped closure of a node."""
 
 
 def lower(
     root: Node, checked: Checked, env: Environment, on_node: NodeHook | None = None
 ) -> Lowered:
-    """Return an expression's code, and what it needs to run; `on_node` wraps all below the root.
+    """Return an expression's code and requirements; `on_node` wraps all nodes below the root.
 
-    Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
+    Raises CelError if a constant part, such as `int("x")`, fails.
     """
     lowering = _Lowering(checked, env, on_node, counted=has_loops(root))
     code = lowering.lower_silently(root)
@@ -94,7 +94,7 @@ def lower(
 
 
 class _Lowering:
-    """One walk over the tree; `slots` grows with the names of loops."""
+    """One traversal of the tree; `slots` grows with the names of loops."""
 
     def __init__(
         self, checked: Checked, env: Environment, on_node: NodeHook | None, *, counted: bool
@@ -108,13 +108,13 @@ class _Lowering:
         self.counted = counted
         """Whether there are loops: without them no limit is near."""
         self.lazy: dict[int, Run] = {}
-        """What reads a name that is evaluated when it is first read."""
+        """The closures of names that are evaluated on first access."""
 
     def lower(self, node: Node) -> CompiledNode:
         code = self.lower_silently(node)
         if self.on_node is None or code.constant:
             return code
-        # What is made of slots and fields does not pass it, and stays as it is.
+        # Closures that are built from `slot` and `fields` bypass the hook.
         return code._replace(run=self.on_node(node, code.run))
 
     def lower_silently(self, node: Node) -> CompiledNode:
@@ -154,13 +154,13 @@ class _Lowering:
         def if_present(frame: Frame) -> Optional:
             found = select_if_present(run(frame), field)
             if not found.present:
-                frame[0] += 1  # a field that is missing costs nothing
+                frame[0] += 1  # a missing field costs nothing
             return found
 
         return CompiledNode(if_present)
 
     def selectable(self, node: Node) -> CompiledNode:
-        """Return the operand of a selection; an optional value inside another has no fields."""
+        """Return the operand of a selection; optional values inside of others have no fields."""
         code = self.lower(node)
         if not self.is_held_optional(node):
             return code
@@ -173,11 +173,11 @@ class _Lowering:
         return CompiledNode(run)
 
     def is_held_optional(self, node: Node) -> bool:
-        """Return whether a field or an element is an optional by itself, not by the path to it.
+        """Return whether a field or an element is itself an optional value, not only its path.
 
-        Fields are looked for in none that a variable, a map or a list holds. upstream: cel-go
-        interpreter/attributes.go `applyQualifiers`, which looks into an optional only where a
-        chain of fields and elements begins with it
+        Optional values in a variable, a map or a list have no fields. upstream: cel-go
+        interpreter/attributes.go `applyQualifiers`, which unwraps an optional value only at the
+        beginning of a chain of fields and elements
         """
         if not self.is_optional(node):
             return False
@@ -200,7 +200,7 @@ class _Lowering:
 
             def if_present(frame: Frame) -> Optional:
                 value = run(frame)
-                # As upstream, nothing is looked for in what is not there, not even the key.
+                # As upstream, the index of a missing value is not evaluated.
                 found = NONE if value is NONE else operators.index_if_present(value, key(frame))
                 if not found.present:
                     frame[0] += 1
@@ -249,7 +249,7 @@ class _Lowering:
     def junction(self, node: Call) -> CompiledNode:
         """Lower `||` (which True decides) or `&&` (which False decides), of any number of terms.
 
-        A term that decides makes up for others that fail; else the first failure is the result.
+        A deciding term overrides errors of others; without one the first error is the result.
         """
         first, *others = node.arguments
         terms = (self.run(first), *map(self.branch, others))
@@ -273,7 +273,7 @@ class _Lowering:
         return CompiledNode(run)
 
     def branch(self, node: Node, count: Callable[[Node, Checked], int] = steps) -> Run:
-        """Return a part that may not be evaluated: it pays for itself when it is."""
+        """Return a part that may not be evaluated; it counts its steps when it is."""
         run, own = self.run(node), count(node, self.checked) if self.counted else 0
         if not own:
             return run
@@ -302,7 +302,7 @@ class _Lowering:
     def membership(self, node: Call) -> CompiledNode:
         """Lower `item in among`, which costs a step for each element of a list.
 
-        As upstream, it costs one where it is not known beforehand that it will be a list.
+        As upstream, it costs one step if the type is not known to be a list.
         """
         one, whole = map(self.lower, node.arguments)
         if whole.constant and isinstance(whole.value, list):
@@ -321,10 +321,10 @@ class _Lowering:
         return CompiledNode(run)
 
     def or_value(self, node: Call) -> CompiledNode:
-        """Lower `left.orValue(default)` as Kyverno has it.
+        """Lower `left.orValue(default)` as in Kyverno.
 
-        What is not optional is taken as it is, and the default is always evaluated: it may fail.
-        Of `base.?a.?b.orValue(default)` no optional values in between are made.
+        A value that is not optional is returned as it is, and the default is always evaluated: it
+        may fail. `base.?a.?b.orValue(default)` creates no intermediate optional values.
         """
         target, last = node.arguments[0], self.lower(node.arguments[1])
         default = last.run
@@ -374,7 +374,7 @@ class _Lowering:
             return made
 
         if all(key.constant and value.constant and not opt for key, value, opt in codes):
-            with suppress(CelError):  # an invalid key is an error of the evaluation
+            with suppress(CelError):  # an invalid key fails at evaluation
                 return _constant(run([0]))
         return CompiledNode(run)
 
@@ -417,7 +417,7 @@ class _Lowering:
         return CompiledNode(run)
 
     def enter(self, variables: tuple[str, ...]) -> tuple[tuple[int, ...], dict[str, int]]:
-        """Give each name a slot of its own; return the slots and the names as they were."""
+        """Assign a slot to each name; return the slots and the previous names."""
         outer = self.names
         slots = tuple(range(self.slots, self.slots + len(variables)))
         self.slots += len(variables)
@@ -466,7 +466,7 @@ _LOWERERS: Mapping[type, Callable[[_Lowering, Any], CompiledNode]] = {
 
 
 def _selected(operand: CompiledNode, field: str) -> CompiledNode:
-    """Return the selection of a field: from a variable, or else from what `operand` gives."""
+    """Return the selection of a field from a variable, or from the value of `operand`."""
     if operand.slot:
         fields = (*operand.fields, field)
         return CompiledNode(_path(operand.slot, fields), slot=operand.slot, fields=fields)
@@ -478,7 +478,7 @@ def _selected(operand: CompiledNode, field: str) -> CompiledNode:
             return value[field]
         found = operators.select(value, field)
         if found is NONE:
-            frame[0] += 1  # a field that is missing costs nothing
+            frame[0] += 1  # a missing field costs nothing
         return found
 
     return CompiledNode(run)
@@ -534,7 +534,7 @@ def _equal_to_constant(left: Run, value: object, *, negated: bool) -> Run:
             if found == value:
                 return not negated
             if found.__class__ in _SIZED and not found:
-                frame[0] += 1  # as upstream, nothing is compared with what is empty
+                frame[0] += 1  # as upstream, comparing with an empty string or list costs nothing
             return negated or equated(found, value)
 
         return run
@@ -555,7 +555,7 @@ def _equal_to_constant(left: Run, value: object, *, negated: bool) -> Run:
 
 
 def _in_constant(item: Run, among: list[object]) -> Run:
-    """Return `item in among` for a list that is known; plain values in it cost nothing."""
+    """Return `item in among` for a constant list; plain values in it cost nothing."""
     if any(one.__class__ is not str for one in among):
         plain = all(one.__class__ in _PLAIN for one in among)
         size = 0 if plain else len(among)
@@ -595,7 +595,7 @@ def _list_with_optionals(elements: list[Run], optional: frozenset[int]) -> Run:
 
 
 def _set_if_present(made: dict[Any, object], name: object, found: object) -> None:
-    """Set an entry to what an optional holds; one without a value takes the entry away."""
+    """Set an entry to an optional value; one without a value removes the entry."""
     if not isinstance(found, Optional):
         shown = show_value(name)
         raise CelError(
@@ -638,7 +638,7 @@ def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:
 
 
 def _first_present(left: Run, right: Run, *, unwraps: bool) -> Run:
-    """Return `left.or(right)`, or `left.orValue(right)` as cel-go has it, which unwraps `left`."""
+    """Return `left.or(right)`, or `left.orValue(right)` as in cel-go, which unwraps `left`."""
 
     def run(frame: Frame) -> object:
         found = left(frame)
@@ -675,7 +675,7 @@ def _field_of(value: object, fields: tuple[str, ...], otherwise: object, frame: 
         else:
             present, found = select_if_present(value, field)
         if not present:
-            frame[0] += len(fields) - place  # fields that are not found cost nothing
+            frame[0] += len(fields) - place  # missing fields cost nothing
             return otherwise
         value = found
     return value

@@ -1,6 +1,6 @@
-"""Values of one type as values of another.
+"""Conversions of values between types.
 
-Source of the rules: upstream cel-go common/types (ConvertToType), strconv for texts.
+Source of the rules: upstream cel-go common/types (ConvertToType), strconv for strings.
 """
 
 import math
@@ -39,7 +39,7 @@ def _unfit(value: object, expected: CelType) -> CelError:
 
 
 def text_to_int(text: str) -> int:
-    """Return the int64 that a text writes."""
+    """Return the int64 of a string."""
     if _INT.fullmatch(text) and len(text) < _MAX_DIGITS:
         number = int(text)
         if -_INT_LIMIT <= number < _INT_LIMIT:
@@ -48,14 +48,14 @@ def text_to_int(text: str) -> int:
 
 
 def text_to_uint(text: str) -> UInt:
-    """Return the uint64 that a text writes."""
+    """Return the uint64 of a string."""
     if _UINT.fullmatch(text) and len(text) < _MAX_DIGITS and int(text) < 2 * _INT_LIMIT:
         return UInt(text)
     raise _unfit(text, types.UINT)
 
 
 def text_to_double(text: str) -> float:
-    """Return the double that a text writes."""
+    """Return the double of a string."""
     number = parse_float(text)
     if number is None:
         raise _unfit(text, types.DOUBLE)
@@ -63,7 +63,7 @@ def text_to_double(text: str) -> float:
 
 
 def text_to_bool(text: str) -> bool:
-    """Return the truth value that a text writes."""
+    """Return the boolean of a string."""
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -72,7 +72,7 @@ def text_to_bool(text: str) -> bool:
 
 
 def text_to_duration(text: str) -> Duration:
-    """Return the duration that a text such as `1h30m` writes."""
+    """Return the duration of a string such as `1h30m`."""
     found = parse_duration(text)
     if found is None:
         raise _unfit(text, types.DURATION)
@@ -80,7 +80,7 @@ def text_to_duration(text: str) -> Duration:
 
 
 def text_to_timestamp(text: str) -> Timestamp:
-    """Return the point in time that a text writes as RFC 3339."""
+    """Return the timestamp of an RFC 3339 string."""
     if not _STRICT_TIME.fullmatch(text):
         raise CelError(f"invalid RFC 3339 timestamp {quote(text)}")
     try:
@@ -112,12 +112,12 @@ def uint_to_int(number: UInt) -> int:
 
 
 def int_to_timestamp(seconds: int) -> Timestamp:
-    """Return the point in time so many seconds after 1970."""
+    """Return the timestamp of a number of seconds since 1970."""
     return checked_timestamp(seconds * 1_000_000_000)
 
 
 def to_text(value: object) -> str:
-    """Return a number, truth value, time or text as text."""
+    """Return a number, boolean, time or string as a string."""
     if value.__class__ is float:
         return show_double(value)
     if value.__class__ is bool:

@@ -1,4 +1,4 @@
-"""Costs: what calls cost while they run, and how many steps a node takes as far as is known."""
+"""Costs: the runtime cost of calls, and the steps of nodes that are known in advance."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
@@ -10,29 +10,29 @@ from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.errors import CelBudgetError
 from kyvsim.cel.nodes import Call, Ident, ListLiteral, Loop, Node, Select, children
 
-# What calls cost, where it is not one step: it grows with what they are given and make.
+# The costs of calls that take more than one step: they grow with arguments and results.
 #
 # Source of the figures: upstream cel-go interpreter/runtimecost.go and ext/lists.go, sets.go,
-# math.go (version 3 of the lists), k8s.io/apiserver pkg/cel/library/cost.go. Where upstream
-# counts one step although much is made, nothing longer than `MAX_SIZE` is made: upstream would
-# ask for the memory.
+# math.go (version 3 of the lists), k8s.io/apiserver pkg/cel/library/cost.go. If upstream
+# counts one step for a large result, results longer than `MAX_SIZE` are an error: upstream would
+# allocate the memory.
 
 MAX_SIZE = 10_000_000
-"""The characters of a text, or elements of a list, that an expression may make at once."""
+"""The maximum of characters of a string, or elements of a list, created at once."""
 
 _Before = Callable[[Sequence[object]], int]
 _After = Callable[[Sequence[object], object], int]
 
 
 def size_of(value: object) -> int:
-    """Return the size of a value as costs count it; 1 for what has none."""
+    """Return the size of a value for costs; 1 if it has none."""
     if value.__class__ is list or value.__class__ is dict or value.__class__ is str:
-        return len(value)  # most calls are given these
+        return len(value)  # most arguments have these types
     return len(value) if isinstance(value, (str, bytes, list, dict)) else 1
 
 
 def bulk_of(value: object) -> int:
-    """Return about the length of the text that shows a value; raises BudgetError beyond any use."""
+    """Return the approximate length of a value as text; raises BudgetError if it is too long."""
     waiting, found = [value], 0
     while waiting:
         one = waiting.pop()
@@ -48,7 +48,7 @@ def bulk_of(value: object) -> int:
 
 
 def check_size(size: int) -> None:
-    """Raise BudgetError for what is too long to be made."""
+    """Raise BudgetError for results that are too long."""
     if size > MAX_SIZE:
         raise CelBudgetError
 
@@ -62,7 +62,7 @@ def _traversed(given: Sequence[object]) -> int:
 
 
 def _elements(given: Sequence[object]) -> int:
-    """Return the cost of a walk over a list, or over the texts in it."""
+    """Return the cost of reading a list, or the strings in it."""
     waiting, found = [given[0]], 0
     while waiting:
         one = waiting.pop()
@@ -104,14 +104,14 @@ def _added(given: Sequence[object]) -> int:
 
 
 def _made_at_once(given: Sequence[object]) -> int:
-    """Return what a call costs for which upstream counts one step however much it makes."""
+    """Return the cost of a call that upstream counts as one step for results of any size."""
     size = sum(map(size_of, given))
     check_size(size)
     return size // 10 if size > FREE_SIZE else 0
 
 
 def _ordered(given: Sequence[object]) -> int:
-    """Return the cost of `<` and the like."""
+    """Return the cost of `<` and similar operators."""
     first, second = given
     if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
         return _tenth(min(len(first), len(second)))
@@ -141,7 +141,7 @@ def _flattened(given: Sequence[object]) -> int:
 
 
 def _counted(given: Sequence[object]) -> int:
-    """Return the cost of a range that is not refused for its length."""
+    """Return the cost of a range that is not rejected for its length."""
     count = given[0]
     return count + _NEW_LIST if count.__class__ is int and 0 <= count <= MAX_RANGE else 1
 
@@ -157,18 +157,18 @@ def _searched(given: Sequence[object]) -> float:
 
 
 def _network_searched(given: Sequence[object]) -> int:
-    """Return the cost of asking a network whether an address, or the text of one, is in it."""
+    """Return the cost of testing whether a network contains an address, or a string with one."""
     network, other = given
     size = ceil(getattr(network, "bits", 0) / 8)
     return _tenth(2 * size) + (_tenth(len(other)) if isinstance(other, str) else 0)
 
 
 _NEW_LIST = 11
-"""A call and a new list."""
+"""The cost of a call and a new list."""
 FREE_SIZE = 500
-"""The characters, or elements, that one step makes where upstream counts one for any number."""
+"""The characters, or elements, per step if upstream counts one step for any number."""
 MAX_RANGE = 1_000_000
-"""The length of the longest range that upstream makes."""
+"""The length of the longest range that upstream creates."""
 BEFORE: Mapping[str, _Before] = {
     "_+_": _added,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
@@ -218,63 +218,63 @@ BEFORE: Mapping[str, _Before] = {
     "regex.extract": lambda given: ceil(2 + _searched(given)),
     "marshal": lambda given: 1 + sum(map(bulk_of, given)) // 1000,
 }
-"""What is known of a call before it runs, by the function's name."""
+"""The cost of a call that is known before it runs, by the function's name."""
 AFTER: Mapping[str, _After] = {
     **dict.fromkeys(("slice", "reverse"), lambda _, result: size_of(result) + _NEW_LIST),
     "regex.extractAll": lambda given, result: ceil(_NEW_LIST + _searched(given) + size_of(result)),
     "regex.replace": lambda given, result: int(1 + _searched(given) + size_of(result)),
 }
-"""What shows in the result."""
+"""The cost that depends on the result."""
 BY_OVERLOAD = frozenset(
     {
         *("_+_", "_<_", "_<=_", "_>_", "_>=_", "bytes", "string", "contains", "reverse"),
         *("sort", "@sortByAssociatedKeys", "math.@min", "math.@max"),
     }
 )
-"""Functions that upstream weighs by their overload: where types leave several, one step each."""
+"""Functions whose cost depends on the overload in upstream: one step if types leave several."""
 
 
 def weights(name: str, *, resolved: bool) -> tuple[_Before | None, _After | None]:
-    """Return what a call costs before and after it runs; `resolved` has its types."""
+    """Return the cost of a call before and after it runs; `resolved` is whether types are known."""
     if name in BY_OVERLOAD and not resolved:
         return _made_at_once, None
     return BEFORE.get(name), AFTER.get(name)
 
 
-# How many steps the parts of an expression take, as far as that is known before they run.
+# The number of steps of an expression's parts, as far as it is known before they run.
 #
-# Terms of `&&` and `||`, the ends of `?:`, rounds of loops and calls whose cost grows with what
-# they are given are not sure to be evaluated, or not known: they pay when they are.
+# Terms of `&&` and `||`, branches of `?:`, iterations of loops and calls whose cost depends on
+# arguments may not be evaluated, or have unknown costs: they count their steps when they run.
 #
 # Source of the rules: upstream cel-go interpreter/runtimecost.go `Observe`,
-# interpreter/planner.go (what is a constant, and what one attribute with its fields),
-# parser/macro.go (what loops stand for)
+# interpreter/planner.go (constants, and attributes with their fields),
+# parser/macro.go (expansions of loops)
 
 CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
 )
-"""What is done of a constant before anything is evaluated."""
+"""Conversions of constants that are evaluated at compile time."""
 _INDEXES = frozenset({"_[_]", "_[?_]"})
 _NEW = MappingProxyType({ListLiteral: 10, nodes.MapLiteral: 30, nodes.StructLiteral: 40})
 PLAIN = frozenset({str, bool, int, type(None)})
-"""The types of literals with which a comparison has a cost that is known beforehand."""
+"""The types of literals for which comparisons have a constant cost."""
 _LONGEST_PLAIN = 10
-"""The characters that one step compares."""
+"""The number of characters compared in one step."""
 
 
 class RoundSteps(NamedTuple):
-    """What a loop takes."""
+    """The steps of a loop."""
 
     each: int
-    """Of each round."""
+    """Of each iteration."""
     taken: int = 0
-    """Of one that the test takes besides."""
+    """Additional steps of an iteration whose test holds."""
     stopped: int = 0
-    """Where a round decides, and others are left."""
+    """Additional steps if an iteration decides before the last."""
 
 
 def comparison_steps(node: Node) -> int | None:
-    """Return what comparing with this costs; None where it goes by what is compared."""
+    """Return the cost of comparing with this node; None if it depends on the values."""
     if not isinstance(node, nodes.Literal) or node.value.__class__ not in PLAIN:
         return None
     if node.value.__class__ is str and len(node.value) > _LONGEST_PLAIN:
@@ -283,7 +283,7 @@ def comparison_steps(node: Node) -> int | None:
 
 
 def steps(node: Node, checked: Checked) -> int:
-    """Return the steps that evaluating a node surely takes."""
+    """Return the minimum number of steps that evaluating a node takes."""
     if is_constant(node, checked):
         return 0
     if isinstance(node, Ident) or node.id in checked.names:
@@ -309,15 +309,15 @@ def _of_call(node: Call, checked: Checked) -> int:
         if node.function in {"_==_", "_!=_"}:
             own = comparison_steps(node.arguments[1]) or 0
             return own + sum(steps(one, checked) for one in node.arguments)
-        if node.function == "@in":  # a list that is constant costs nothing
+        if node.function == "@in":  # a constant list costs nothing
             return sum(steps(one, checked) for one in node.arguments)
     elif node.function in {"or", "orValue"} and node.target is not None:
         return steps(node.target, checked)
     function, fitting = checked.overloads[node.id]
     parts = (node.target, *node.arguments) if node.target and fitting[0].member else node.arguments
     resolved = len(fitting) == 1
-    # As upstream, what goes by the overload costs one step where the types leave several; other
-    # calls that have a weight pay when they are run.
+    # As upstream, a cost that depends on the overload is one step if the types leave several;
+    # other calls with a variable cost count it when they run.
     pays_later = (resolved or function.name not in BY_OVERLOAD) and (
         (resolved and fitting[0].cost > 1)
         or weights(function.name, resolved=resolved) != (None, None)
@@ -330,7 +330,7 @@ def _of_attribute(node: Node, checked: Checked) -> int:
 
 
 def end_steps(node: Node, checked: Checked) -> int:
-    """Return the steps of an end of `?:`, where the variable that a path begins with is free."""
+    """Return the steps of a branch of `?:`, where the first variable of a path is free."""
     begin = node
     while _is_attribute(begin, checked) and not isinstance(begin, Ident):
         if isinstance(begin, Select):
@@ -343,7 +343,7 @@ def end_steps(node: Node, checked: Checked) -> int:
 
 
 def round_steps(node: Loop, checked: Checked) -> RoundSteps:
-    """Return what the rounds of a loop take: the macros stand for a condition and a step."""
+    """Return the steps of a loop's iterations: the macros expand to a condition and a step."""
     test = 0 if node.test is None else steps(node.test, checked)
     result = 0 if node.result is None else steps(node.result, checked)
     if node.kind in {"all", "exists"}:
@@ -351,7 +351,7 @@ def round_steps(node: Loop, checked: Checked) -> RoundSteps:
         return RoundSteps(3 + more + test, stopped=2 + more)
     if node.kind in {"exists_one", "filter"}:
         return RoundSteps(test, taken=2 if node.kind == "exists_one" else 13)
-    # To a result comes what it takes to add it to those of the rounds before.
+    # Adding the result to previous ones takes additional steps.
     if node.kind in {"transformMap", "transformMapEntry"}:
         result += 3 if node.kind == "transformMap" else 2
     else:
@@ -360,7 +360,7 @@ def round_steps(node: Loop, checked: Checked) -> RoundSteps:
 
 
 def is_constant(node: Node, checked: Checked) -> bool:
-    """Return whether the value of a node is known before anything is evaluated."""
+    """Return whether the value of a node is known before evaluation."""
     if isinstance(node, nodes.Literal):
         return True
     if isinstance(node, (Ident, Select)):
@@ -377,7 +377,7 @@ def is_constant(node: Node, checked: Checked) -> bool:
 
 
 def _is_attribute(node: Node, checked: Checked) -> bool:
-    """Return whether a node is a variable or what fields, elements and `?:` lead to from one."""
+    """Return whether a node is a variable, or a path of fields, elements and `?:` from one."""
     if is_constant(node, checked):
         return False
     if isinstance(node, Select):

@@ -1,4 +1,4 @@
-"""What an expression may use: variables, libraries of functions with their signatures, macros."""
+"""Environments of expressions: variables, libraries of functions with their signatures, macros."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from kyvsim.cel.types import CelType
 from kyvsim.model.ports import CEL_STEPS
 
 CALL_LIMIT = 1_000_000
-"""The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
+"""The maximum steps of one expression. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
 
 Frame: TypeAlias = list[Any]
-"""What an expression runs on: the number of steps left, then values of variables and loops."""
+"""The state of an evaluation: the remaining steps, then values of variables and loops."""
 Run: TypeAlias = Callable[[Frame], object]
 """An expression as a closure over its frame."""
 
 
 class Overload(NamedTuple):
-    """One signature of a function, and what runs."""
+    """One signature of a function, and its implementation."""
 
     member: bool
     """Whether its first argument is the receiver, before a dot."""
@@ -28,48 +28,48 @@ class Overload(NamedTuple):
     result: CelType
     run: Callable[..., object]
     cost: int = 1
-    """The steps that a call costs beside those of its arguments, where that matters."""
+    """The steps of a call besides those of its arguments, if that is significant."""
     optimize: Callable[..., Run] | None = None
-    """Makes the closure where the second argument is a constant; may raise CelError."""
+    """Returns the closure for a constant second argument; may raise CelError."""
 
 
 class FunctionDecl(NamedTuple):
-    """Overloads of one name; an environment joins those of all declarations."""
+    """Overloads of one name; an environment merges those of all declarations."""
 
     name: str
     overloads: tuple[Overload, ...]
     guarded: bool = True
-    """Whether the types of arguments are looked at before the call, or by the function itself."""
+    """Whether argument types are checked before the call; if not, the function checks them."""
     fault: str = ""
-    """What it says of arguments that it does not take; "" for their types."""
+    """The message for unsupported arguments; "" for their types."""
 
 
 class StructType(NamedTuple):
-    """A type whose values an expression can write, as `Type{field: value}`."""
+    """A type whose values expressions can construct, as `Type{field: value}`."""
 
     field: Callable[[str], CelType]
-    """Gives the type of a field by its name."""
+    """Returns the type of a field by its name."""
     make: Callable[[dict[str, object]], object]
-    """Makes a value of its fields; may raise CelError."""
+    """Returns a value with these fields; may raise CelError."""
 
 
 class Library(NamedTuple):
-    """Functions that belong together."""
+    """Related functions."""
 
     name: str
     functions: tuple[FunctionDecl, ...]
     macros: str = ""
-    """The name of the set of macros that comes with it, if any."""
+    """The name of its set of macros, if any."""
     types: tuple[tuple[type, CelType], ...] = ()
-    """The classes of its own values."""
+    """The Python classes of its own values."""
     variables: tuple[tuple[str, CelType], ...] = ()
-    """The names whose values its functions are called on."""
+    """The variables on which its functions are called."""
     struct_of: Callable[[str], StructType | None] | None = None
-    """Finds the types that it lets expressions write, by their names."""
+    """Returns the types that expressions can construct, by name."""
 
 
 class Environment(NamedTuple):
-    """Everything that the names in an expression can mean."""
+    """All names that an expression can use."""
 
     variables: tuple[tuple[str, CelType], ...]
     functions: Mapping[str, FunctionDecl]
@@ -78,43 +78,43 @@ class Environment(NamedTuple):
     fields: Mapping[str, Mapping[str, CelType]]
     """The fields of typed objects, by the name of the type."""
     checks_literals: bool = True
-    """Whether durations, times and patterns that are constants are looked at."""
+    """Whether constant durations, times and patterns are checked."""
     latest_formats: bool = False
-    """Whether `format` takes what it takes in the newest strings of cel-go."""
+    """Whether `format` supports the newest version of cel-go's strings."""
     checks_mixtures: bool = True
-    """Whether the parts of a list or map literal have to be of one type."""
+    """Whether the elements of a list or map literal must have the same type."""
     structs: tuple[Callable[[str], StructType | None], ...] = ()
-    """What finds the types that can be written, by their names."""
+    """Return the types that expressions can construct, by name."""
     limit: int = CALL_LIMIT
     per_step: int = CEL_STEPS
-    """How many of them count as one of the steps that a rule may take."""
+    """The number of them that counts as one step of a rule."""
     folds: bool = True
-    """Whether conversions of constants are done, and fail, before anything is evaluated."""
+    """Whether constants are converted, and errors reported, at compile time."""
 
     unbound: frozenset[str] = frozenset()
-    """Variables that expressions may name and that have no value."""
+    """Variables that expressions may name but that have no value."""
 
     def with_variables(self, *variables: tuple[str, CelType]) -> "Environment":
-        """Return the environment with more variables."""
+        """Return the environment with additional variables."""
         return self._replace(variables=(*self.variables, *variables))
 
     def with_library(self, library: Library) -> "Environment":
-        """Return the environment with a library's functions in place of those of their names."""
+        """Return the environment with a library's functions instead of those with their names."""
         functions = {**self.functions, **{one.name: one for one in library.functions}}
         return self._replace(functions=MappingProxyType(functions))
 
     def with_fields(self, type_name: str, fields: Mapping[str, CelType]) -> "Environment":
-        """Return the environment with one typed object more, or with other fields for it."""
+        """Return the environment with fields for an additional or existing typed object."""
         return self._replace(fields=MappingProxyType({**self.fields, type_name: fields}))
 
     def struct_type(self, name: str) -> StructType | None:
-        """Return the type that an expression writes by a name, or None where it can write none."""
+        """Return the type that an expression constructs by a name, or None if there is none."""
         found = (struct_of(name) for struct_of in self.structs)
         return next((one for one in found if one is not None), None)
 
 
 def environment(libraries: tuple[Library, ...]) -> Environment:
-    """Return an environment with the functions and variables of all the libraries."""
+    """Return an environment with the functions and variables of all libraries."""
     functions: dict[str, FunctionDecl] = {}
     classes: dict[str, type] = {}
     for library in libraries:
@@ -139,7 +139,7 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
     )
 
 
-# Signatures of functions, written as `list<A>.flatten(int) -> list<A>` or `int(string) -> int`.
+# Signatures of functions, such as `list<A>.flatten(int) -> list<A>` or `int(string) -> int`.
 
 _PART = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(
@@ -157,7 +157,7 @@ _STRUCTS = (
     "mcp.MCPRequest",
     "mcp.Implementation",
 )
-"""What the names of types with fields begin with."""
+"""The prefixes of types with fields."""
 _NESTED: Mapping[str, Callable[..., CelType]] = {
     "list": types.list_of,
     "map": types.map_of,
@@ -172,7 +172,7 @@ def function(
     cost: int = 1,
     optimize: Callable[..., Run] | None = None,
 ) -> FunctionDecl:
-    """Return one overload of a function, whose signature is as in `math.abs(int) -> int`."""
+    """Return one overload of a function with a signature such as `math.abs(int) -> int`."""
     name, arguments, result = _read_signature(signature)
     return FunctionDecl(name, (Overload(False, arguments, result, run, cost, optimize),))
 
@@ -183,7 +183,7 @@ def method(
     cost: int = 1,
     optimize: Callable[..., Run] | None = None,
 ) -> FunctionDecl:
-    """Return one overload that is called on a receiver, as in `list<A>.indexOf(A) -> int`."""
+    """Return one overload of a method with a signature such as `list<A>.indexOf(A) -> int`."""
     name, arguments, result = _read_signature(signature)
     receiver, _, name = name.rpartition(".")
     arguments = (read_type(receiver), *arguments)
@@ -198,12 +198,12 @@ def _read_signature(signature: str) -> tuple[str, tuple[CelType, ...], CelType]:
     while rest:
         kind, rest = _read(rest)
         kinds.append(kind)
-        rest = rest[1:]  # what follows the comma
+        rest = rest[1:]  # the rest after the comma
     return name, tuple(kinds), read_type(result)
 
 
 def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
-    """Return a test whether `run` raises no CelError."""
+    """Return a predicate: whether `run` raises no CelError."""
 
     def test(*given: object) -> bool:
         try:
@@ -216,7 +216,7 @@ def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
 
 
 def read_type(text: str) -> CelType:
-    """Return the type that a text writes; one capital letter is a type variable."""
+    """Return the type of a string; one capital letter is a type variable."""
     if text in _KNOWN:
         return _KNOWN[text]
     found, rest = _read(_PART.findall(text))
@@ -226,7 +226,7 @@ def read_type(text: str) -> CelType:
 
 
 def read_fields(text: str) -> Mapping[str, CelType]:
-    """Return the fields that a text writes as `name=string items=list<int>`."""
+    """Return the fields of a string such as `name=string items=list<int>`."""
     fields = (one.split("=") for one in text.split())
     return MappingProxyType({name: read_type(kind) for name, kind in fields})
 

@@ -1,4 +1,4 @@
-"""Errors of expressions, compiling and evaluating them, shown at their place in the source text."""
+"""Errors of compiling and evaluating expressions, with positions in the source text."""
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -9,7 +9,7 @@ class Issue(NamedTuple):
     """An error in the text of an expression."""
 
     at: int
-    """Offset into the text, in characters."""
+    """The offset in the text, in characters."""
     message: str
 
 
@@ -19,9 +19,9 @@ class CompileError(ValueError):
     def __init__(self, message: str, issues: Sequence[Issue] = (), listing: str = "") -> None:
         super().__init__(message)
         self.issues = tuple(issues)
-        """What is wrong at which places; none where the whole value has the wrong type."""
+        """The errors with their positions; none if the whole value has the wrong type."""
         self.listing = listing
-        """The issues with their lines, as the language itself shows them."""
+        """The issues with their lines, as cel-go prints them."""
 
 
 class CelError(Exception):
@@ -29,23 +29,23 @@ class CelError(Exception):
 
 
 class CelBudgetError(Exception):
-    """Evaluation took more steps than it may; nothing absorbs this."""
+    """Evaluation exceeded its steps; nothing absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 def no_such_overload(function: str = "", *type_names: str) -> CelError:
-    """Return the error for arguments that a function does not take.
+    """Return the error for unsupported arguments of a function.
 
-    upstream: cel-go common/decls (functions), common/types (operators, which name nothing).
+    upstream: cel-go common/decls (functions), common/types (operators, which are not named).
     """
     if not function:
         return CelError("no such overload")
     return CelError(f"no such overload: {function}({', '.join(type_names)})")
 
 
-# The text of an expression, and faults shown at their place in it.
+# Shows errors in the text of an expression.
 #
 # Source of the form: upstream cel-go common/error.go, common/errors.go.
 
@@ -54,7 +54,7 @@ _MAX_SHOWN = 100
 
 
 def describe(text: str, issues: Iterable[Issue]) -> str:
-    """Return the issues in the order of their places, each with its line and a mark below it."""
+    """Return the issues sorted by position, each with its line and a mark below it."""
     lines = text.split("\n")
     placed = [(_place(lines, issue.at), issue.message) for issue in issues]
     placed.sort(key=itemgetter(0))

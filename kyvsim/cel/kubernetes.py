@@ -52,7 +52,7 @@ _FIELDS = MappingProxyType(
 
 
 def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
-    """Return the fields of the typed objects of a request, by the names of their types."""
+    """Return the fields of the typed objects of a request, by type name."""
     return {name: read_fields(text) for name, text in _FIELDS.items()}
 
 
@@ -60,9 +60,9 @@ def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
 def kubernetes_environment(
     *, params: bool = False, authorizer: bool = False, mutates: bool = False
 ) -> Environment:
-    """Return the environment, with `params` and `authorizer` where an expression may use them.
+    """Return the environment; `params` and `authorizer` are available on request.
 
-    `mutates` adds the types of what mutations give.
+    `mutates` adds the result types of mutations.
     """
     variables = [
         ("object", types.DYN),
@@ -84,16 +84,16 @@ def kubernetes_environment(
 
 
 _BUDGET = 10_000_000
-"""The steps of all expressions of a policy. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
+"""The maximum steps of a policy's expressions. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
 _KEPT = frozenset(
     {"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"}
 )
 
 
 def declared_type(found: CelType) -> CelType:
-    """Return the type that a variable is declared with for an expression of type `found`.
+    """Return the declared type of a variable whose expression has the type `found`.
 
-    upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go, which knows few types.
+    upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go, which supports few types.
     """
     if found.kind in {"list", "map"}:
         return found._replace(parameters=tuple(map(declared_type, found.parameters)))
@@ -105,6 +105,6 @@ def authorizer_values(
 ) -> tuple[Authorizer, ResourceCheck]:
     """Return the values of `authorizer` and `authorizer.requestResource`.
 
-    `attributes` name what the request is about, as an authorizer decides on it.
+    `attributes` describe the request for an authorizer.
     """
     return Authorizer(query), ResourceCheck(query, attributes)

@@ -1,4 +1,4 @@
-"""Calls that stand for other expressions: `has`, the loops, `optMap`.
+"""Macros: `has`, the loops, `optMap`.
 
 Source of the rules: upstream cel-go parser/macro.go, cel/library.go, ext/comprehensions.go,
 ext/lists.go; for `orValue` upstream pkg/cel/compiler/env.go.
@@ -12,16 +12,16 @@ from kyvsim.cel.nodes import Call, Ident, Loop, Node, dotted_name
 from kyvsim.cel.operators import NUMBERS
 
 OR_VALUE = "__orValueCompat__"
-"""The function that `orValue` becomes: a value that is not optional is taken as it is."""
+"""The function for `orValue`: a value that is not optional is returned as it is."""
 
 _SIMPLE_NAME = "argument must be a simple name"
 _SORT_INPUT = "@__sortBy_input__"
 Ids: TypeAlias = Iterator[int]
-"""Gives the number of each new node."""
+"""Yields the number of each new node."""
 
 
 class MacroError(Exception):
-    """A macro's arguments are not what it takes."""
+    """A macro has invalid arguments."""
 
     def __init__(self, at: int, message: str) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ def _loop(ids: Ids, call: Call, kind: str, variables: tuple[str, ...], *parts: N
 
 
 def _target(call: Call) -> Node:
-    if call.target is None:  # pragma: no cover — loops are looked up by their target
+    if call.target is None:  # loops are looked up by their target
         raise AssertionError(call.function)
     return call.target
 
@@ -157,7 +157,7 @@ def _may_be_number(node: Node) -> bool:
 
 
 def _has_extension(ids: Ids, call: Call) -> Node:
-    """Return `proto.hasExt(message, name)` as the question whether the message has that field."""
+    """Return `proto.hasExt(message, name)` as a test whether the message has that field."""
     target = call.target
     if not isinstance(target, Ident) or target.name != "proto":
         return call
@@ -169,7 +169,7 @@ def _has_extension(ids: Ids, call: Call) -> Node:
 
 
 _ANY_NUMBER = -1
-"""In place of the count of arguments."""
+"""Matches any number of arguments."""
 _Expander = Callable[[Ids, Call], Node]
 _ALWAYS: Mapping[tuple[str, int, bool], _Expander] = {
     ("has", 1, False): _has,
@@ -200,11 +200,11 @@ _BY_LIBRARY: Mapping[str, Mapping[tuple[str, int], _Expander]] = {
     "math": {("greatest", _ANY_NUMBER): _extreme, ("least", _ANY_NUMBER): _extreme},
     "protos": {("hasExt", 2): _has_extension, ("getExt", 2): _has_extension},
 }
-"""Macros that are called on something, by the library that brings them."""
+"""Macros that are called on a receiver, by their library."""
 
 
 def expand(ids: Ids, call: Call, macros: frozenset[str]) -> Node:
-    """Return the expansion of a macro, other calls as they are; raises `MacroError`."""
+    """Return the expansion of a macro, or the call itself; raises `MacroError`."""
     key = (call.function, len(call.arguments))
     expander = _ALWAYS.get((*key, call.target is not None))
     if expander is None and call.target is not None:

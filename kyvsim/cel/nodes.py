@@ -1,10 +1,10 @@
-"""The tree of an expression. Every node has a number of its own and an offset into the text."""
+"""The tree of an expression. Every node has a unique number and an offset into the text."""
 
 from typing import Any, NamedTuple, TypeAlias
 
 
 class Literal(NamedTuple):
-    """A number, text, bytes, truth value or null."""
+    """A number, string, bytes, boolean or null."""
 
     id: int
     at: int
@@ -12,7 +12,7 @@ class Literal(NamedTuple):
 
 
 class Ident(NamedTuple):
-    """A name; with a dot in front where it is to be looked up at the outermost level."""
+    """A name; with a leading dot if it is looked up at the outermost level."""
 
     id: int
     at: int
@@ -41,7 +41,7 @@ class Call(NamedTuple):
 
 
 class ListLiteral(NamedTuple):
-    """`[a, ?b]`; `optional` holds the places with a question mark."""
+    """`[a, ?b]`; `optional` contains the indexes with a question mark."""
 
     id: int
     at: int
@@ -67,7 +67,7 @@ class MapLiteral(NamedTuple):
 
 
 class StructField(NamedTuple):
-    """`field: value` or `?field: value` of a typed object; `at` is the place of the colon."""
+    """`field: value` or `?field: value` of a typed object; `at` is the position of the colon."""
 
     at: int
     name: str
@@ -94,9 +94,9 @@ class Loop(NamedTuple):
     variables: tuple[str, ...]
     """One name, or two for the index or key and the value."""
     test: "Node | None"
-    """What decides about an element; None where all are taken."""
+    """The test of an element; None if all are accepted."""
     result: "Node | None"
-    """What becomes of an element that is taken."""
+    """The result for an accepted element."""
 
 
 class Bind(NamedTuple):
@@ -115,7 +115,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes directly below, in the order in which they are written."""
+    """Return the nodes directly below, in the written order."""
     if isinstance(node, Select):
         return (node.operand,)
     if isinstance(node, Call):
@@ -145,7 +145,7 @@ def has_loops(node: Node) -> bool:
 
 
 def dotted_name(node: Node) -> str:
-    """Return the name that a chain of plain selections writes, or "" if it is not a name."""
+    """Return the name of a chain of plain selections, or "" if it is not a name."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test and not node.optional:

@@ -1,4 +1,4 @@
-"""What the operators do: selection, indexes, equality, order and arithmetic."""
+"""The operators: selection, indexes, equality, order and arithmetic."""
 
 import math
 from collections.abc import Callable
@@ -21,10 +21,10 @@ from kyvsim.cel.values import (
     type_name,
 )
 
-# When two values are equal, and whether one is among others.
+# Equality of two values, and membership.
 #
-# Source of the rules: upstream cel-go common/types (Equal, Contains): numbers compare across
-# their types, everything else is equal only to its own kind.
+# Source of the rules: upstream cel-go common/types (Equal, Contains): numbers of different types
+# are compared by value, other values are equal only to values of the same type.
 
 NUMBERS = frozenset({int, float, UInt})
 
@@ -61,9 +61,9 @@ def _is_entry(key: object, value: object, among: dict[object, object]) -> bool:
 
 
 def equated(left: object, right: object) -> bool:
-    """Return what `==` says of two values.
+    """Return the result of `==` for two values.
 
-    Kubernetes' own types have no answer but for null and for their own kind: raises CelError.
+    Kubernetes' own types can only be compared with null and their own type: raises CelError.
     """
     if right is None or not getattr(left, "only_own_kind", False):
         return equals(left, right)
@@ -73,14 +73,14 @@ def equated(left: object, right: object) -> bool:
 
 
 def differs(left: object, right: object) -> bool:
-    """Return what `!=` says of two values: what has no answer differs."""
+    """Return the result of `!=` for two values; values that cannot be compared differ."""
     return getattr(right, "computed", False) or not equals(left, right)
 
 
 def compare_numbers(left: Any, right: Any) -> int:
     """Return a number below, at or above 0; a NaN is above everything.
 
-    As upstream, an int meets a double as a double.
+    As upstream, an int is compared with a double as a double.
     """
     if left.__class__ is float and right.__class__ is not float:
         return _compare_double(left, int(right))
@@ -99,7 +99,7 @@ def _compare_double(double: float, whole: int) -> int:
 
 
 def contains(item: object, among: object) -> bool:
-    """Return whether a list holds an item, or a map has a key; raises CelError for others."""
+    """Return whether a list contains an item, or a map has a key; raises CelError for others."""
     if isinstance(among, list):
         if item.__class__ is str:
             return item in among
@@ -110,9 +110,9 @@ def contains(item: object, among: object) -> bool:
 
 
 def find_key(found: dict[object, object], key: object) -> tuple[object] | None:
-    """Return the map's value for a key in a tuple, or None where it lacks the key.
+    """Return the map's value for a key in a tuple, or None if the key is missing.
 
-    Raises CelError for bytes, on which upstream dies.
+    Raises CelError for bytes, on which upstream panics.
     """
     kind = key.__class__
     if kind is str or key is None:
@@ -124,13 +124,13 @@ def find_key(found: dict[object, object], key: object) -> tuple[object] | None:
     if key.__class__ is float and math.isnan(key):
         return None
     written = next(one for one in found if one == key)
-    # upstream looks a double up as a whole number, and never a whole number as a double.
+    # upstream looks up a double as a whole number, but never a whole number as a double.
     fits = written.__class__ is not float or kind is float
     return (found[key],) if fits and (written.__class__ is bool) == (kind is bool) else None
 
 
 def as_key(value: object) -> object:
-    """Return a value as a key of a map; a list or map is a key that equals nothing but itself."""
+    """Return a value as a key of a map; a list or map is a key that is equal only to itself."""
     kind = value.__class__
     if kind is str:
         return value
@@ -147,7 +147,7 @@ def _unhashable() -> CelError:
     return CelError("internal error: runtime error: hash of unhashable type types.Bytes")
 
 
-# Which of two values comes first.
+# The order of two values.
 #
 # Source of the rules: upstream cel-go common/types (Compare), common/stdlib/standard.go.
 
@@ -156,7 +156,7 @@ COMPARABLE = frozenset({*_PLAIN, *NUMBERS, Duration, Timestamp})
 
 
 def compare(left: Any, right: Any) -> int:
-    """Return a number below, at or above 0; raises CelError where the values have no order."""
+    """Return a number below, at or above 0; raises CelError if the values have no order."""
     kind = left.__class__
     if kind is right.__class__ and kind in _PLAIN:
         return int(left > right) - int(left < right)
@@ -187,7 +187,7 @@ less_or_equal = _relation("<=", lambda order: order <= 0)
 greater = _relation(">", lambda order: order > 0)
 greater_or_equal = _relation(">=", lambda order: order >= 0)
 
-# Sums, products and their like; whole numbers never overflow without a word.
+# Arithmetic; overflow of whole numbers is an error.
 #
 # Source of the rules: upstream cel-go common/types (Add, Divide, …), overflow.go.
 
@@ -215,7 +215,7 @@ def checked_uint(number: int) -> UInt:
 
 
 def checked_duration(nanoseconds: int) -> Duration:
-    """Return a duration; raises CelError where it does not fit into 64 bits."""
+    """Return a duration; raises CelError if it does not fit into 64 bits."""
     return Duration(checked_int(nanoseconds))
 
 
@@ -348,7 +348,7 @@ def invert(value: object) -> bool:
     raise no_such_overload()
 
 
-# Fields of objects, elements of lists, and both where they may be missing.
+# Fields of objects, elements of lists, and optional access to both.
 #
 # Source of the rules: upstream cel-go interpreter/attributes.go.
 
@@ -356,7 +356,7 @@ _QUALIFIERS = frozenset({str, int, UInt, float, bool})
 
 
 def select(value: object, field: str) -> object:
-    """Return a field; of an optional value, an optional one."""
+    """Return a field; of an optional value, an optional field."""
     if isinstance(value, dict):
         if field in value:
             return value[field]
@@ -375,7 +375,7 @@ def select_if_present(value: object, field: str) -> Optional:
         if not value.present:
             return NONE
         value = value.value
-    if value.__class__ is Message and value.is_native:  # as upstream, which finds no field so
+    if value.__class__ is Message and value.is_native:  # as upstream, which finds no field
         raise CelError(f"no such field: {field}")
     if value.__class__ is Message and field not in value.present:
         return NONE
@@ -392,7 +392,7 @@ def refuse_list(value: object) -> None:
 
 
 def has_field(value: object, field: str) -> bool:
-    """Return whether there is a field; whatever has no fields lacks it."""
+    """Return whether there is a field; a value without fields has none."""
     if value.__class__ is Optional:
         value = value.value
     refuse_list(value)
@@ -402,7 +402,7 @@ def has_field(value: object, field: str) -> bool:
 
 
 def index(value: object, key: object) -> object:
-    """Return an element by its place or key; of an optional value, an optional one."""
+    """Return an element by its index or key; of an optional value, an optional element."""
     check_qualifier(key)
     if isinstance(value, list):
         place = list_index(key)
@@ -438,7 +438,7 @@ def index_if_present(value: object, key: object) -> Optional:
 
 
 def check_qualifier(key: object, *, constant: bool = False) -> None:
-    """Raise CelError for a value that cannot be a key of anything."""
+    """Raise CelError for a value that can be neither an index nor a key."""
     if key.__class__ not in _QUALIFIERS:
         name = "<nil>" if key is None and not constant else go_type(key)
         raise CelError(f"invalid qualifier type: {name}")

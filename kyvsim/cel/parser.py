@@ -1,4 +1,4 @@
-"""Text to tokens, and these to a tree with macros expanded; the errors are upstream's."""
+"""Parses text to tokens, and these to a tree with expanded macros; the errors are upstream's."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ _UNENDED = re.compile(r"[rRbB]{0,2}(\"|')[^\n\r]*")
 
 
 class Token(NamedTuple):
-    """A piece of the text; `kind` is `sign` for operators and for the words `in`, `true`, …."""
+    """A token; `kind` is `sign` for operators and for keywords such as `in` and `true`."""
 
     kind: str
     text: str
@@ -58,7 +58,7 @@ KEYWORDS = frozenset({"in", "true", "false", "null"})
 
 
 def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
-    """Return the tokens with an `end` token last, and an issue for each piece that is none."""
+    """Return the tokens with an `end` token last, and an issue for each invalid piece."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     at, end = 0, len(text)
@@ -84,7 +84,7 @@ def _unknown(text: str, at: int) -> str:
     unended = _UNENDED.match(text, at)
     if unended:
         return unended[0]
-    # A sign of two characters that is cut short takes the one that spoils it along.
+    # An incomplete sign of two characters includes the next character.
     return text[at : at + 2] if text[at] in "=&|" else text[at]
 
 
@@ -99,7 +99,7 @@ _MAX_DIGITS = 400
 
 
 def read_int(text: str) -> int:
-    """Return the int that a token writes; raises ValueError if it is not an int64."""
+    """Return the int of a token; raises ValueError if it is not an int64."""
     number = -_digits(text[1:]) if text.startswith("-") else _digits(text)
     if not -_LIMIT <= number < _LIMIT:
         raise ValueError("invalid int literal")
@@ -113,7 +113,7 @@ def _digits(text: str) -> int:
 
 
 def read_uint(text: str) -> UInt:
-    """Return the uint that a token writes; raises ValueError if it is not a uint64."""
+    """Return the uint of a token; raises ValueError if it is not a uint64."""
     number = _digits(text[:-1])
     if number >= 2 * _LIMIT:
         raise ValueError("invalid uint literal")
@@ -121,7 +121,7 @@ def read_uint(text: str) -> UInt:
 
 
 def read_double(text: str) -> float:
-    """Return the double that a token writes; raises ValueError where it is out of range."""
+    """Return the double of a token; raises ValueError if it is out of range."""
     number = float(text)
     if number in {float("inf"), float("-inf")}:
         raise ValueError("invalid double literal")
@@ -129,7 +129,7 @@ def read_double(text: str) -> float:
 
 
 def read_string(token: str) -> str:
-    """Return the text that a string token writes; raises ValueError on a bad escape."""
+    """Return the text of a string token; raises ValueError on an invalid escape."""
     body, raw = _body(token)
     if raw or "\\" not in body:
         return body
@@ -137,7 +137,7 @@ def read_string(token: str) -> str:
 
 
 def read_bytes(token: str) -> bytes:
-    """Return the bytes that a bytes token writes; raises ValueError on a bad escape."""
+    """Return the bytes of a bytes token; raises ValueError on an invalid escape."""
     body, raw = _body(token[1:])
     if raw or "\\" not in body:
         return body.encode()
@@ -180,8 +180,8 @@ def _byte(found: re.Match[str]) -> bytes:
 # Tokens → tree, macros expanded.
 #
 # Source of the grammar and of the messages: upstream cel-go parser (CEL.g4, parser.go), and ANTLR's
-# default error strategy, which it uses. Where upstream's parser recovers and reports further
-# faults, ours stops at the first.
+# default error strategy, which it uses. Upstream's parser recovers and reports further
+# errors, ours stops at the first.
 
 _MAX_SIZE = 100_000
 _MAX_DEPTH = 250
@@ -196,14 +196,14 @@ _LEVELS = (
     frozenset({"+", "-"}),
     frozenset({"*", "/", "%"}),
 )
-"""The operators on two operands, those that bind less tightly first."""
+"""The binary operators, in order of increasing precedence."""
 _NAMES = MappingProxyType(
     {sign: f"_{sign}_" for sign in ("<", "<=", ">=", ">", "==", "!=", *"*/%+-", "&&", "||")}
     | {"in": "@in"}
 )
 _STARTS = frozenset({"[", "{", "(", ".", "-", "!", "true", "false", "null"})
 _KINDS = frozenset({"int", "uint", "double", "string", "bytes", "name"})
-"""The signs, and the kinds of other tokens, that an operand begins with."""
+"""The signs, and the kinds of other tokens, with which an operand begins."""
 _START = (
     "'.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
     "IDENTIFIER}"
@@ -219,7 +219,7 @@ _CONSTANTS = MappingProxyType({"true": True, "false": False, "null": None})
 
 
 class ExpressionSyntaxError(Exception):
-    """The text is no expression."""
+    """The text is not an expression."""
 
     def __init__(self, issues: list[Issue]) -> None:
         super().__init__(issues)
@@ -230,7 +230,7 @@ class ExpressionSyntaxError(Exception):
 def parse(text: str, macros: frozenset[str]) -> Node:
     """Return the tree of an expression; raises `ExpressionSyntaxError`.
 
-    `macros` names the macros to expand, beside those of the language itself.
+    `macros` names the macros to expand, besides those of the language itself.
     """
     if len(text) > _MAX_SIZE:
         size = f"size: {len(text)}, limit {_MAX_SIZE}"
@@ -250,18 +250,18 @@ def parse(text: str, macros: frozenset[str]) -> Node:
 
 
 class _FirstFaultError(Exception):
-    """Parsing cannot go on."""
+    """Parsing cannot continue."""
 
 
 class _CelParser:
-    """One walk over the tokens, which collects issues."""
+    """One pass over the tokens, which collects issues."""
 
     def __init__(self, tokens: list[Token], issues: list[Issue], macros: frozenset[str]) -> None:
         self.tokens = tokens
         self.issues = issues
         self.next = 0
         self.depth = 0
-        """That of the expression at hand."""
+        """The depth of the current expression."""
         self.ids: Ids = count(1)
         self.macros = macros
 
@@ -274,7 +274,7 @@ class _CelParser:
         return self.tokens[min(self.next + 1, len(self.tokens) - 1)]
 
     def peek(self) -> str:
-        """Return the sign at hand, or "" where something else stands."""
+        """Return the current sign, or "" for any other token."""
         token = self.tokens[self.next]
         return token.text if token.kind == "sign" else ""
 
@@ -284,7 +284,7 @@ class _CelParser:
         return token
 
     def expect(self, sign: str, *, missing: bool = True) -> None:
-        """Take a sign, or fail with what upstream says of its absence."""
+        """Consume a sign, or fail with upstream's message."""
         if self.peek() == sign:
             self.take()
             return
@@ -297,14 +297,14 @@ class _CelParser:
         self.unexpected(f"'{sign}'")
 
     def starts_operand(self, ahead: int) -> bool:
-        """Tell whether the token so far ahead may start an operand."""
+        """Return whether the token at this distance may begin an operand."""
         token = self.tokens[min(self.next + ahead, len(self.tokens) - 1)]
         if token.kind == "sign":
             return token.text in _STARTS
         return token.kind in _KINDS
 
     def unwanted(self, expected: str, also: str = "") -> None:
-        """Pass over a token that an operand, or `also`, follows; fail where none does."""
+        """Skip a token before an operand or `also`; fail if neither follows."""
         token = self.here
         after = self.following
         if token.kind == "end" or not (self.starts_operand(1) or (also and after.text == also)):
@@ -326,7 +326,7 @@ class _CelParser:
         self.fail(Issue(at, f"Syntax error: {message}"))
 
     def fail(self, issue: Issue) -> NoReturn:
-        """Report an issue and give up."""
+        """Report an issue and stop."""
         self.issues.append(issue)
         raise _FirstFaultError
 
@@ -347,7 +347,7 @@ class _CelParser:
         return node
 
     def logical(self, sign: str) -> Node:
-        """Parse operands joined by `||` or `&&`; one call takes all of them."""
+        """Parse operands joined by `||` or `&&`; one call parses all of them."""
         operand = partial(self.logical, "&&") if sign == "||" else partial(self.binary, 0)
         operands = [operand()]
         at = self.here.at
@@ -496,7 +496,7 @@ class _CelParser:
             return call
 
     def parts(self, end: str) -> Iterator[bool]:
-        """Go to each part of a list or map; yield whether it is marked as optional."""
+        """Iterate over the parts of a list or map; yield whether each is optional."""
         while self.peek() != end:
             optional = self.peek() == "?"
             if optional:
@@ -532,7 +532,7 @@ class _CelParser:
         return nodes.MapLiteral(next(self.ids), at, tuple(entries))
 
     def take_lonely_comma(self, end: str) -> None:
-        """Pass over the comma that an empty list or map may hold."""
+        """Skip the comma that an empty list or map may contain."""
         if self.peek() == "," and self.following.text == end:
             self.take()
 

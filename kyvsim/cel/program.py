@@ -1,4 +1,4 @@
-"""Source text to a program that can be evaluated any number of times; the variables of a policy."""
+"""Compiles source text to a reusable program; evaluates the variables of a policy."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -15,9 +15,9 @@ from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import CEL_STEPS, Meter
 
 _MANY = 10_000
-"""Steps that are worth counting."""
+"""The minimum number of steps that is counted."""
 _VARIABLES = "variables"
-"""What evaluates further expressions when it is read."""
+"""The variable whose fields evaluate other expressions on access."""
 
 
 class Program(NamedTuple):
@@ -25,37 +25,37 @@ class Program(NamedTuple):
 
     text: str
     type: CelType
-    """What its value is, as far as that can be known beforehand."""
+    """The type of its value, as far as it is known at compile time."""
     run: Run
     slots: int
-    """The length of the frame that `run` needs."""
+    """The required length of the frame."""
     reads: frozenset[str] = frozenset()
-    """The variables of the environment that it looks at; of others no value is needed."""
+    """The variables of the environment that it reads; others need no value."""
 
     limit: int = CALL_LIMIT
     per_step: int = CEL_STEPS
-    """How many of them count as one on the meter."""
+    """The number of them that counts as one step on the meter."""
     env: Environment | None = None
     meter: Meter | None = None
-    """Counts what evaluations take, for all that is evaluated together."""
+    """Counts the steps of everything that is evaluated together."""
 
     def with_hook(self, on_node: NodeHook) -> "Program":
-        """Return the same program with `on_node` around the closure of each of its nodes."""
+        """Return the program with `on_node` around the closure of each of its nodes."""
         if self.env is None:
             return self
         return _compile(self.text, self.env, DYN, on_node)._replace(meter=self.meter)
 
     def evaluate(self, values: Sequence[object]) -> object:
-        """Return the value, in plain lists and maps, for the variables' values.
+        """Return the value, with plain lists and maps, for the variables' values.
 
-        They stand in the order of the environment.
+        The values are in the order of the environment.
 
-        Raises CelError where the evaluation fails, and BudgetError where it takes too many steps.
+        Raises CelError if the evaluation fails, and BudgetError if it takes too many steps.
         """
         return plain(self.value(values))
 
     def value(self, values: Sequence[object]) -> object:
-        """Return the value as other expressions see it; raises as `evaluate` does."""
+        """Return the value for other expressions; raises the errors of `evaluate`."""
         frame: Frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
         if self.meter is not None and _VARIABLES in self.reads:
             meter = self.meter
@@ -84,7 +84,7 @@ class Program(NamedTuple):
         return found
 
     def _settle(self, before: int, left: int) -> None:
-        """Count the steps that were taken; raises BudgetError where they are more than may be."""
+        """Count the steps that were taken; raises BudgetError if they exceed the limit."""
         if self.meter is not None and before - left > _MANY:
             self.meter.spend((before - left) // self.per_step)
         if left < 0:
@@ -94,7 +94,7 @@ class Program(NamedTuple):
 def compile_expression(text: str, env: Environment, expected: CelType = DYN) -> Program:
     """Return the program for an expression; raises CompileError with upstream's message.
 
-    `expected` is the type that its value must have; DYN takes any.
+    `expected` is the type that its value must have; DYN is any type.
 
     upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
     """
@@ -140,17 +140,17 @@ def _refused(text: str, issues: Sequence[Issue]) -> CompileError:
     return CompileError(f"compilation failed: {listing}", issues, listing)
 
 
-# The variables of a policy: expressions that are evaluated when they are first read.
+# The variables of a policy: expressions that are evaluated on first access.
 
 _Known = TypeVar("_Known")
 Evaluate: TypeAlias = Callable[[str, _Known, Sequence[object]], object]
-"""Returns the value of a variable with some name and expression, where these values are seen."""
+"""Returns the value of a variable, by its name and expression, with these values."""
 
 
 class LazyVariables(dict[str, object], Generic[_Known]):
-    """The variables of a policy on one request, each evaluated when it is first read.
+    """The variables of a policy for one request, each evaluated on first access.
 
-    A loop over them goes through the values and not through the names.
+    Iterating over them yields the values, not the names.
     upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
     """
 
@@ -163,7 +163,7 @@ class LazyVariables(dict[str, object], Generic[_Known]):
         values: Sequence[object],
         evaluate: Evaluate[_Known],
     ) -> None:
-        """Take the values that their own expressions see, these variables among them."""
+        """Store the values for their expressions, which include these variables."""
         super().__init__()
         self.cel_type = kind
         self._known = known
@@ -182,12 +182,12 @@ class LazyVariables(dict[str, object], Generic[_Known]):
 
 
 def plainly(_name: str, program: Program, values: Sequence[object]) -> object:
-    """Return the value of a variable; its errors are those of who reads it."""
+    """Return the value of a variable; errors do not name it."""
     return program.value(values)
 
 
 def composited(name: str, program: Program, values: Sequence[object]) -> object:
-    """Return the value of a variable; its errors name it.
+    """Return the value of a variable; errors name it.
 
     upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go
     """

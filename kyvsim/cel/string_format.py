@@ -1,4 +1,4 @@
-"""`format`: strings with `%s`, `%d` and their like filled in, in both versions of the library."""
+"""`format`: replaces `%s`, `%d` etc. in strings, in both versions of the library."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
 from kyvsim.kubernetes.go_text import format_float, quote
 
-# Texts with `%s`, `%d` and their like filled in.
+# Replaces `%s`, `%d` etc. in strings.
 #
 # Source of the rules: upstream cel-go ext/formatting.go, for strings of version 2.
 
@@ -37,9 +37,9 @@ CLAUSE_ERRORS = MappingProxyType(
 
 
 def fill(text: str, count: int, clause: Callable[[int, str, int | None], str]) -> str:
-    """Return the text with each clause replaced by what `clause` makes of it.
+    """Return the text with each clause replaced by the result of `clause`.
 
-    `clause` is given the argument's place, the letter and the precision, None where there is none.
+    Its arguments are the argument's index, the letter and the precision, None if there is none.
     """
     made: list[str] = []
     at = place = 0
@@ -97,7 +97,7 @@ def _clause(value: object, letter: str, precision: int | None) -> str:
 
 
 def _digits(value: object, letter: str, errors: Mapping[str, str]) -> str:
-    """Return what the clauses for whole numbers make of a value in all versions."""
+    """Return a value formatted by a clause for whole numbers, in all versions."""
     if letter == "b" and value.__class__ is bool:
         return "1" if value else "0"
     if letter in "dbxXo" and (value.__class__ is int or value.__class__ is UInt):
@@ -158,9 +158,9 @@ def _double(value: object, letter: str, precision: int) -> str:
 
 
 def _scientific(number: float, precision: int) -> str:
-    """Return the number with its power of ten written out, as upstream's printer does.
+    """Return the number in scientific notation, as upstream's printer does.
 
-    As upstream, what is written as precision is the least width of the whole.
+    As upstream, the precision is the minimum width of the whole text.
     """
     digits, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
@@ -170,7 +170,7 @@ def _scientific(number: float, precision: int) -> str:
 
 _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)))
 
-# `format` as newer strings have it: plain numbers, nothing quoted inside of lists and maps.
+# `format` in newer versions: plain numbers, and no quotes inside of lists and maps.
 #
 # Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
 
@@ -230,7 +230,7 @@ def _special(value: float) -> str:
 
 
 def _formatter(clause: Callable[..., str]) -> Callable[[str, list[object]], str]:
-    """Return a function that fills in the clauses of a text."""
+    """Return a function that replaces the clauses of a text."""
     return lambda text, arguments: fill(
         text, len(arguments), lambda place, *parts: clause(arguments[place], *parts)
     )

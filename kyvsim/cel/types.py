@@ -1,24 +1,24 @@
-"""Types of expressions, as the checker knows them and `type()` returns them; their unification."""
+"""Types of expressions, as in the checker and as results of `type()`; their unification."""
 
 from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-# Types of expressions, as the checker knows them and `type()` returns them.
+# Types of expressions, as in the checker and as results of `type()`.
 #
 # Source of the names: upstream cel-go common/types/types.go, checker/format.go.
 
 
 class CelType(NamedTuple):
-    """A type: its kind, its name where the kind does not say it, and its parameters."""
+    """A type: its kind, its name if the kind has several, and its parameters."""
 
     kind: str
     name: str
     parameters: tuple["CelType", ...] = ()
 
     def __str__(self) -> str:
-        """Return the type as messages about declared types show it."""
+        """Return the type as in messages about declared types."""
         name = f"<{self.name}>" if self.kind == "parameter" else self.name
         if not self.parameters:
             return name
@@ -27,7 +27,7 @@ class CelType(NamedTuple):
 
 DYN = CelType("dyn", "dyn")
 ANY = CelType("dyn", "any")
-"""A value that brings its type along; it is used as `dyn` is, and shown otherwise."""
+"""A value that contains its type; it is used like `dyn`, but shown differently."""
 ERROR = CelType("error", "!error!")
 NULL = CelType("null", "null_type")
 BOOL = CelType("bool", "bool")
@@ -64,7 +64,7 @@ def optional_of(inner: CelType) -> CelType:
 
 
 opaque = partial(CelType, "opaque")
-"""Returns a type, by its name, that only a library's functions know how to use."""
+"""Returns an opaque type, by its name, for the functions of a library."""
 struct = partial(CelType, "struct")
 """Returns a type with declared fields, by its name."""
 parameter = partial(CelType, "parameter")
@@ -79,14 +79,14 @@ def unwrap_optional(found: CelType) -> tuple[CelType, bool]:
 
 
 def show(found: CelType) -> str:
-    """Return the type as messages about expressions show it."""
+    """Return the type as in messages about expressions."""
     name = _SHORT_NAMES.get(found.kind, found.name)
     if not found.parameters:
         return name
     return f"{name}({', '.join(map(show, found.parameters))})"
 
 
-# Whether a value of one type may stand where another is expected, with type variables.
+# Whether a value of one type is assignable to another, with type variables.
 #
 # Source of the rules: upstream cel-go checker/types.go.
 
@@ -97,25 +97,25 @@ _PLAIN = frozenset({"bool", "bytes", "double", "dyn", "int", "string", "uint"})
 
 
 class Substitutions:
-    """What the type variables of one expression stand for."""
+    """The types that replace the type variables of one expression."""
 
     def __init__(self) -> None:
         self._found: dict[str, CelType] = {}
         self._fresh = 0
 
     def fresh(self) -> CelType:
-        """Return a type variable that is used nowhere yet."""
+        """Return a new type variable."""
         found = CelType("parameter", f"_var{self._fresh}")
         self._fresh += 1
         return found
 
     def assignable(self, given: Sequence[CelType], expected: Sequence[CelType]) -> bool:
-        """Return whether each given type fits the expected one; what that needs is remembered."""
+        """Return whether each type matches the expected one; records the required substitutions."""
         if len(given) != len(expected):
             return False
         before = dict(self._found)
         for one, other in zip(given, expected, strict=True):
-            # Most types of arguments are the very ones that are expected.
+            # Most argument types are identical to the expected ones.
             if (one is other and one.kind in _PLAIN) or self._fits(one, other):
                 continue
             self._found = before
@@ -123,7 +123,7 @@ class Substitutions:
         return True
 
     def resolve(self, kind: CelType, *, free_is_dyn: bool = False) -> CelType:
-        """Return the type with its variables replaced; free ones stay, or become `dyn`."""
+        """Return the type with replaced variables; free ones are kept, or become `dyn`."""
         if kind.kind == "parameter":
             found = self._found.get(kind.name)
             if found is not None:
@@ -157,7 +157,7 @@ class Substitutions:
         return given == expected
 
     def _substitutes(self, kind: CelType, variable: CelType) -> tuple[bool, bool]:
-        """Return whether `kind` may stand for the variable, and whether that stood for one."""
+        """Return whether `kind` can replace the variable, and whether the variable was bound."""
         if kind == variable:
             return True, True
         found = self._found.get(variable.name)
@@ -185,7 +185,7 @@ class Substitutions:
 
 
 def most_general(left: CelType, right: CelType) -> CelType:
-    """Return the less specific of two types of which one fits the other."""
+    """Return the less specific of two types, one of which matches the other."""
     return left if _is_less_specific(left, right) else right
 
 
@@ -202,7 +202,7 @@ def _is_less_specific(left: CelType, right: CelType) -> bool:
 
 
 def same_shape(left: CelType, right: CelType) -> bool:
-    """Return whether two types are the same, whatever the kind of their type variables."""
+    """Return whether two types are the same except for type variables."""
     if left.kind == right.kind == "parameter":
         return True
     return (left.kind, left.name) == (right.kind, right.name) and (

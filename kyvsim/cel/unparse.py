@@ -1,4 +1,4 @@
-"""Nodes of expressions as source text, on one line."""
+"""Converts nodes of expressions to source text, on one line."""
 
 import json
 import re
@@ -21,18 +21,18 @@ _TIGHTNESS: Mapping[str, int] = {
     **dict.fromkeys(("_*_", "_/_", "_%_"), 6),
     **dict.fromkeys(("!_", "-_"), 7),
 }
-"""How tightly operators bind; all else binds more tightly."""
+"""The precedence of operators; all others have a higher one."""
 _LOOSE = 8
 _NAME_BEFORE = re.compile(r"\w+\s*$")
 
 
 def written(node: Node) -> str:
-    """Return an expression as a user would write it; expanded macros are shown as macros."""
+    """Return an expression in the usual notation; expanded macros are shown as macros."""
     return _WRITERS[node.__class__](node)
 
 
 def object_path(node: Node) -> _Path | None:
-    """Return where in `object` a node looks, if it leads there and does nothing else."""
+    """Return the path in `object` that a node reads, if it does nothing else."""
     if isinstance(node, nodes.Ident):
         return () if node.name == "object" else None
     if isinstance(node, nodes.Select):
@@ -46,9 +46,9 @@ def object_path(node: Node) -> _Path | None:
 
 
 def start_of(node: Node, text: str) -> int:
-    """Return where the text of a node begins in its expression, but for parentheses around it."""
+    """Return the start of a node's text in its expression, without parentheses around it."""
     first = _first(node)
-    # A function's place is that of its parenthesis; its name stands before that.
+    # The position of a function is that of its parenthesis; its name precedes it.
     named = _NAME_BEFORE.search(text, 0, first) if text[first : first + 1] == "(" else None
     return named.start() if named else first
 
@@ -62,7 +62,7 @@ def _with(path: _Path | None, step: Any) -> _Path | None:
 
 
 def _inside(node: Node, least: int) -> str:
-    """Return a part, in parentheses where it binds less tightly than that."""
+    """Return a part, in parentheses if it has a lower precedence."""
     tightness = _TIGHTNESS.get(node.function, _LOOSE) if isinstance(node, nodes.Call) else _LOOSE
     text = written(node)
     return f"({text})" if tightness < least else text

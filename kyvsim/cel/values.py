@@ -1,4 +1,4 @@
-"""Values that Python has no type for, the type of a value, and values as Go prints them."""
+"""Values without a Python type, the type of a value, and values as Go prints them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,27 +10,27 @@ from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.go_time import Time
 from kyvsim.kubernetes.quantities import format_duration
 
-# Values of expressions that Python has no type for, and what type a value is of.
+# Values of expressions without a Python type, and the types of all values.
 #
 # `int` is CEL's int, `float` its double; `str`, `bytes`, `bool`, `None`, `list` and `dict` are
-# what they look like. Libraries add classes with a `cel_type`, and with `only_own_kind` where `==`
-# fails for values of other kinds.
+# the obvious types. Libraries add classes with a `cel_type`, and with `only_own_kind` if `==`
+# fails for values of other types.
 
 
 class UInt(int):
-    """An unsigned number; what is computed from it is an `int` until it is made a UInt again."""
+    """An unsigned number; results of arithmetic are `int` until they are converted."""
 
     __slots__ = ()
 
 
 class Duration(NamedTuple):
-    """A length of time."""
+    """A duration."""
 
     nanoseconds: int
 
 
 class Timestamp(NamedTuple):
-    """A point in time: nanoseconds since 1970, and the zone's offset in seconds."""
+    """A timestamp: nanoseconds since 1970, and the zone's offset in seconds."""
 
     nanoseconds: int
     offset: int = 0
@@ -47,9 +47,9 @@ NONE: Final = Optional(present=False)
 
 
 class MadeList(list[object]):
-    """A list that an expression made, where what it was given is a plain `list`.
+    """A list created by an expression; given lists are plain.
 
-    Kyverno's functions see the difference. As a key of a map it is itself only, as in Go.
+    Kyverno's functions distinguish them. As a key of a map it is equal only to itself, as in Go.
     """
 
     __slots__ = ()
@@ -58,7 +58,7 @@ class MadeList(list[object]):
 
 
 class JoinedList(list[object]):
-    """A list that `+` made of two, and as a key what a MadeList is."""
+    """A list that `+` created; as a key it is like a MadeList."""
 
     __slots__ = ()
 
@@ -66,13 +66,13 @@ class JoinedList(list[object]):
 
 
 class TextList(list[str]):
-    """A list of texts that a function made: as a value of objects Go has another type for it."""
+    """A list of strings created by a function: in objects it has another Go type."""
 
     __slots__ = ()
 
 
 class MadeMap(dict[object, object]):
-    """A map that an expression made, where what it was given is a plain `dict`."""
+    """A map created by an expression; given maps are plain."""
 
     __slots__ = ()
 
@@ -90,15 +90,15 @@ class Message(dict[str, Any]):
         self.present = present
         """The fields that are set."""
         self.is_native = False
-        """Whether it is a structure of Go, whose fields cannot be selected optionally."""
+        """Whether it is a Go struct, whose fields do not support optional selection."""
         self.is_literal = False
-        """Whether an expression wrote it out, where a function would have made it."""
+        """Whether an expression constructed it, rather than a function."""
         self.hidden: Mapping[str, object] = MappingProxyType({})
-        """What functions see of it, and no expression."""
+        """Fields for functions that expressions cannot access."""
 
 
 def plain(value: object) -> object:
-    """Return a value with plain lists and maps in place of those that expressions made."""
+    """Return a value with plain lists and maps instead of created ones."""
     if isinstance(value, MadeMap):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, (MadeList, JoinedList)):
@@ -139,28 +139,28 @@ def runtime_type(value: object) -> CelType:
 
 
 def type_name(value: object) -> str:
-    """Return the name of a value's type as messages show it."""
+    """Return the name of a value's type as in messages."""
     return runtime_type(value).name
 
 
 def class_of(kind: CelType) -> type | None:
-    """Return the Python class of the values of a type, or None where there is no single one."""
-    # What parameters a type has makes no difference.
+    """Return the Python class of the values of a type, or None if there is not exactly one."""
+    # The parameters of a type make no difference.
     return next((cls for cls, (known, _) in _TYPES.items() if known[:2] == kind[:2]), None)
 
 
-# Values as error messages show them, the way Go prints them.
+# Values in error messages, as Go prints them.
 #
 # Source of the rules: upstream cel-go common/types (format, ConvertToType).
 
 
 def show_double(number: float) -> str:
-    """Return a double as Go's `%g` writes it."""
+    """Return a double as Go's `%g` prints it."""
     return format_float(number, "g")
 
 
 def show_timestamp(value: Timestamp) -> str:
-    """Return a point in time as RFC 3339 with its fraction of a second."""
+    """Return a timestamp as RFC 3339 with fractional seconds."""
     time = str(Time(value.nanoseconds, value.offset))
     fraction = f"{value.nanoseconds % 1_000_000_000:09d}".rstrip("0")
     return f"{time[:19]}.{fraction}{time[19:]}" if fraction else time
@@ -174,7 +174,7 @@ def show_seconds(value: Duration) -> str:
 
 
 def go_type(value: object) -> str:
-    """Return the name that a value's type has in upstream's code, which some messages show."""
+    """Return the name of a value's type in upstream's code, which some messages show."""
     found = _TYPES.get(value.__class__)
     name: str = found[1] if found is not None else getattr(value, "go_type", "")
     return name or f"cel.{type_name(value).rpartition('.')[2]}"

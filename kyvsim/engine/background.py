@@ -1,4 +1,4 @@
-"""Rules that work in the background: whether one applies to a trigger, now or before a change.
+"""Background rules: whether one applies to a trigger, now or before a change.
 
 Source of the rules: upstream pkg/engine/background.go, pkg/background/common/context.go.
 """
@@ -20,7 +20,7 @@ _NOBODY = UserInfo()
 def open_background(
     policy: Policy, trigger: KubernetesObject, request: AdmissionRequest | None, world: World
 ) -> RuleInput:
-    """Return a trigger as rules of a policy see it, as part of the request that brought it.
+    """Return the input of a policy's rules for a trigger, as part of its request.
 
     Without a request there is no operation and no user.
     """
@@ -52,7 +52,7 @@ def _facts(request: AdmissionRequest, subject: KubernetesObject, world: World) -
 
 
 def old_facts(request: AdmissionRequest, world: World) -> MatchFacts | None:
-    """Return what match blocks see of the object before a request, or None where none was."""
+    """Return the facts of the object before a request, or None if there was none."""
     return _facts(request, request.old_object, world) if request.old_object else None
 
 
@@ -66,10 +66,10 @@ def check_rule(
     old: MatchFacts | None,
     body: CompiledBody = _passes,
 ) -> Outcome | None:
-    """Return whether a rule applies to a trigger, or None where it never did.
+    """Return whether a rule applies to a trigger, or None if it never did.
 
-    It passes where it does, and then `body` was run. A generate rule fails where it applied to the
-    object before. `new` is None for a deletion.
+    If it applies, it passes, and `body` is run. A generate rule fails if it applied to the old
+    object. `new` is None for a deletion.
     """
     rule = rule._replace(stage=Stage.GENERATE, body=body, concerns=None, unmatched=None)
     if new is None:

@@ -1,4 +1,4 @@
-"""Explanations: the steps of evaluations recorded, and their places in policies and manifests."""
+"""Explanations: records the steps of evaluations, and locates them in policies and manifests."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
@@ -27,11 +27,11 @@ from kyvsim.model.tracing import PointKind, PolicyPlace
 # The recorder: a tracer that stores steps as trees.
 
 MOST_STEPS = 20_000
-"""Steps of one rule on one object that are stored: nobody reads more, loops may have a million."""
+"""The maximum of stored steps of one rule on one object: loops may have a million."""
 
 
 class Recorder:
-    """A tracer that stores the steps of evaluations until they are taken."""
+    """A tracer that stores the steps of evaluations until they are retrieved."""
 
     takes_steps = True
 
@@ -43,7 +43,7 @@ class Recorder:
         self._left = MOST_STEPS
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> None:
-        """Count nothing."""
+        """Ignore coverage points."""
 
     def evaluate(self, run: RuleRun) -> None:
         """Begin a rule."""
@@ -60,7 +60,7 @@ class Recorder:
         """Return to a rule, or begin it."""
         steps = self._rules[-1][1] if self._is_last(run) else None
         begun = [one.kind is StepKind.EXCEPTION for one in steps or ()]
-        # The background evaluates exceptions first: another round of them is another evaluation.
+        # The background evaluates exceptions first: evaluating them again is a new evaluation.
         if steps is None or (any(begun[:1]) and not all(begun)):
             self.evaluate(run)
             self._resumed = True
@@ -69,7 +69,7 @@ class Recorder:
         return bool(self._rules) and self._rules[-1][0].rule is run.rule
 
     def enter(self) -> int:
-        """Begin a step; return its mark, 0 if the rule has enough of them."""
+        """Begin a step; return its mark, 0 if the rule has reached the maximum."""
         if self._left <= 0:
             return 0
         self._left -= 1
@@ -78,10 +78,10 @@ class Recorder:
         return self._marks
 
     def leave(self, mark: int, step: Step | None) -> None:
-        """End a step; what was left open inside has ended with it."""
+        """End a step, and the steps inside it that were not ended."""
         if not mark or not self._open:
             return
-        if self._open[-1][0] == mark:  # nearly always: what began inside it has ended
+        if self._open[-1][0] == mark:  # usually, since all steps inside it have ended
             inside = self._open.pop()[1]
         elif all(name != mark for name, _ in self._open):
             return
@@ -95,19 +95,19 @@ class Recorder:
         if step is None or not self._open:
             return
         whole = step._replace(steps=(*step.steps, *inside)) if inside else step
-        # An entry of the context belongs to the rule, whatever part read it first.
+        # A context entry is a step of the rule, whichever part read it first.
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)
 
     def taken(self) -> tuple[TracedRule, ...]:
-        """Return the rules evaluated since they were last taken."""
+        """Return the rules evaluated since the last call."""
         found = tuple(TracedRule(run, tuple(steps)) for run, steps in self._rules)
         self._rules.clear()
         self._open.clear()
         return found
 
 
-# From recorded steps to explanations.
+# Converts recorded steps to explanations.
 
 
 def explain(
@@ -120,11 +120,11 @@ def explain(
     *,
     given: RuleInput | None = None,
 ) -> ObjectExplanation | None:
-    """Return how a rule comes to a result, by evaluating policies on a request once more.
+    """Return how a rule comes to a result, by evaluating policies on a request again.
 
     The policies were compiled with `recorder` as their tracer; the closures are those of every
-    evaluation, so the result is the engine's. `given` is as for `evaluate`. The steps have no
-    places yet. None if the rule comes to another result this time.
+    evaluation, so the result is the engine's. `given` is as for `evaluate`. The steps are not
+    located yet. None if the rule has a different result this time.
     """
     recorder.taken()
     if isinstance(request, Payload):
@@ -145,7 +145,7 @@ def _identity(result: RuleResult) -> tuple[object, ...]:
 def explained_rules(
     evaluated: tuple[TracedRule, ...], response: EngineResponse
 ) -> Iterator[RuleExplanation]:
-    """Yield the rules that were evaluated; a second time was about the object before."""
+    """Yield the evaluated rules; a second evaluation was about the old object."""
     by_rule: dict[tuple[Rule, Stage], list[TracedRule]] = {}
     for one in evaluated:
         by_rule.setdefault((one.run.rule, one.run.stage), []).append(one)
@@ -162,7 +162,7 @@ def explained_rules(
 
 
 def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
-    """Yield the results of a rule in its stage, which may have been given another name."""
+    """Yield the results of a rule in its stage, which may have a different rule name."""
     for answer in response.responses:
         if answer.policy is run.policy and answer.phase is run.stage.phase:
             yield from (one for one in answer.results if one.rule.is_renamed(run.rule))
@@ -171,7 +171,7 @@ def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
 def explanation_of(
     response: EngineResponse, traced: tuple[TracedRule, ...], policies: PolicySet
 ) -> ObjectExplanation:
-    """Return how policies came to a response, from the steps that were traced."""
+    """Return how policies came to a response, from the traced steps."""
     rules = (*explained_rules(traced, response), *_never_evaluated(traced, response, policies))
     return ObjectExplanation(response, rules)
 
@@ -183,7 +183,7 @@ def _never_evaluated(
     kind = text_field(response.trigger, "kind")
     keys = {(traced.run.policy, traced.run.rule.path, traced.run.stage) for traced in evaluated}
     for policy in policies.policies:
-        # The first form of each rule in each stage: as it is written, if it is compiled.
+        # The first form of each rule in each stage: the written one, if it is compiled.
         first: dict[tuple[object, object], CompiledRule] = {}
         for rule in policy.every:
             first.setdefault((rule.rule.path, rule.stage), rule)
@@ -229,11 +229,11 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
     return step._replace(note=note)
 
 
-# Places of steps in an object, and in its manifest.
+# Locations of steps in an object, and in its manifest.
 
 
 def with_places(found: ObjectExplanation) -> ObjectExplanation:
-    """Return an explanation whose steps have whole paths, and places in the manifest."""
+    """Return an explanation whose steps have full paths, and locations in the manifest."""
     placed = Placing(found.response.document, object_states(found.response))
     return found._replace(
         rules=tuple(
@@ -247,7 +247,7 @@ def with_places(found: ObjectExplanation) -> ObjectExplanation:
 
 
 def object_states(response: EngineResponse) -> tuple[object, ...]:
-    """Return the object of a response in each state in which rules saw it."""
+    """Return the states of a response's object that rules evaluated."""
     found: list[object] = []
     states = (answer.object for answer in response.responses)
     for one in (*states, response.object, response.trigger):
@@ -257,17 +257,17 @@ def object_states(response: EngineResponse) -> tuple[object, ...]:
 
 
 class Placing:
-    """Finds the paths and locations of steps in one object, in any state in which rules saw it."""
+    """Finds the paths and locations of steps in one object, in any state that rules evaluated."""
 
     def __init__(self, document: Document | None, objects: tuple[object, ...]) -> None:
-        """Take the manifest of an object, and its `object_states`."""
+        """Store the manifest of an object, and its `object_states`."""
         self._document = document
         self._objects = objects
         self._numbers: Numbers = {}
         self._parts: list[Parts] = []
 
     def is_about(self, document: Document | None, objects: tuple[object, ...]) -> bool:
-        """Return whether it finds places of these states of an object."""
+        """Return whether it locates steps in these states of an object."""
         return (
             self._document is document
             and len(self._objects) == len(objects)
@@ -275,10 +275,10 @@ class Placing:
         )
 
     def way(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """Return a way, of which each step is among those of the one before, with its places.
+        """Return a chain of nested steps with their locations.
 
-        Of steps beside the way only those have places that `places` looks at: below the last step,
-        and below expressions.
+        Steps beside the chain are located only if `places` needs them: below the last step, and
+        below expressions.
         """
         base: Path | None = ()
         placed = []
@@ -290,9 +290,9 @@ class Placing:
         return tuple(placed)
 
     def step(self, step: Step, base: Path | None, *, deep: bool = True) -> Step:
-        """Return a step, whose surroundings are about what is at `base`, with its place.
+        """Return a step with its location; `base` is the path of the surrounding step.
 
-        Without `deep` the steps inside it stay without places.
+        Without `deep` the steps inside it are not located.
         """
         if step.kind is StepKind.ELEMENT and step.found is not None:
             path = self._of_value(step.found.data)
@@ -328,14 +328,14 @@ class Placing:
         )
 
     def _is_whole(self, step: Step) -> bool:
-        """Return whether a pattern looked at the object, as it may inside a loop, too."""
+        """Return whether a pattern checked the whole object, which is also possible in a loop."""
         return step.found is not None and any(step.found.data == one for one in self._objects)
 
     def _has(self, path: Path) -> bool:
         return any(_is_there(obj, path) for obj in self._objects)
 
     def _of_value(self, value: object) -> Path | None:
-        """Return the path of a part of the object, if there is only one candidate."""
+        """Return the path of a part of the object if it is unique."""
         if value.__class__ is not dict and value.__class__ is not list:
             return None
         if not self._parts:
@@ -357,27 +357,27 @@ def _is_there(value: Json, path: Path) -> bool:
 
 # The paths of the maps and lists of an object, found by identity or by value.
 #
-# An object is walked once for all elements of all loops over it.
+# An object is traversed once for all elements of all loops over it.
 
 Numbers = dict[object, int]
-"""A number for each distinct value that was seen, by its content: equal values have one."""
+"""A number for each distinct value, by its content: equal values have the same."""
 
 
 class Parts:
     """The paths of an object's maps and lists."""
 
     def __init__(self, obj: object, numbers: Numbers) -> None:
-        """Take an object, and the numbers that its values share with those of others."""
+        """Store an object, and the numbers of values, which other objects share."""
         self._equal: dict[int, list[tuple[object, Path]]] = {}
         self._numbers = numbers
         self._add(obj, ())
 
     def path_of(self, value: object, number: int) -> Path | None:
-        """Return the first path of this very map or list, which has a number."""
+        """Return the first path of this map or list itself, which has a number."""
         return next((path for one, path in self._equal.get(number, ()) if one is value), None)
 
     def only_path_of(self, number: int) -> Path | None:
-        """Return the path of a value with a number, if it has only one."""
+        """Return the path of a value with a number if it is unique."""
         equal = self._equal.get(number, ())
         return equal[0][1] if len(equal) == 1 else None
 
@@ -391,13 +391,13 @@ class Parts:
 
 
 def number_of(value: object, numbers: Numbers) -> int:
-    """Return the number of a value, a new one if none that equals it was seen."""
+    """Return the number of a value, a new one if no equal value has one."""
     content = _content(value, lambda _, one: number_of(one, numbers))
     return numbers.setdefault(content, len(numbers))
 
 
 def _content(value: object, number_at: Callable[[str | int, object], int]) -> Hashable:
-    """Return what values that are equal have in common, by the numbers of what is in them."""
+    """Return a key that equal values share, made of the numbers of their children."""
     if value.__class__ is dict:
         return frozenset((key, number_at(key, one)) for key, one in value.items())
     if value.__class__ is list:

@@ -32,7 +32,7 @@ from kyvsim.model.tracing import (
 )
 from kyvsim.policy.tree import MatchBlock, ResourceFilter, Subject
 
-# What match blocks look at, read from a request once.
+# The facts of a request for match blocks, computed once.
 
 
 class MatchFacts(NamedTuple):
@@ -43,7 +43,7 @@ class MatchFacts(NamedTuple):
     kind: str
     subresource: str
     object_kind: str
-    """The object's own kind; `kind` is its parent's where a subresource is mapped."""
+    """The object's own kind; `kind` is the parent's for a mapped subresource."""
     name: str
     namespace: str
     labels: Mapping[str, str]
@@ -52,26 +52,26 @@ class MatchFacts(NamedTuple):
     operation: str
     user: UserInfo | None
     name_to_come: str = ""
-    """How the name will begin that the API server makes; "" for an object that has one."""
+    """The prefix of a name that the API server generates; "" for an object with a name."""
     old_labels: Mapping[str, str] | None = None
-    """The labels that the object had; None where none was there before, or none is there after."""
+    """The labels of the old object; None if there is no old object, or no new one."""
 
     @property
     def key(self) -> ObjectKey:
-        """What names the object, or the parent of a subresource."""
+        """The key of the object, or of a subresource's parent."""
         api_version = f"{self.group}/{self.version}" if self.group else self.version
         return ObjectKey(api_version, self.kind, self.namespace, self.name)
 
     @property
     def namespace_or_own_name(self) -> str:
-        """What `namespaces` is compared with: for a Namespace, its own name."""
+        """The value that `namespaces` is compared with: for a Namespace, its own name."""
         return self.name if self.object_kind == "Namespace" else self.namespace
 
 
 def match_facts(
     request: AdmissionRequest, subject: object, namespace_labels: Mapping[str, str]
 ) -> MatchFacts | None:
-    """Return the facts about `subject`, an object of the request, or None where it is absent."""
+    """Return the facts about `subject`, an object of the request, or None if it is None."""
     if not subject:
         return None
     api_version, own_kind, namespace, name = object_key(subject)
@@ -97,9 +97,9 @@ def match_facts(
 
 
 def facts_after_change(facts: MatchFacts, subject: object) -> MatchFacts:
-    """Return the facts of an object that an earlier rule has changed; its kind stays.
+    """Return the facts of an object that an earlier rule has changed, with the original kind.
 
-    upstream: pkg/engine/mutation.go, where each rule is matched with what the one before left.
+    upstream: pkg/engine/mutation.go, which matches each rule with the result of the previous one.
     """
     meta = metadata(subject)
     return facts._replace(
@@ -116,11 +116,11 @@ Predicate: TypeAlias = Callable[[MatchFacts], bool]
 
 
 KindIndexEntry = frozenset[str] | None
-"""Kinds that a block can match at all; None where a wildcard keeps it open."""
+"""Kinds that a block can match; None if a wildcard leaves it open."""
 
 
 def compile_kinds(selectors: Iterable[str]) -> Predicate:
-    """Return whether one of the selectors names the request's kind and subresource.
+    """Return a predicate: whether a selector matches the request's kind and subresource.
 
     upstream: pkg/utils/match/kind.go
     """
@@ -142,14 +142,14 @@ def _compile_selector(selector: KindSelector) -> Predicate:
     def matches(facts: MatchFacts) -> bool:
         if not (kind(facts.kind) and group(facts.group) and version(facts.version)):
             return False
-        # A selector of Pods covers ephemeral containers too, for the sake of older policies.
+        # For compatibility with older policies, a selector of Pods includes ephemeral containers.
         return subresource(facts.subresource) or facts[:4] == _EPHEMERAL_CONTAINERS
 
     return matches
 
 
 def kinds_of_block(block: MatchBlock) -> KindIndexEntry:
-    """Return the kinds that a match block can match at all, or None if any kind may."""
+    """Return the kinds that a match block can match, or None if any kind is possible."""
     texts = (text for one in block.effective for text in one.kinds or ("*",))
     kinds = {parse_kind_selector(text).kind for text in texts}
     return None if any(map(has_wildcard, kinds)) else frozenset(kinds)
@@ -187,7 +187,7 @@ def _annotations(one: ResourceFilter) -> Predicate:
 
 def _annotation(key: str, value: str) -> Callable[[Mapping[str, str]], bool]:
     fits_value = compile_wildcard(value)
-    if not has_wildcard(key):  # one look instead of one at each annotation
+    if not has_wildcard(key):  # one check instead of one for each annotation
         return lambda held: key in held and fits_value(held[key])
     fits_key = compile_wildcard(key)
     return lambda held: any(fits_key(name) and fits_value(text) for name, text in held.items())
@@ -204,7 +204,7 @@ def _namespace_selector(one: ResourceFilter) -> Predicate:
     def matches(facts: MatchFacts) -> bool:
         if facts.object_kind == "Namespace":
             return False
-        # An object without a kind passes unchecked, as it does upstream.
+        # An object without a kind matches, as in upstream.
         return not facts.object_kind or selects(facts.namespace_labels)
 
     return matches
@@ -263,23 +263,23 @@ def _user(facts: MatchFacts) -> object:
 
 
 class Criterion(NamedTuple):
-    """A field of a filter that a request has to meet."""
+    """A field of a filter that a request must match."""
 
     field: str
-    """Its name as it is written."""
+    """The name as written."""
     value: Callable[[ResourceFilter], object]
-    """Returns what a filter has in the field, None if it is no criterion there."""
+    """Returns the field's value in a filter, None if it is not a criterion there."""
     compile: Callable[[ResourceFilter], Predicate]
-    """Returns the test of a filter for which it is one."""
+    """Returns the predicate of a filter that has the field."""
     looks_at: Callable[[MatchFacts], Json]
-    """Returns the value that is tested."""
+    """Returns the tested value."""
     path: Path | None = None
-    """The path of that value in the object, if it is in the object."""
+    """The path of that value, if it is in the object."""
     without_user: str = ""
-    """The note where no user is given, for a criterion on the user; these are written beside
+    """The note if no user is given, for a criterion on the user; these are written next to
     `resources`."""
     label_keys: Callable[[ResourceFilter], Iterable[str]] = lambda _: ()
-    """Returns keys that are compared with all keys of the value if they have wildcards."""
+    """Returns keys that are compared with all keys of the value if they contain wildcards."""
 
 
 CRITERIA = (
@@ -325,7 +325,7 @@ CRITERIA = (
         ("metadata", "annotations"),
         label_keys=lambda one: one.annotations or (),
     ),
-    # An empty selector is a criterion that everything meets.
+    # An empty selector is a criterion that matches everything.
     Criterion(
         "selector",
         lambda one: one.selector,
@@ -370,12 +370,12 @@ upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
 
 
 def criteria_of(one: ResourceFilter) -> list[Criterion]:
-    """Return the criteria that a filter has; all of them have to hold."""
+    """Return the criteria of a filter; all of them must match."""
     return [criterion for criterion in CRITERIA if criterion.value(one) is not None]
 
 
 def compile_criterion(criterion: Criterion, one: ResourceFilter, meter: Meter | None) -> Predicate:
-    """Return the test of a criterion, which raises BudgetError where `meter` has no steps left."""
+    """Return the predicate of a criterion; it raises BudgetError if `meter` has no steps left."""
     holds = criterion.compile(one)
     wildcards = sum(map(has_wildcard, criterion.label_keys(one)))
     if meter is None or not wildcards:
@@ -391,7 +391,7 @@ def compile_criterion(criterion: Criterion, one: ResourceFilter, meter: Meter | 
     return metered
 
 
-# Whole blocks: `any`, `all` and the old single filter.
+# Whole blocks: `any`, `all` and the legacy single filter.
 
 MATCHED: Final[Outcomes[bool]] = Outcomes(
     PointKind.MATCH, ("matched",), lambda found: 0 if found else None
@@ -402,7 +402,7 @@ EXCLUDED: Final[Outcomes[bool]] = Outcomes(
 
 
 def traced_block(matches: Predicate, kind: StepKind, trace: TraceContext) -> Predicate:
-    """Return a whole block, `match` or `exclude`, that reports whether it matched."""
+    """Return a `match` or `exclude` block that reports whether it matched."""
     return traced(trace, matches, Step(kind, kind.value), with_answer)
 
 
@@ -470,10 +470,10 @@ def compile_rule_match(
     trace: TraceContext = NO_TRACE,
     meter: Meter | None = None,
 ) -> Predicate:
-    """Return whether a rule with these blocks applies to a request.
+    """Return a predicate: whether a rule with these blocks applies to a request.
 
-    `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
-    The predicate raises BudgetError where `meter` has no steps left.
+    `policy_namespace` is "" for a ClusterPolicy; a namespaced policy matches only its namespace.
+    The predicate raises BudgetError if `meter` has no steps left.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
     matches = traced_block(compile_match(match, trace, meter), StepKind.MATCH, trace.to(match.path))
@@ -505,9 +505,9 @@ def compile_rule_match(
 
 
 def matches_by_kind(match: MatchBlock) -> bool:
-    """Return whether a match block looks at nothing but kind and operation.
+    """Return whether a match block depends on nothing but kind and operation.
 
-    What it says of one object it says of all of the kind, for every user and where none is known.
+    Its result is the same for all objects of the kind, with any user or without one.
     """
     return all(
         one.kinds and {criterion.field for criterion in criteria_of(one)} <= _OF_KIND
@@ -518,23 +518,23 @@ def matches_by_kind(match: MatchBlock) -> bool:
 def compile_match(
     block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
-    """Return whether a match block applies to a request."""
+    """Return a predicate: whether a match block applies to a request."""
     return _compile_block(block, _match_filter, trace, meter, MATCHED)
 
 
 def compile_exception_match(
     block: MatchBlock, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
-    """Return whether the match block of a policy exception covers a request."""
+    """Return a predicate: whether the match block of a policy exception applies to a request."""
     return _compile_block(block, _exception_filter, trace, meter)
 
 
 def compile_exception_filter(
     one: ResourceFilter, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
-    """Return whether a filter of a policy exception covers a request.
+    """Return a predicate: whether a filter of a policy exception applies to a request.
 
-    Unlike a rule's it knows no operations, and checks the user even if none is given.
+    Unlike a rule's, it ignores operations, and checks the user even if none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
     return traced_filter(_exception_filter(one, trace, meter), trace)
@@ -566,15 +566,15 @@ def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None)
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
 
     def matches(facts: MatchFacts) -> bool:
-        # Without admission info the criteria on users count as absent, and a filter without any
-        # criterion matches nothing.
+        # Without admission info, criteria on users are ignored, and a filter without other
+        # criteria matches nothing.
         if facts.user is None:
             return bool(resources) and holds_for_object(facts)
         return holds_for_object(facts) and holds_for_user(facts)
 
     if not trace.takes_steps or not user:
         return matches
-    # Without a user, criteria on the user count as absent beside others; else nothing matches.
+    # Without a user, criteria on the user are ignored beside others; alone they do not match.
     absent = bool(resources)
 
     def wrapper(facts: MatchFacts) -> bool:
@@ -593,7 +593,7 @@ def _match_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None)
 
 def _exclude_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | None) -> Predicate:
     on_object, on_user = _compile_criteria(one, trace, meter)
-    # upstream takes an empty list of users for a criterion that everybody meets.
+    # upstream treats an empty list of users as a criterion that every user matches.
     excludes = _all_of if one.has_users else _all_or_nothing
     return excludes(on_object + on_user)
 
@@ -601,7 +601,7 @@ def _exclude_filter(one: ResourceFilter, trace: TraceContext, meter: Meter | Non
 def _compile_criteria(
     one: ResourceFilter, trace: TraceContext, meter: Meter | None
 ) -> tuple[list[Predicate], list[Predicate]]:
-    """Return the tests of the object, and those of the user."""
+    """Return the predicates for the object, and those for the user."""
     on_object: list[Predicate] = []
     on_user: list[Predicate] = []
     for criterion in criteria_of(one):
@@ -630,19 +630,19 @@ def _all_or_nothing(checks: Sequence[Predicate]) -> Predicate:
     return _all_of(checks) if checks else lambda _: False
 
 
-# Which objects a match block can be for at all, as far as it names them.
+# The names of the objects that a match block can match.
 
 
 class Reach(NamedTuple):
-    """Names of which an object must have one for a block to match it; None where any will do."""
+    """Names of which a matching object must have one; None if any name is possible."""
 
     names: frozenset[str] | None = None
     namespaces: frozenset[str] | None = None
-    """Compared with the own name of a Namespace, as `namespaces` is."""
+    """Compared with the name of a Namespace, like `namespaces`."""
 
 
 def reach_of_block(block: MatchBlock) -> Reach:
-    """Return what a match block reaches."""
+    """Return the names that a match block can match."""
 
     def plain(*fields: tuple[str, ...]) -> frozenset[str] | None:
         """Return the names of the first field that has some, and no wildcards."""

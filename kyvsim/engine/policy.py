@@ -30,31 +30,31 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 
 
 class RuleInput(NamedTuple):
-    """What a rule is evaluated on."""
+    """The input of a rule."""
 
     request: AdmissionRequest
     facts: MatchFacts
     scope: JSONContext
     object: KubernetesObject | None
-    """The object as the rules before left it; None on DELETE."""
+    """The object after the previous rules; None on DELETE."""
     arrived: MatchFacts | None = None
-    """The facts as the request brought them, where earlier rules have changed the object.
+    """The facts of the original request, if earlier rules have changed the object.
 
-    Exceptions look at these: upstream keeps the request's object for them.
+    Exceptions match these: upstream keeps the request's object for them.
     """
 
 
 def confined(given: RuleInput, policy: Policy) -> RuleInput:
-    """Return the input of a policy's rules: a namespaced policy only reads its own namespace."""
+    """Return the input of a policy's rules: a namespaced policy reads only its own namespace."""
     if policy.kind != "Policy":
         return given
     return given._replace(scope=given.scope.confined(policy.namespace or "default"))
 
 
 def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
-    """Return how the rule ended, or None if it does not apply or has no result.
+    """Return the outcome of the rule, or None if it does not apply or has no result.
 
-    `settled` says that it is known to apply, so that only its body is evaluated.
+    With `settled`, the rule is known to apply, and only its body is evaluated.
     """
     meter = rule.meter
     if meter is not None and meter.left != meter.given:
@@ -110,7 +110,7 @@ def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     if result is None or result.met:
         return None
     reason = "; ".join(filter(None, ("preconditions not met", result.messages)))
-    # upstream's message of a skipped generate rule is empty: pkg/engine/background.go `filterRule`
+    # upstream has no message for a skipped generate rule: pkg/engine/background.go `filterRule`
     return skipped("")._replace(own=reason) if generates else skipped(reason)
 
 
@@ -118,7 +118,7 @@ def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     keys = tuple(exception.key for exception in _matched(rule, given))
     if not keys:
         return None
-    # upstream words it in two ways, and forgets the blank in one of them.
+    # upstream has two texts, one of them without the blank.
     start = "exception " if rule.phase is Phase.GENERATE else "exceptions"
     return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}", keys)
 
@@ -142,10 +142,10 @@ def _holds(conditions: CompiledConditions | None, scope: JSONContext) -> bool:
         return False
 
 
-# Requests changed by the values that are given for their variables.
+# Requests changed by the given values of their variables.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go, where the
-# value of `request.operation` decides what a request is.
+# value of `request.operation` decides the operation of a request.
 
 
 _OPERATION = "request.operation"
@@ -154,9 +154,9 @@ _OPERATION = "request.operation"
 def with_given_operation(
     request: AdmissionRequest, variables: Mapping[str, object]
 ) -> AdmissionRequest:
-    """Return a creation as the update, deletion or connection that the variables make of it.
+    """Return a CREATE request with the operation that the variables specify.
 
-    Upstream's command line does not know connections.
+    Upstream's command line does not support CONNECT.
     """
     if request.operation is not Operation.CREATE:
         return request
@@ -164,7 +164,7 @@ def with_given_operation(
     if operation == Operation.UPDATE.value:
         return request._replace(operation=Operation.UPDATE, old_object=request.object)
     if operation == Operation.DELETE.value:
-        # upstream takes the namespace from the object that a deletion does not have.
+        # upstream reads the namespace from the object, which a deletion does not have.
         return request._replace(
             operation=Operation.DELETE, object=None, old_object=request.object, namespace=""
         )
@@ -173,7 +173,7 @@ def with_given_operation(
     return request
 
 
-# Generated objects that are there already when a rule generates them.
+# Generated objects that exist already when a rule generates them.
 
 
 def split_known(
@@ -181,10 +181,10 @@ def split_known(
     trigger: KubernetesObject,
     earlier: Iterable[RuleResult],
 ) -> tuple[tuple[KubernetesObject, ...], list[str]]:
-    """Return the objects that are new, and what overlaps, a sentence each.
+    """Return the new objects, and a sentence for each that exists already.
 
-    The trigger, and what earlier rules of the policy generated, are there already. Two objects of
-    one policy in CEL with the same identity both count as new, as upstream shows both.
+    The trigger, and objects generated by earlier rules of the policy, exist already. Two objects of
+    one policy in CEL with the same identity are both new, as in upstream.
     """
     if not generated:
         return (), []
@@ -224,9 +224,9 @@ def run_policy_rules(
     *,
     settled: bool = False,
 ) -> PolicyResponse:
-    """Return what a policy's rules of one phase say, and the object as they leave it.
+    """Return the results of a policy's rules of one phase, and the resulting object.
 
-    `settled` says that all of them are known to apply, so that only their bodies are evaluated.
+    With `settled`, all of them are known to apply, and only their bodies are evaluated.
     """
     policy = policy_rules.policy.policy
     subject = seen = start = given.object if given.object is not None else given.request.subject
@@ -234,7 +234,7 @@ def run_policy_rules(
     silent: list[RuleResult] = []
     given = confined(given, policy)
     for rule in policy_rules.rules:
-        if subject is not seen:  # only now, since a changed object is mostly the last rule's
+        if subject is not seen:  # delayed, since mostly the last rule changes the object
             seen = subject
             given = given._replace(
                 object=subject,
@@ -284,7 +284,7 @@ def faulted(
 def result_of(
     rule: CompiledRule, outcome: Outcome, subject: KubernetesObject, earlier: list[RuleResult]
 ) -> RuleResult:
-    """Return the result of a rule on an object, after those `earlier` of the same policy."""
+    """Return the result of a rule on an object, after the `earlier` results of the same policy."""
     generated, note = outcome.generated, outcome.note
     if outcome.unchecked:
         first, *others = outcome.unchecked
@@ -316,14 +316,14 @@ def result_of(
 
 
 def open_for(policy: Policy, request: AdmissionRequest, world: World) -> RuleInput | None:
-    """Return the request as a policy sees it, or None where no object is left."""
+    """Return the input of a policy for the request, or None if there is no object."""
     if world.values and not policy.facts.has_rules:
         world = world._replace(values=world.values.without_variables())
     return open_request(request, world, policy.name)
 
 
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
-    """Return the request with the values given for it put in, or None where no object is left."""
+    """Return the input for the request with its given values, or None if there is no object."""
     key, old = object_key(request.subject), request.old_object
     variables: Mapping[str, object] = {}
     if world.values:
@@ -336,8 +336,8 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     brought = request
     if variables:
         # Variables may have changed the objects of the request.
-        # What is deleted has no new form, whatever a value says; upstream looks at the old one
-        # alone.
+        # A deletion has no new object, whatever the values are; upstream uses only the old
+        # one.
         fields = scope.root(frozenset())["request"]
         new = None if request.operation is Operation.DELETE else fields.get("object")
         request = request._replace(object=new, old_object=fields.get("oldObject"))
@@ -351,9 +351,9 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
 
 
 def reopened(given: RuleInput, request: AdmissionRequest, world: World) -> RuleInput | None:
-    """Return what a request opens as that has changed its object since it was `given`.
+    """Return the input for a request whose object has changed since it was `given`.
 
-    Most mutations leave what match blocks look at alone.
+    Most mutations do not affect match blocks.
     """
     before, after = given.request.object, request.object
     if not (
@@ -366,9 +366,9 @@ def reopened(given: RuleInput, request: AdmissionRequest, world: World) -> RuleI
 
 
 def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> RuleInput:
-    """Return what a later policy in CEL sees: of the object changes, of the request none.
+    """Return the input of a later policy in CEL: with the changed object, but the original request.
 
-    One request goes through all of them, with the name and the namespace that it `begun` with.
+    All of them evaluate one request, with the name and the namespace that it `begun` with.
     upstream: pkg/cel/policies/mpol/engine
     """
     labels = _namespace_labels(world, object_key(begun.subject).namespace)
@@ -383,10 +383,10 @@ def _stored(
     world: World,
     old: KubernetesObject | None,
 ) -> KubernetesObject | None:
-    """Return what a cluster has of the object that a request brings while it is admitted.
+    """Return the object of a request as stored in a cluster during admission.
 
-    At CREATE it has nothing. A subresource is created of an object that is there. At UPDATE it has
-    the `old` one that the request came with, or the object itself.
+    At CREATE there is none, unless for a subresource, whose object exists. At UPDATE it is the
+    request's `old` object, or the object itself.
     """
     if world.arriving is None or (
         request.operation is Operation.CREATE and not request.subresource
@@ -439,12 +439,12 @@ def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: s
     before = given.request._replace(
         operation=Operation.CREATE, object=given.request.old_object, old_object=None
     )
-    # The object is there, old as it is.
+    # The old object exists.
     old = open_request(before, world._replace(values=None, arriving=None), policy)
     if old is None:
         return False
-    # Match blocks see it whole, and by a user of its own, as upstream's matchResource in
-    # pkg/engine/handlers/validation/utils.go has it.
+    # Match blocks use the whole object, and a separate user, as in upstream's matchResource in
+    # pkg/engine/handlers/validation/utils.go.
     facts = _of_kind(old.facts, old.object)._replace(subresource="", user=_NOBODY)
     earlier = evaluate_rule(rule, old._replace(facts=facts))
     return earlier is not None and earlier.status is RuleStatus.FAIL

@@ -1,21 +1,21 @@
-"""Shapes that objects certainly have, and one walk over an object that tests many of them."""
+"""Shapes of objects, and a traversal of an object that tests many shapes at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-# Shapes: what has to hold of a value, as a tree that can be joined with others.
+# Shapes: requirements on a value, as a tree that can be combined with others.
 #
-# A shape is a claim with one side only: where it holds, it holds. What it cannot say it leaves to
-# the full evaluation, so nothing here has a message or a reason.
+# A shape is one-sided: if it holds, the result is known; if not, the full evaluation decides. So
+# there are no messages and no reasons here.
 
 
 class UndecidableError(Exception):
-    """A value of which shapes say nothing, so that nothing is shown of the whole object."""
+    """A value that shapes do not support, so that nothing is proved about the whole object."""
 
 
 class ValueShape(NamedTuple):
-    """A value that fits; the predicate looks at nothing else, and never changes its mind.
+    """A value that matches a pure predicate.
 
     It is False if the full evaluation would find that the value does not match,
     and None if that is uncertain. It may raise `UndecidableError`.
@@ -29,19 +29,19 @@ class FieldShape(NamedTuple):
 
     key: str
     shape: "Shape | None"
-    """What its value has to look like; None where the key must not be there."""
+    """The shape of its value; None if the map must not have the key."""
     absent: bool
     """Whether the map may lack the key."""
 
 
 class MapShape(NamedTuple):
-    """A map with such entries, and any others."""
+    """A map with these entries, and any others."""
 
     entries: tuple[FieldShape, ...]
 
 
 class KeysShape(NamedTuple):
-    """A map all of whose keys fit, as values do."""
+    """A map all of whose keys match a predicate, like that of values."""
 
     fits: Callable[[str], bool | None]
 
@@ -51,11 +51,11 @@ class ItemShape(NamedTuple):
 
     shape: "Shape"
     counted: bool = False
-    """Whether one such list of those in the whole shape has to have an element."""
+    """Whether at least one of these lists in the whole shape must have an element."""
 
 
 class BothShapes(NamedTuple):
-    """A value that has all of some shapes."""
+    """A value that has all of these shapes."""
 
     shapes: tuple["Shape", ...]
 
@@ -67,7 +67,7 @@ _SCALARS: Final = frozenset({str, bool, float, type(None)})
 
 
 def is_scalar(value: object) -> bool:
-    """Return whether a value is compared as it is: whole numbers become floats before."""
+    """Return whether a value is compared as it is: whole numbers are converted to floats first."""
     return value.__class__ in _SCALARS
 
 
@@ -79,54 +79,54 @@ def fits_null(shape: Shape) -> bool:
 
 
 def together(shapes: Iterable[Shape]) -> Shape:
-    """Return the shape of what has all of some shapes."""
+    """Return a shape that combines all shapes."""
     every = tuple(shapes)
     return every[0] if len(every) == 1 else BothShapes(every)
 
 
-# One walk over an object that checks many shapes at once, and reads each key once.
+# One traversal of an object that checks many shapes at once, and reads each key once.
 #
-# What it finds are bits. One says that a shape was not seen; each key that lacks, and each value
-# that does not fit, has a bit of its own besides. So who looks at nothing but what a shape looks
-# at ends the same way for all objects of which the bits of that shape are the same.
+# The result is a set of bits. One means that a shape was not proved; each missing key, and each
+# value that does not match, also has its own bit. So code that reads only what a shape reads has
+# the same outcome for all objects with the same bits of that shape.
 
 
 Trace: TypeAlias = list[int]
-"""The bits that were found: a number for each element of the lists that shapes look at, as they
-come (those of lists in an element stand before it), and one for all else."""
+"""The found bits: one number for each element of the lists in shapes, in order of the traversal
+(those of lists in an element precede it), and one for everything else."""
 _Walk: TypeAlias = Callable[[object, Trace], int]
-"""Takes a value, and what was found in lists; returns what was found of the value itself."""
+"""Returns the bits of a value, except those in lists, which it appends to the trace."""
 
 _REMEMBERED: Final = 2048
-"""How many texts each place remembers the verdicts of."""
+"""The number of strings whose results are cached for each path."""
 _ABSENT: Final = object()
 _Value = TypeVar("_Value")
 
 
 class BitMask(NamedTuple):
-    """The bits of one shape, by what they say."""
+    """The bits of one shape, by meaning."""
 
     lacking: int
-    """It was not seen."""
+    """The shape was not proved."""
     places: int
-    """Where it was not seen, and that there is an element of a list that it looks at."""
+    """The paths where it was not proved, and whether one of its lists has an element."""
     unsure: int
-    """These do not say all that can be found: there are values of unusual types."""
+    """The bits do not represent the whole value, since there are values of unusual types."""
     counted: int
-    """The same of lists of which one has to have an element; 0 where none has to."""
+    """Bits of elements in lists of which one must have an element; 0 without such lists."""
 
     def is_shown(self, found: int) -> bool:
-        """Return whether the shape was seen, where such bits were found."""
+        """Return whether the shape was proved, given the found bits."""
         return not found & self.lacking and (not self.counted or bool(found & self.counted))
 
 
 class Walk(NamedTuple):
-    """A walk that looks for some shapes."""
+    """A traversal that tests some shapes."""
 
     trace: Callable[[object], Trace | None]
-    """Returns what is found of an object; None where nothing is, say because of a doubt."""
+    """Returns the bits of an object; None if it is undecidable."""
     marks: tuple[BitMask, ...]
-    """How each shape is checked, in the order of the shapes."""
+    """The bits of each shape, in the order of the shapes."""
 
 
 class _MarkBuilder:
@@ -139,14 +139,14 @@ class _MarkBuilder:
         self.places = self.counted = 0
 
     def lack(self) -> int:
-        """Return what says that something lacks or does not fit, and what."""
+        """Return the bits for a missing key or a value that does not match."""
         place = next(self._bits)
         self.places |= place
         return self._lacking | place
 
     @property
     def unsure(self) -> int:
-        """What says that it is not known whether something fits."""
+        """The bits for a value that may or may not match."""
         return self._lacking | self._unsure
 
     def mark(self) -> BitMask:
@@ -159,7 +159,7 @@ class _Claim(NamedTuple):
 
 
 def compile_walk(shapes: Sequence[Shape]) -> Walk:
-    """Return the walk that looks for all of some shapes."""
+    """Return the traversal that tests all shapes."""
     bits = (1 << place for place in count())
     builder = tuple(_MarkBuilder(bits) for _ in shapes)
     walk = _merged([*map(_Claim, builder, shapes)], bits)
@@ -267,7 +267,7 @@ def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]
 
 
 def _value_walk(claims: list[tuple[_MarkBuilder, Callable[[object], bool | None]]]) -> _Walk:
-    """Return the walk over a value of no further structure; verdicts of texts are remembered."""
+    """Return the traversal of a value without further structure; results of strings are cached."""
     test_all = _all_of(claims)
     known: dict[str, int] = {}
     true, false = test_all(True), test_all(False)

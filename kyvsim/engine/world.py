@@ -1,4 +1,4 @@
-"""What an evaluation knows besides policies: the cluster that rules read, and the request.
+"""The inputs of an evaluation besides policies: the cluster that rules read, and the request.
 
 The cluster is the given objects, or a view on top of another view.
 """
@@ -27,7 +27,7 @@ from kyvsim.model.values import NO_MOCKS, Mocks
 if TYPE_CHECKING:
     from kyvsim.model.values import Values
 
-# The objects given to a command, as the cluster that rules may read.
+# The objects given to a command, as the cluster that rules can read.
 
 _NOTHING: Mapping[tuple[str, str], KubernetesObject] = MappingProxyType({})
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -35,10 +35,10 @@ _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class GivenObjects:
-    """A `ClusterView` over a fixed collection of objects; of two with one name the first counts.
+    """A `ClusterView` over a fixed collection of objects; of several with one name, the first.
 
-    An object is one whatever version of its group it is asked for by, and comes back as that
-    version. Definitions of custom resources count where they are among the objects or beside them.
+    An object can be read in any version of its group, and is returned in that version. Definitions
+    of custom resources are used both from the objects and from separate input.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class GivenObjects:
         return listed.get(namespace, ())
 
     def _by_namespace(self, api_version: str, kind: str) -> dict[str, Sequence[KubernetesObject]]:
-        """Return objects by namespace and all of them under "", in the order in which APIs list."""
+        """Return objects by namespace, and all of them under "", in the order of API lists."""
         group, version = split_api_version(api_version)
         some = self._by_name(group, kind)
         if not some or not is_readable(group, version, kind, self._defined):
@@ -102,14 +102,14 @@ class GivenObjects:
         return {**listed, "": tuple(obj for _, obj in everything)}
 
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything as it was given, in input order."""
+        """Return apiVersion and kind of all objects as given, in input order."""
         return self._kinds.keys()
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where there can be none.
+        """Return the kind of the resource `name` in API paths, "" if there can be none.
 
-        Outside of Kubernetes' own groups there may be kinds that nobody gave an object of: there
-        it is the kind that the name suggests.
+        Outside of Kubernetes' own groups a kind may exist although no object of it is given: then
+        the kind is guessed from the name.
         """
         group, version = split_api_version(api_version)
         kind = self._known_kind(group, name)
@@ -118,13 +118,13 @@ class GivenObjects:
         return kind if is_readable(group, version, kind, self._defined) else ""
 
     def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, as Kubernetes guesses it for unknown ones."""
+        """Return the resource name of a kind in API paths, guessed like Kubernetes if unknown."""
         group, version = split_api_version(api_version)
         readable = is_readable(group, version, kind, self._defined)
         return plural(group, kind, self._defined) if readable else ""
 
     def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing defines a kind that paths call `name`, though it may exist."""
+        """Return whether the resource `name` is undefined, though it may exist."""
         group = split_api_version(api_version)[0]
         return not (self._known_kind(group, name) or is_builtin_group(group))
 
@@ -133,7 +133,7 @@ class GivenObjects:
         return known or kind_of_plural(group, name, self._defined)
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return False: upstream's stand-in for a cluster says so of every kind.
+        """Return False: upstream's fake cluster returns it for every kind.
 
         upstream: pkg/clients/dclient/fake.go
         """
@@ -157,30 +157,30 @@ class GivenObjects:
 
     @cached_property
     def _kind_by_plural(self) -> dict[tuple[str, str], str]:
-        """Return the given kinds by group and plural, guessed if no definition is given."""
+        """Return the given kinds by group and plural, which is guessed without a definition."""
         given = ((split_api_version(version)[0], kind) for version, kind in self._kinds)
         kinds = dict.fromkeys(given)
         return {(group, plural(group, kind, self._defined)): kind for group, kind in kinds}
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """Return the labels of a given Namespace, its name among them; an empty dict for none.
+        """Return the labels of a given Namespace, including its name; an empty dict for none.
 
-        upstream: an API server gives every Namespace that label.
+        upstream: an API server adds this label to every Namespace.
         """
         found = self.get("v1", "Namespace", "", namespace)
         return {**labels(found), _NAME_LABEL: namespace} if found else {}
 
 
-# Views of a cluster on top of another view: some objects replaced, or what is read recorded.
+# Views of a cluster on top of another view: they replace some objects, or record reads.
 
 ALL_KINDS: Final = ""
-"""Recorded as a kind if an answer depends on which kinds there are."""
+"""Recorded as a kind if a result depends on which kinds exist."""
 _KIND_NAMES: Final = "*"
-"""Recorded as a kind if an answer depends only on how a kind is defined."""
+"""Recorded as a kind if a result depends only on how a kind is defined."""
 
 
 class DelegatingView:
-    """A `ClusterView` that answers as another one does: what overlays and recorders have in common.
+    """A `ClusterView` that delegates to another one: the base of overlays and recorders.
 
     The protocol has eight methods, of which an overlay changes two or three.
     """
@@ -189,7 +189,7 @@ class DelegatingView:
         self._view = view
 
     def _record(self, api_version: str, kind: str) -> None:
-        """Take notice that an answer depends on the objects of a kind, or on ALL_KINDS."""
+        """Record that a result depends on the objects of a kind, or on ALL_KINDS."""
 
     @property
     def has_ints(self) -> bool:
@@ -209,17 +209,17 @@ class DelegatingView:
         return self._view.list(api_version, kind, namespace)
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" if there can be none."""
+        """Return the kind of the resource `name` in API paths, "" if there can be none."""
         self._record("", ALL_KINDS)
         return self._view.kind_of(api_version, name)
 
     def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" if it is not served."""
+        """Return the resource name of a kind in API paths, "" if it is not served."""
         self._record("", _KIND_NAMES)
         return self._view.plural_of(api_version, kind)
 
     def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether a kind that paths call `name` is unknown, but may exist."""
+        """Return whether the resource `name` is unknown, but may exist."""
         self._record("", ALL_KINDS)
         return self._view.guesses(api_version, name)
 
@@ -229,7 +229,7 @@ class DelegatingView:
         return self._view.is_namespaced(api_version, kind)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is."""
+        """Return apiVersion and kind of all objects."""
         self._record("", ALL_KINDS)
         return self._view.kinds()
 
@@ -240,10 +240,10 @@ class DelegatingView:
 
 
 class OverlayView(DelegatingView):
-    """A view in which one object of another is as it was before, or is not there yet.
+    """A view in which one object of another view has its old state, or does not exist yet.
 
-    It is that object under every version of its group. Further kinds may be listed of which there
-    is no object. Nothing is computed before it is needed.
+    It is that object in every version of its group. Additional kinds without objects may be listed.
+    Everything is computed on demand.
     """
 
     def __init__(
@@ -288,14 +288,14 @@ class OverlayView(DelegatingView):
         return [obj for obj in some if obj is not None]
 
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is, and of what was added."""
+        """Return apiVersion and kind of all objects, and of the additional kinds."""
         if not self._kinds:
             return self._view.kinds()
         return dict.fromkeys([*self._view.kinds(), *self._kinds])
 
 
 class RecordingView(DelegatingView):
-    """A view that records the kinds whose objects were read, except those that are complete."""
+    """A view that records the kinds whose objects were read, except for complete kinds."""
 
     def __init__(self, view: ClusterView, is_complete: Callable[[str, str], bool]) -> None:
         super().__init__(view)
@@ -312,59 +312,58 @@ def view_of_part(
     objects: Sequence[KubernetesObject] = (),
     definitions: Iterable[KubernetesObject] = (),
 ) -> RecordingView:
-    """Return the view of a part of a run's objects, which has all objects of some kinds.
+    """Return the view of a part of a run's objects, which is complete for some kinds.
 
-    Answers on other kinds are worthless: `queried` then has those kinds. How kinds are named is
-    answered from the definitions, which every part has.
+    Results for other kinds are invalid: `queried` then contains those kinds. Names of kinds come
+    from the definitions, which every part has.
     """
     known = (kinds | {_KIND_NAMES}) - {ALL_KINDS}
     return RecordingView(GivenObjects(objects, definitions), lambda _, kind: kind in known)
 
 
 def view_of_whole(view: ClusterView) -> RecordingView:
-    """Return a view whose `queried` says whether anything but Namespaces was read."""
+    """Return a view whose `queried` contains other kinds than Namespaces that were read."""
     return RecordingView(view, lambda group, kind: (group, kind) == ("", "Namespace"))
 
 
 _NO_NAMESPACES: Mapping[str, KubernetesObject] = MappingProxyType({})
 
 
-# What one evaluation knows besides policies and request.
+# The inputs of one evaluation besides policies and request.
 
 
 class World(NamedTuple):
-    """The objects that rules may read, and the values given for what is unknown offline."""
+    """The objects that rules can read, and the given values for data that is unknown offline."""
 
     cluster: ClusterView
     values: "Values | None" = None
     answers_calls: bool = True
-    """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
+    """Whether `cluster` serves API calls and namespaces, as for `apply`."""
     sources: Callable[[str], ClusterView] | None = None
-    """The objects that generate rules of a policy, by its key, may copy; None for those of
-    `cluster`."""
+    """The objects that generate rules of a policy, by its key, may copy; None for `cluster`."""
     context: ClusterView | None = None
     images: Mapping[str, object] = MappingProxyType({})
     arriving: KubernetesObject | None = None
-    """The object of `cluster` that the request brings; None where no such object is there yet."""
+    """The object of `cluster` that the request creates or changes; None if it does not exist."""
     account: UserInfo | None = None
     """The account, if `cluster` is an API server; None if objects are just given."""
     writes: Callable[[str, KubernetesObject], None] | None = None
-    """Writes what policies in CEL generate into a namespace as they go, or raises ValueError."""
+    """Writes objects that policies in CEL generate to a namespace, or raises ValueError."""
     targets: Sequence[KubernetesObject] = ()
-    """The objects given as existing ones that policies in CEL may change for a trigger."""
+    """The existing objects that policies in CEL may change for a trigger."""
     spares_triggers: bool = False
-    """Whether rules for existing objects leave triggers as they are and come after them, as in a
+    """Whether rules for existing objects do not change triggers and run after them, as in a
     cluster."""
     mocks: Mocks | None = None
-    """Answers in place of those that `values` have."""
+    """Mocks that replace those of `values`."""
 
     @property
     def external(self) -> ExternalData:
-        """What context entries and rules can read."""
+        """The data that context entries and rules can read."""
         return self._outside(self.cluster)
 
     def outside_before(self, old: KubernetesObject | None) -> ExternalData:
-        """Return what can be read while the request is admitted: `old` is there, or nothing."""
+        """Return the data during admission of the request: with the `old` object, or without it."""
         if self.arriving is None:
             return self._outside(self.cluster)
         return self._outside(OverlayView(self.cluster, self.arriving, old))
@@ -385,22 +384,22 @@ class World(NamedTuple):
         )
 
 
-# From an object to the request that brings it.
+# Requests that create, change or delete an object.
 
 
 _DETAILS = (
     *("uid", "kind", "resource", "requestKind", "requestResource"),
     *("subResource", "requestSubResource", "name", "dryRun", "options"),
 )
-"""Further fields of a review that rules may read."""
+"""Additional fields of an AdmissionReview that rules can read."""
 
 
 def request_of(
     created: AdmissionRequest, operation: Operation, old: KubernetesObject | None
 ) -> AdmissionRequest:
-    """Return what becomes of the request that creates an object where something else is done to it.
+    """Return the request for another operation on the object of a CREATE request.
 
-    Without an `old` object one that is updated is updated from itself.
+    Without an `old` object an UPDATE has the same old and new object.
     """
     obj = created.object
     if operation is Operation.UPDATE:
@@ -411,10 +410,10 @@ def request_of(
 
 
 def reviewed(created: AdmissionRequest, review: KubernetesObject) -> AdmissionRequest:
-    """Return what becomes of the request that creates an object by the `request` of a review of it.
+    """Return the request of an AdmissionReview for the object of a CREATE request.
 
-    That says who does what to it, and what it was before. What is sent to a subresource is matched
-    by the kind that this is one of.
+    It contains the user, the operation and the old object. A request for a subresource is matched
+    by the kind of its parent.
     """
     request = request_of(created, Operation(review["operation"]), review.get("oldObject"))
     details = {name: review[name] for name in _DETAILS if name in review}
@@ -442,7 +441,7 @@ def reviewed(created: AdmissionRequest, review: KubernetesObject) -> AdmissionRe
 def creation_of(
     obj: KubernetesObject, user: UserInfo | None, values: "Values | None"
 ) -> AdmissionRequest:
-    """Return the request that creates an object, or sends it to the subresource it stands for.
+    """Return the request that creates an object, or sends it to its subresource.
 
     upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go
     """

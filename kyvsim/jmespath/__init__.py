@@ -1,4 +1,4 @@
-"""JMESPath expressions and texts with `{{ }}`: the only room that knows jmespath."""
+"""JMESPath expressions, and strings with `{{ }}`: the only package for JMESPath."""
 
 from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.parse import QuerySyntaxError

@@ -1,11 +1,11 @@
-"""Syntax trees of expressions as closures: one function for each type of node, by upstream's rules.
+"""Compiles syntax trees of expressions to closures, by upstream's rules for each type of node.
 
-A closure takes the current value and returns a value, or a `MissingValue` where a map lacks the
+A closure takes the current value and returns a value, or a `MissingValue` if a map lacks the
 key; any other error raises `QueryError`. upstream: kyverno/go-jmespath `interpreter.go`. Its map
-order is random; here values of a map come in the order of their keys.
+order is random; here values of a map are in the order of their keys.
 
-Some nodes have special forms for what policies write most; a special form gives the same answers
-with fewer calls.
+Some nodes have specialised closures for the most frequent cases, with the same results and fewer
+calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ Run: TypeAlias = Callable[[object], object]
 
 
 class MissingValue:
-    """The outcome of asking a map for a key it lacks; travels up until something swallows it."""
+    """The result of a key that a map lacks; propagated until a node handles it."""
 
     __slots__ = ("key",)
 
@@ -38,21 +38,21 @@ class MissingValue:
 
 
 _NUMERIC: Final = frozenset({int, float})
-"""Classes whose zero is true: upstream's truth is `value or value.__class__ in _NUMERIC`."""
+"""Classes whose zero is true: a value is true if `value or value.__class__ in _NUMERIC`."""
 
 
 class LoweringContext(NamedTuple):
-    """What calls of functions need."""
+    """The context for compiling calls of functions."""
 
     function: Callable[[str], Function | None]
     system: System
     bindings: Mapping[str, object] = MappingProxyType({})
-    """What `$name` stands for."""
+    """The values of `$name`."""
     on_node: Callable[[Tree, Run], Run] | None = None
-    """Takes the closure of each part that is evaluated once, and returns the replacement."""
+    """Takes the closure of each part that is evaluated once, and returns its replacement."""
 
     def without_hook(self) -> "LoweringContext":
-        """Return the same for parts that are evaluated for each element of a list."""
+        """Return the context for parts that are evaluated for each element of a list."""
         return self._replace(on_node=None) if self.on_node else self
 
 
@@ -75,7 +75,7 @@ def _constant(value: object) -> Run:
 
 
 def _failing(message: str, arguments: tuple[Run, ...] = ()) -> Run:
-    """Return what raises a QueryError after evaluating the arguments, which may fail first."""
+    """Return a closure that evaluates the arguments, which may fail, and raises a QueryError."""
 
     def run(value: object) -> object:
         _argument_values(arguments, value)
@@ -91,7 +91,7 @@ def _variable(tree: Tree, context: LoweringContext) -> Run:
     return _constant(context.bindings[name])
 
 
-# Fields and chains of them.
+# Fields and chains of fields.
 
 
 def _field(key: str) -> Run:
@@ -100,7 +100,7 @@ def _field(key: str) -> Run:
 
 
 def _walk(value: object, keys: tuple[str, ...]) -> object:
-    """Follow the keys with all the rules."""
+    """Follow the keys by the general rules."""
     for key in keys:
         if value.__class__ is not dict:
             return None
@@ -165,18 +165,18 @@ _SHORT_PATHS: Final[Mapping[int, Callable[[tuple[str, ...]], Run]]] = {
     3: _three_fields,
     4: _four_fields,
 }
-"""Paths are tried as a whole first, and walked by the rules only if that fails."""
+"""Paths are first read as a whole; the general rules apply only if that fails."""
 
 
 def _steps(tree: Tree) -> list[Tree]:
-    """Return the parts of `a.b[0].c` in order, without the nodes that only join them."""
+    """Return the parts of `a.b[0].c` in order, without the nodes that connect them."""
     if tree["type"] not in {"subexpression", "index_expression"}:
         return [] if tree["type"] in {"identity", "current"} else [tree]
     return [step for child in tree["children"] for step in _steps(child)]
 
 
 def _chain(tree: Tree, context: LoweringContext) -> Run:
-    """Lower `a.b[0].c`: runs of fields become one closure each, a missing field ends it."""
+    """Lower `a.b[0].c`: consecutive fields become one closure, a missing field ends it."""
     parts: list[Run] = []
     keys: list[str] = []
     for step in [*_steps(tree), None]:
@@ -281,7 +281,7 @@ def _projection(tree: Tree, context: LoweringContext) -> Run:
 
 
 def _flatten(tree: Tree, context: LoweringContext) -> Run:
-    """Lower `left[]` without what follows; a failing left side is null."""
+    """Lower `left[]` without the rest; a left side that fails is null."""
     left, meter = lower(tree["children"][0], context), context.system.meter
 
     def run(value: object) -> object:
@@ -305,7 +305,7 @@ def _flatten(tree: Tree, context: LoweringContext) -> Run:
 
 
 def _filter(tree: Tree, context: LoweringContext) -> Run:
-    """Lower `left[?condition]right`; a failing left side is null."""
+    """Lower `left[?condition]right`; a left side that fails is null."""
     of, *rest = tree["children"]
     right, condition = (lower(one, context.without_hook()) for one in rest)
     left, meter = lower(of, context), context.system.meter
@@ -332,9 +332,9 @@ def _filter(tree: Tree, context: LoweringContext) -> Run:
 
 
 def _values(tree: Tree, context: LoweringContext) -> Run:
-    """Lower `left.*right`; a failing left side is null.
+    """Lower `left.*right`; a left side that fails is null.
 
-    upstream (a slip there) first runs `right` on as many nulls as the map has values.
+    upstream (by mistake) first evaluates `right` on as many nulls as the map has values.
     """
     of, each = tree["children"]
     right = lower(each, context.without_hook())
@@ -400,7 +400,7 @@ _ORDERS: Final = MappingProxyType({"lt": lt, "lte": le, "gt": gt, "gte": ge})
 
 
 def _ordered(name: str, left: Run, right: Run) -> Run:
-    """Return the closure of `left < right` and its like: null unless both are floats."""
+    """Return the closure of `left < right` etc.: null unless both are floats."""
     order = _ORDERS[name]
 
     def run(value: object) -> object:
@@ -413,12 +413,12 @@ def _ordered(name: str, left: Run, right: Run) -> Run:
 
 
 def _equality(left: Run, right: Tree, context: LoweringContext) -> Run:
-    """Return the closure of `left == right`, in a special form for what a literal can equal."""
+    """Return the closure of `left == right`, specialised for literals."""
     wanted = right["value"] if right["type"] == "literal" else ...
     if wanted.__class__ is str:
         return lambda value: left(value) == wanted
     if wanted.__class__ is bool:
-        return lambda value: left(value) is wanted  # there is one True and one False
+        return lambda value: left(value) is wanted  # True and False are singletons
     if wanted is None:
 
         def is_null(value: object) -> object:
@@ -459,7 +459,7 @@ def _or(left: Run, right: Run) -> Run:
 
 
 def _and(left: Run, right: Run) -> Run:
-    """Return the closure of `left && right`; a missing field on the right travels on."""
+    """Return the closure of `left && right`; a missing field on the right is propagated."""
 
     def run(value: object) -> object:
         found = left(value)
@@ -481,14 +481,14 @@ def _not(tree: Tree, context: LoweringContext) -> Run:
 
 
 def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, LoweringContext], Run]:
-    """Return the lowering of a node that joins the closures of its two children."""
+    """Return the lowering of a node that combines the closures of its two children."""
     return lambda tree, context: join(*_children(tree, context))
 
 
 # Function calls: arguments, the checks of their number and types, the call itself.
 #
-# upstream: kyverno/go-jmespath `functions.go` (CallFunction, resolveArgs, typeCheck). All faults
-# are faults of evaluation: an expression with an unknown function compiles.
+# upstream: kyverno/go-jmespath `functions.go` (CallFunction, resolveArgs, typeCheck). All errors
+# are evaluation errors: an expression with an unknown function compiles.
 
 
 def _is_list_of(kind: type) -> Callable[[object], bool]:
@@ -509,7 +509,7 @@ _Code: TypeAlias = Callable[..., object]
 
 
 def _check(types: tuple[str, ...]) -> _Check:
-    """Return what raises upstream's error for an argument of none of a record's types."""
+    """Return a check that raises upstream's error for an argument with none of these types."""
     if "any" in types:
         return lambda _: None
     tests = tuple(test for name, test in _TYPE_CHECKS.items() if name in types)
@@ -527,7 +527,7 @@ def _check(types: tuple[str, ...]) -> _Check:
 
 
 def _count(value: object, meter: Meter) -> None:
-    """Count a text or list that a function is given: it is read, and others may be made of it."""
+    """Count a string or list argument: functions read it, and may create others from it."""
     if value.__class__ is str:
         if len(value) > SHORT:
             meter.spend_text(len(value))
@@ -540,7 +540,7 @@ def _argument_values(arguments: tuple[Run, ...], value: object) -> list[object]:
 
 
 def _reference(inner: Run) -> Run:
-    """Return the closure of `&inner`: its value is what a function calls with an item."""
+    """Return the closure of `&inner`: its value is a function of an item."""
 
     def evaluate(item: object) -> object:
         found = inner(item)
@@ -640,7 +640,7 @@ _LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = {
     "comparator": _comparator,
     "current": lambda *_: _identity,
     "empty": lambda *_: _failing("Unknown AST node: ASTEmpty"),
-    # Where no function takes it, upstream prints `&key` as an empty map.
+    # If the argument is not an expref, upstream prints `&key` as an empty map.
     "expref": lambda *_: lambda _: {},
     "field": lambda tree, _: _field(tree["value"]),
     "filter_projection": _filter,

@@ -1,9 +1,9 @@
-"""Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
+"""Parses text to syntax trees, as strict and lenient as upstream's parser, with its messages.
 
-upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others read
-otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field can name a
-function, and a broken index at the start of an expression or a call of nothing fails only when it
-is evaluated.
+upstream: kyverno/go-jmespath `parser.go`, an operator-precedence parser. Differences to other
+parsers: `[:::]` is a slice, a slice after an index is a projection, not only fields can name a
+function, and a broken index at the start of an expression or a call of nothing only fails when
+it is evaluated.
 """
 
 import re
@@ -28,16 +28,16 @@ class QuerySyntaxError(ValueError):
 # Text → tokens.
 #
 # upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in
-# backticks must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a
-# token (that no expression can hold).
+# backticks must be JSON, only quotes can be escaped in a raw string, a single `=` or `-` is a
+# token (which no expression can contain).
 
 
 class Token(TypedDict):
-    """A piece of the text."""
+    """A token of the text."""
 
     type: str
     value: str
-    """Of a literal in backticks its text: the parser decodes it when it gets there."""
+    """For a literal in backticks, its text: the parser decodes it."""
     start: int
     name: str
     """Upstream's name of the type."""
@@ -65,14 +65,14 @@ _SYMBOLS: Final = MappingProxyType(
         )
     )
 )
-"""Upstream's name of the type of each symbol; the type is the same in small letters."""
+"""Upstream's name of each symbol's type; the type is the same in lower case."""
 _QUOTES: Final = ('"', "'", "`")
 
 
 def tokenize(expression: str, *, bindings: bool = False) -> list[Token]:
     """Return the tokens, the last one of type `eof`; raise `QuerySyntaxError`.
 
-    With `bindings` a `$name` is a token.
+    With `bindings`, `$name` is a token.
     """
     tokens: list[Token] = []
     position, end = 0, len(expression)
@@ -114,7 +114,7 @@ def _token(kind: str, text: str, expression: str, start: int) -> Token:
 
 
 def _json_value(text: str, expression: str, start: int) -> object:
-    """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
+    """Return the value of JSON text like encoding/json; raise `QuerySyntaxError`."""
     try:
         return parse_json(text)
     except JsonError as error:
@@ -133,23 +133,23 @@ _POWERS: Final = MappingProxyType(
     | {"flatten": 9, "star": 20, "filter": 21, "dot": 40, "not": 45, "lbrace": 50}
     | {"lbracket": 55, "lparen": 60}
 )
-"""How strongly a token binds to what precedes it; all others end an expression."""
+"""The binding power of tokens; all others end an expression."""
 _ENDS_PROJECTION: Final = 10
-"""A token of less power takes the projection before it as a whole."""
+"""A token of lower power applies to the whole projection before it."""
 _KEYS: Final = ("quoted_identifier", "unquoted_identifier")
 _NAMING: Final = ("field", "literal", "function_expression")
-"""Nodes that name a function when a parenthesis follows: `'f'(a)` and `f(a)(b)` call `f`."""
+"""Nodes that are function names if a parenthesis follows: `'f'(a)` and `f(a)(b)` call `f`."""
 _CONNECTED: Final = MappingProxyType(
     {"pipe": "pipe", "or": "or_expression", "and": "and_expression"}
 )
 
 
 def parse(expression: str, *, bindings: bool = False, with_spans: bool = False) -> Tree:
-    """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
+    """Return the syntax tree of an expression; raise `QuerySyntaxError` if it is invalid.
 
-    With `bindings` it may hold names such as `$name`. With `with_spans` each node that is an
-    expression by itself has a `span`: where it begins and ends in the text. Trees of short texts
-    are cached, and never changed: checks read what is compiled later.
+    With `bindings` it may contain names such as `$name`. With `with_spans` each node that is an
+    expression has a `span`: its start and end in the text. Trees of short texts are cached, and
+    never changed: checks and compilation share them.
     """
     if not with_spans and len(expression) <= _SHORT:
         return _remembered(expression, bindings, with_spans=False)
@@ -177,7 +177,7 @@ def _named_node(kind: str, value: object, *children: object) -> Tree:
 
 
 class _ExpressionParser:
-    """Reads the tokens of one expression, from left to right."""
+    """Parses the tokens of one expression."""
 
     __slots__ = ("_at", "_tokens", "_with_spans", "kind", "text", "token")
 
@@ -198,11 +198,11 @@ class _ExpressionParser:
 
     @property
     def following(self) -> str:
-        """The type of the token after the one here; nobody asks after the last."""
+        """The type of the next token; not used at the last one."""
         return self._tokens[self._at + 1]["type"]
 
     def take(self) -> Token:
-        """Return the token here and go to the next one; the last one stays."""
+        """Return the current token and advance, except at the last one."""
         taken = self.token
         if taken["type"] != "eof":
             self._at += 1
@@ -211,18 +211,18 @@ class _ExpressionParser:
         return taken
 
     def match(self, kind: str) -> None:
-        """Go past a token of a type; reject another one."""
+        """Skip a token of this type; reject others."""
         if self.kind != kind:
             received = self.token["name"]
             self.reject(f"Expected t{kind.capitalize()}, received: {received}", self.token)
         self.take()
 
     def reject(self, message: str, token: Token) -> NoReturn:
-        """Raise the error about a token."""
+        """Raise the syntax error for a token."""
         raise QuerySyntaxError(f"SyntaxError: {message}", self.text, token["start"])
 
     def expression(self, power: int) -> Tree:
-        """Return what stands here, up to a token of no more power."""
+        """Return the expression at the current token, up to a token of at most this power."""
         token = self.take()
         begin = _BEGINNINGS.get(token["type"])
         if begin is None:
@@ -241,12 +241,12 @@ class _ExpressionParser:
         return left
 
     def _note(self, tree: Tree, first: Token) -> None:
-        """Keep where an expression stands that was read up to here."""
+        """Record the span of an expression that ends before the current token."""
         if self._with_spans:
             tree["span"] = first["start"], self.token["start"]
 
     def projected(self, power: int) -> Tree:
-        """Return the expression for each element of a projection."""
+        """Return the expression to evaluate for each element of a projection."""
         kind = self.kind
         if _POWERS.get(kind, 0) < _ENDS_PROJECTION:
             return _node("identity")
@@ -289,7 +289,7 @@ class _ExpressionParser:
                 self.take()
 
     def indexed(self, left: Tree, right: Tree) -> Tree:
-        """Return the element or the slice of `left` that was read."""
+        """Return the element or the slice of `left`."""
         found = _node("index_expression", left, right)
         if right["type"] != "slice":
             return found
@@ -436,7 +436,7 @@ _BEGINNINGS: Final[Mapping[str, Callable[[_ExpressionParser, Token], Tree]]] = {
     "current": lambda _parser, _token: _node("current"),
     "expref": lambda parser, _: _node("expref", parser.expression(0)),
 }
-"""What a token begins that stands at the start of an expression."""
+"""The parsers of tokens at the start of an expression."""
 _CONTINUATIONS: Final[Mapping[str, Callable[[_ExpressionParser, Tree, Token], Tree]]] = (
     MappingProxyType(
         {
@@ -450,4 +450,4 @@ _CONTINUATIONS: Final[Mapping[str, Callable[[_ExpressionParser, Tree, Token], Tr
         | dict.fromkeys(_COMPARATORS, _comparison)
     )
 )
-"""What a token makes of the expression before it."""
+"""The parsers of tokens after an expression."""

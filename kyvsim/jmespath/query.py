@@ -1,4 +1,4 @@
-"""Expressions as values: their text, the names they may read, and the closure that evaluates."""
+"""Compiled expressions: the text, the names that it may read, and the closure."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,24 +11,25 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import System
 
-# Which context entries a query may read: decided by its text, as upstream decides it.
+# Which context entries a query may read, determined by its text, as in upstream.
 #
-# upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query in whose text
-# `x` stands at a word's start (no dot, letter or digit before it) and ends at a word's end. So
+# upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query whose text
+# contains `x` as a whole word, without a dot before it. So `a.x` does not load `x`, and the raw
+# string `'x'` does.
 # `a.x` does not load `x`, and the raw string `'x'` does.
 
 
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
 _QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
-"""What stands between quotes: an entry may have a name such as `two words`."""
+"""The text between quotes: an entry may have a name such as `two words`."""
 
 _LONGEST_NAME: Final = 80
 _LONGEST_TEXT: Final = 1 << 16
-"""What is longer is data (a hash, a certificate), no name; enumerating its parts would cost."""
+"""Longer text is data (a hash, a certificate), not a name; enumerating its parts takes too long."""
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Return every name that an entry could have to be loaded for this query text."""
+    """Return all possible names of entries that are loaded for this query."""
     names: set[str] = set()
     text = text[:_LONGEST_TEXT]
     for found in _RUN.finditer(text):
@@ -51,7 +52,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 class NotFoundError(QueryError):
-    """An expression that ended at a field which a map lacks."""
+    """An expression that reads a field which a map lacks."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f'Unknown key "{key}" in path')
@@ -59,21 +60,21 @@ class NotFoundError(QueryError):
 
 
 class Query(NamedTuple):
-    """A compiled expression; share it freely."""
+    """A compiled expression; immutable."""
 
     text: str
     names: frozenset[str]
-    """Names of context entries that upstream would load for it."""
+    """Names of the context entries that upstream would load for it."""
     evaluate: Callable[[object], Json]
-    """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
+    """Takes plain data; raises `QueryError`, as `NotFoundError` if a map lacks a key."""
 
 
 _PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref", "empty"})
-"""Parts whose values are not shown."""
+"""Node types whose values are not traced."""
 
 
 def impossible_calls(expression: str) -> Iterator[str]:
-    """Yield why calls of functions in an expression can only fail, whatever their arguments are.
+    """Yield why function calls in an expression always fail, whatever their arguments are.
 
     upstream: kyverno/go-jmespath `functions.go`, CallFunction
     """
@@ -95,15 +96,15 @@ def impossible_calls(expression: str) -> Iterator[str]:
 
 
 NodeHook: TypeAlias = Callable[[tuple[int, int], Run], Run]
-"""Takes where a part of an expression begins and ends, and its closure; gives what stands for it.
+"""Takes start and end of a part of an expression, and its closure; returns the replacement.
 
-It is not asked for what has no text of its own, nor for what is evaluated for each element of a
-list.
+It is not called for parts without text of their own, nor for parts that are evaluated for each
+element of a list.
 """
 
 
 def compile_query(text: str, system: System, on_node: NodeHook | None = None) -> Query:
-    """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
+    """Return the compiled expression; raise `QuerySyntaxError` if it is invalid."""
     tree = parse(text, with_spans=on_node is not None)
     context = LoweringContext(function_named, system)
     if on_node:
@@ -135,10 +136,10 @@ def compile_query(text: str, system: System, on_node: NodeHook | None = None) ->
 def bound_queries(
     system: System, functions: Mapping[str, Function]
 ) -> Callable[[str, object, Mapping[str, object]], Json]:
-    """Return what evaluates an expression on plain data with bindings.
+    """Return a function that evaluates an expression on plain data with bindings.
 
-    `functions` are known besides Kyverno's, and win over them. It raises `QueryError`, as
-    `QuerySyntaxError` if the text is not an expression; every number should be a float.
+    `functions` take precedence over Kyverno's. It raises `QueryError`, as `QuerySyntaxError` if the
+    text is not an expression; every number should be a float.
     """
 
     def named(name: str) -> Function | None:

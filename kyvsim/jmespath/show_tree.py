@@ -1,7 +1,7 @@
-"""Syntax tree → the text that `jp parse` prints.
+"""The syntax tree as text, for `jp parse`.
 
-upstream: kyverno/go-jmespath `parser.go` (PrettyPrint), which closes a node with children but once.
-A slice shows its numbers where upstream shows their addresses.
+upstream: kyverno/go-jmespath `parser.go` (PrettyPrint), which closes a node with children only
+once. For a slice it prints the numbers, of which upstream prints the addresses.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _NESTED: Final = ("subexpression", "index_expression")
 
 
 def show_tree(expression: str) -> str:
-    """Return the lines of an expression's tree; raise `QuerySyntaxError` where it is none."""
+    """Return the lines of an expression's tree; raise `QuerySyntaxError` if it is invalid."""
     return "".join(_lines(parse(expression), 0))
 
 
@@ -43,7 +43,7 @@ def _lines(tree: Tree, indent: int) -> Iterator[str]:
 
 
 def _node(tree: Tree) -> tuple[str, str | None, list[Tree]]:
-    """Return the name of a node, its value as it is shown, and its children."""
+    """Return the name of a node, its printed value, and its children."""
     kind, children = tree["type"], tree["children"]
     if kind == "slice":
         return "ASTSlice", ":".join("" if n is None else str(n) for n in children), []
@@ -58,7 +58,7 @@ def _node(tree: Tree) -> tuple[str, str | None, list[Tree]]:
 
 
 def _go_syntax(value: object) -> str:
-    """Return a value as Go's `%#v` writes it."""
+    """Return a value as Go's `%#v` prints it."""
     if value is None:
         return "interface {}(nil)"
     if value.__class__ is list:

@@ -1,7 +1,7 @@
-"""Documents with variables: compiled once, filled in for every evaluation.
+"""Documents with variables: compiled once, rendered for every evaluation.
 
-upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
-anywhere in a document may hold variables. Parts without any are shared with the document.
+upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Strings and keys
+anywhere in a document may contain variables. Parts without variables are shared with the document.
 """
 
 import re
@@ -26,10 +26,10 @@ from kyvsim.kubernetes.go_text import clean_path, sprint, to_json
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.model.ports import FEW, SHORT, Meter, System
 
-# Filling in variables that only exist now: in texts and values that came out of queries.
+# Replacing variables that only exist at evaluation: in values of queries.
 #
 # upstream: `substituteVariablesIfAny` in pkg/engine/variables/vars.go and pkg/engine/jsonutils.
-# Upstream never ends where a value holds itself; here every filling has a limit.
+# Upstream never terminates if a value contains itself; here replacement has a limit.
 
 
 _MOST_VARIABLES: Final = 10_000
@@ -39,7 +39,7 @@ _LONGEST_TEXT: Final = 1 << 22
 
 
 class Filling(NamedTuple):
-    """One filling of one leaf: where values come from, and how much was done."""
+    """The replacement of variables in one leaf: the source of values, and the work done."""
 
     scope: RuleScope
     system: System
@@ -47,9 +47,9 @@ class Filling(NamedTuple):
 
 
 def fill_text(text: str, path: str, filling: Filling) -> object:
-    """Return the text with all variables filled in, round by round, until none is left.
+    """Return the string with all variables replaced, repeatedly, until none is left.
 
-    A text that is one variable and nothing else gives the value itself.
+    If the string is only one variable, the result is its value.
     """
     for _ in range(_MOST_NESTED):
         variables = find_variables(text)
@@ -72,7 +72,7 @@ def fill_text(text: str, path: str, filling: Filling) -> object:
 
 
 def show(variable: Variable, value: object, path: str, meter: Meter) -> str:
-    """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
+    """Return a value as part of a string: strings unchanged, the rest as JSON."""
     if value.__class__ is dict or value.__class__ is list:
         meter.weigh(value)
     try:
@@ -87,8 +87,8 @@ def show(variable: Variable, value: object, path: str, meter: Meter) -> str:
 
 
 def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> object:
-    """Return a value with the variables in its texts and keys filled in; shared if it has none."""
-    # A short list of texts and numbers is not worth counting.
+    """Return a value with the variables in its strings and keys replaced; shared if it has none."""
+    # A short list of strings and numbers is not counted.
     if value.__class__ is not str and not (
         value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
     ):
@@ -112,12 +112,12 @@ def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> obj
 
 
 def join(path: str, key: str) -> str:
-    """Return the path of what stands under a key."""
+    """Return the path of a key's value."""
     return f"{path}/{key.replace('/', chr(92) + '/')}" if "/" in key else f"{path}/{key}"
 
 
 def checked_key(key: str, filled: object) -> str:
-    """Return the new name of a key: the old one for null; anything but text is an error."""
+    """Return the new name of a key: the old one for null; any value but a string is an error."""
     if filled is None:
         return key
     if filled.__class__ is not str:
@@ -137,10 +137,10 @@ def _endless(variable: Variable, path: str) -> SubstitutionError:
     )
 
 
-# References `$(./../x)`: texts that repeat another leaf of their own document.
+# References `$(./../x)`: strings that repeat another leaf of their own document.
 #
 # upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/variables/vars.go. They
-# depend on the document alone, so they are resolved when it is compiled.
+# depend only on the document, so they are resolved when it is compiled.
 
 
 _REFERENCE = r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)"
@@ -150,7 +150,7 @@ _OPERATORS: Final = (">=", "<=", ">", "<", "!")
 
 
 def resolve_references(document: object) -> object:
-    """Return the document with references resolved; itself where it has none.
+    """Return the document with references resolved; the same object if it has none.
 
     Raises `SubstitutionError` with upstream's text.
     """
@@ -194,7 +194,7 @@ def _resolved_text(text: str, path: str, document: object) -> str:
             raise SubstitutionError(
                 f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
             )
-        # What is left of a character beyond ASCII is its first byte, which Go reads as a character.
+        # Upstream keeps the first byte of a non-ASCII character, which Go reads as a character.
         kept = before if before.isascii() else chr(before.encode("utf-8", "surrogatepass")[0])
         text = text.replace(found, kept + value, 1)
     for found in re.findall(_ESCAPED, text):
@@ -203,7 +203,7 @@ def _resolved_text(text: str, path: str, document: object) -> str:
 
 
 def _referred(reference: str, path: str, document: object) -> object:
-    """Return the value of the leaf referred to, as text behind an operator if there is one."""
+    """Return the value of the leaf referred to, or a string with the operator before it."""
     target = reference.strip("$()")
     operator = ""
     if len(target) > 1:
@@ -255,16 +255,16 @@ class Template(NamedTuple):
     """A compiled document."""
 
     constant: bool
-    """Nothing in it depends on the scope: `value` is the result."""
+    """Whether it does not depend on the scope: `value` is the result."""
     value: Json
     names: frozenset[str]
-    """Names of context entries that the variables in it may load."""
+    """Names of context entries that its variables may load."""
     render: Render
-    """Returns the filled-in document; raises `SubstitutionError` with upstream's text."""
+    """Returns the rendered document; raises `SubstitutionError` with upstream's text."""
 
 
 class _RenderedPart(NamedTuple):
-    """A piece of a document: its value, or what makes it."""
+    """A part of a document: its value, or a function that renders it."""
 
     value: object
     render: Render | None = None
@@ -276,10 +276,10 @@ VariableHook: TypeAlias = Callable[[Variable], NodeHook]
 
 
 def compile_template(data: object, system: System, on_node: VariableHook | None = None) -> Template:
-    """Return the template of any document; faults show when it is rendered, as upstream's do.
+    """Return the template of any document; errors are raised by rendering, as in upstream.
 
-    Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
-    of one inside a document, `on_node` is called.
+    Paths in messages and `{{@}}` start at the top of `data`. `on_node` is called for the variables
+    of a string, but not of strings inside a document.
     """
     if not contains_text(data, "{{", "$("):
         return Template(True, data, frozenset(), lambda _: data)
@@ -393,7 +393,7 @@ def _text(
 def _joined(
     pieces: list[str], variables: list[tuple[Variable, Resolver]], path: str, system: System
 ) -> Render:
-    """Render plain texts with values between; texts that bring new braces get further rounds."""
+    """Render texts and the values between them; values with braces are replaced repeatedly."""
     first, *rest = pieces
     steps = [
         (variable, resolver.resolve, piece)

@@ -1,4 +1,4 @@
-"""Variables `{{ }}` in strings: positions, the query for the value of one, and where it leads.
+"""Variables `{{ }}` in strings: their positions, queries, and access paths.
 
 upstream: pkg/engine/variables (regex, vars.go)
 """
@@ -18,7 +18,7 @@ from kyvsim.model.ports import System
 
 
 class SubstitutionError(QueryError):
-    """A template that could not be filled; `not_found` when a missing field is the cause."""
+    """A template that could not be rendered; `not_found` if a missing field is the cause."""
 
     def __init__(self, message: str, *, not_found: bool = False) -> None:
         super().__init__(message)
@@ -29,12 +29,12 @@ class SubstitutionError(QueryError):
 #
 # upstream: pkg/engine/variables/regex and the first half of `substituteVariablesIfAny` in
 # pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash
-# before it makes it plain text; a variable that follows another one directly is seen only after
-# that one was filled in.
+# before it escapes it; a variable directly after another one is found only after the first one
+# was replaced.
 
 
 VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
-"""A variable: group 1 is what precedes it, group 2 the variable itself."""
+"""A variable: group 1 is the preceding character, group 2 the variable itself."""
 
 
 _REFERENCE: Final = re.compile(r"[^\x00-\x7f]\$\(")
@@ -42,20 +42,20 @@ _LONGEST_SHOWN: Final = 60
 
 
 class Variable(NamedTuple):
-    """One variable of a text."""
+    """One variable of a string."""
 
     start: int
-    """Where its braces open."""
+    """The position of its braces."""
     text: str
-    """All of it, with the braces."""
+    """The variable with its braces."""
     expression: str
-    """The query: no braces, no blanks around."""
+    """The query without braces and surrounding blanks."""
     shallow: bool
-    """Written `{{- x }}`: variables in its value are not filled in."""
+    """Whether it is `{{- x }}`: variables in its value are not replaced."""
 
 
 def find_variables(text: str) -> tuple[Variable, ...]:
-    """Return the variables of a text that one round of filling in sees, from left to right."""
+    """Return the variables of a string that one round of replacement finds, from left to right."""
     return tuple(
         _variable(found.start(2), found[2], remains_of(found[1]))
         for found in VARIABLE.finditer(text)
@@ -63,11 +63,11 @@ def find_variables(text: str) -> tuple[Variable, ...]:
 
 
 def remains_of(before: str) -> str:
-    """Return what upstream leaves of the character before a variable, as part of the query.
+    """Return the remainder of the character before a variable, as part of the query.
 
-    It drops one byte where it means one character (`v = v[1:]` in pkg/engine/variables/vars.go), so
-    that the other bytes of `»` or `é` make every query behind them one that cannot be parsed. Each
-    of them counts as the character that Go shows for what is not UTF-8.
+    Upstream drops one byte instead of one character (`v = v[1:]` in pkg/engine/variables/vars.go),
+    so that with the other bytes of `»` or `é` the query cannot be parsed. Each of them counts as
+    the character with which Go replaces invalid UTF-8.
     """
     if not before or before.isascii():
         return ""
@@ -75,7 +75,7 @@ def remains_of(before: str) -> str:
 
 
 def note_on_cut(text: str) -> str:
-    """Return how to fix a text in which a variable follows a character beyond ASCII, or ""."""
+    """Return how to fix a string in which a variable follows a non-ASCII character, or ""."""
     for found in VARIABLE.finditer(text):
         if remains_of(found[1]):
             query = _variable(found.start(2), found[2], "").expression
@@ -95,7 +95,7 @@ def note_on_cut(text: str) -> str:
 
 
 def plain_pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
-    """Return the plain texts around the variables: one more than there are variables."""
+    """Return the texts around the variables: one more than there are variables."""
     starts = [variable.start for variable in variables]
     ends = [variable.start + len(variable.text) for variable in variables]
     return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
@@ -107,7 +107,7 @@ def unescape(text: str) -> str:
 
 
 def is_plain(value: object) -> bool:
-    """Tell whether no text or key anywhere in the value has `{{`, so that filling in is idle."""
+    """Return whether no string or key in the value contains `{{`: there is nothing to replace."""
     if value.__class__ is str:
         return "{{" not in value
     if value.__class__ is dict:
@@ -121,19 +121,19 @@ def _variable(start: int, text: str, remains: str) -> Variable:
     return Variable(start, text, expression[1:].strip() if shallow else expression, shallow)
 
 
-# What an expression is evaluated against.
+# The data for expressions.
 
 
 class RuleScope(Protocol):
-    """The data of one rule evaluation; entries that cost something load when they are asked for."""
+    """The data of one rule evaluation; expensive entries are loaded on first access."""
 
     deleting: bool
     """Whether the request is a DELETE: `request.object` in variables then reads the old object."""
 
     def root(self, names: frozenset[str]) -> Mapping[str, Json]:
-        """Return the data queries run on, with the top-level `names` loaded if they are entries.
+        """Return the data for queries, with the entries among the top-level `names` loaded.
 
-        Raises `QueryError` where such an entry cannot be loaded.
+        Raises `QueryError` if such an entry cannot be loaded.
         """
 
 
@@ -150,9 +150,9 @@ _NAMED_ESCAPES: Final = MappingProxyType(dict(zip('"\\/\b\f\n\r\t', '"\\/bfnrt',
 
 
 def current_path(path: str, start: tuple[str, ...]) -> str:
-    """Return the expression for the text at `path`, below `start`.
+    """Return the expression for the string at `path`, below `start`.
 
-    Everything up to `foreach` is left out, then the first two parts (such as `validate/pattern`).
+    Everything up to `foreach` is omitted, then the first two parts (such as `validate/pattern`).
     """
     parts = [re.sub(_ESCAPED, r"\1", part) for part in re.findall(_PART, path)]
     if "foreach" in parts:
@@ -172,7 +172,7 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\{named}" if named is not None else f"\\u{ord(found[0]):04x}"
 
 
-# One variable → the query for its value, with upstream's error texts.
+# The query for a variable's value, with upstream's error messages.
 #
 # upstream: the loop of `substituteVariablesIfAny` in pkg/engine/variables/vars.go and
 # pkg/engine/context/evaluate.go.
@@ -182,7 +182,7 @@ class Resolver(NamedTuple):
     """The query for one variable, and the names of context entries that it may load."""
 
     resolve: Callable[[RuleScope, str], Json]
-    """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
+    """Takes the scope and the path of the string, for messages; raises `SubstitutionError`."""
     names: frozenset[str]
 
 
@@ -192,9 +192,9 @@ _TARGET = frozenset({"target"})
 def compile_variable(
     expression: str, path: str, system: System, on_node: NodeHook | None = None
 ) -> Resolver:
-    """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
+    """Return the resolver of a variable in the string at `path`; invalid ones fail when called.
 
-    `on_node` wraps the parts of what is written; not `@`, which stands for something else.
+    `on_node` wraps the parts of the written query, but not `@`, which is replaced.
     """
     if on_node and expression != "@":
         return _of_both(expression, system, on_node)
@@ -215,9 +215,9 @@ def compile_variable(
 
 @lru_cache(maxsize=2048)
 def _with_deletion(expression: str, system: System) -> Resolver:
-    """A DELETE request has its object under `request.oldObject`: the query's text is changed.
+    """Return the resolver of a query that reads the old object in DELETE requests.
 
-    The cache is what keeps variables that only exist at evaluation from being parsed every time;
+    It is cached, so that variables that only exist at evaluation are not parsed every time;
     policies share many of the others.
     """
     return _of_both(expression, system)
@@ -234,7 +234,7 @@ def _of_both(expression: str, system: System, on_node: NodeHook | None = None) -
         if not scope.deleting:
             return usual.resolve(scope, path)
         nonlocal deletion
-        if deletion is None:  # few runs delete
+        if deletion is None:  # few runs have DELETE requests
             deletion = _resolver(of_old, system)
         return deletion.resolve(scope, path)
 
@@ -279,14 +279,14 @@ def _failure(expression: str, path: str, error: QueryError, cause: str) -> Subst
 
 # Variables that are only a path to values: `request.object.spec.[a, b][].image || 'none'`.
 #
-# Whoever knows the path can read an object without evaluating the expression.
+# With the path, values can be read from an object without evaluating the expression.
 
 _LOADED = frozenset({"images"})
-"""Names that every request can load; expressions that name them may fail."""
+"""Names that every request can load; expressions with these names may fail."""
 
 
 class Spread(Enum):
-    """A step that leads to many values at once."""
+    """A step to several values."""
 
     ELEMENTS = "elements"
     """The elements of a list."""
@@ -299,11 +299,11 @@ class FieldStep(NamedTuple):
 
     key: str
     optional: bool
-    """Whether it is as good as null where a map lacks the key; else that is an error."""
+    """Whether a missing key is null; if not, it is an error."""
 
 
 class Lists(NamedTuple):
-    """A step to the lists under some keys, as one list."""
+    """A step to the lists at some keys, concatenated."""
 
     keys: tuple[str, ...]
 
@@ -312,17 +312,17 @@ PathStep: TypeAlias = FieldStep | Lists | Spread
 
 
 class AccessPath(NamedTuple):
-    """Where an expression leads."""
+    """The path that an expression reads."""
 
     steps: tuple[PathStep, ...]
     default: tuple[object, ...] = ()
     """The default for a value that is null or empty; () for none."""
     besides: str | None = None
-    """A text that is left out of what is found."""
+    """A string that is omitted from the values."""
 
     @property
     def is_many(self) -> bool:
-        """Whether it leads to a list of values."""
+        """Whether it reads a list of values."""
         return any(isinstance(step, Spread) for step in self.steps)
 
     def below(self, *start: str) -> "AccessPath | None":
@@ -332,18 +332,18 @@ class AccessPath(NamedTuple):
 
 
 class _OtherTreeError(Exception):
-    """An expression that does more than lead somewhere."""
+    """An expression that is not only a path."""
 
 
 def path_of_text(text: object) -> AccessPath | None:
-    """Return where the variable leads that a text is, or None."""
+    """Return the path of a string that is one variable, or None."""
     variables = find_variables(text) if text.__class__ is str else ()
     return path_of(variables[0].expression) if variables and variables[0].text == text else None
 
 
 @lru_cache(maxsize=256)
 def path_of(expression: str) -> AccessPath | None:
-    """Return where an expression leads, or None where that is not all there is to it."""
+    """Return the path of an expression, or None if it does anything else."""
     if not _LOADED.isdisjoint(names_in(expression)):
         return None
     try:
@@ -365,7 +365,7 @@ def _path_of_tree(tree: Tree) -> AccessPath:
     steps = _checked_steps(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
         raise _OtherTreeError
-    # The filter `[?@ != 'text']` leaves out a text.
+    # The filter `[?@ != 'text']` omits a string.
     if condition["type"] == "comparator" and condition["value"] == "ne":
         one, other = condition["children"]
         is_text = other["type"] == "literal" and other["value"].__class__ is str
@@ -375,7 +375,7 @@ def _path_of_tree(tree: Tree) -> AccessPath:
 
 
 def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
-    """Return the steps; keys have to be the end, and those of many maps one list."""
+    """Return the steps; keys must be the last step, and those of several maps one list."""
     if Spread.KEYS in steps:
         place = steps.index(Spread.KEYS)
         before, after = steps[:place], steps[place + 1 :]
@@ -395,8 +395,8 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
             raise _OtherTreeError
         yield from (step for part in (*before, last) for step in part)
     elif kind == "projection":
-        # What is flattened may be anything that leads to lists; a plain projection keeps lists of
-        # lists, so it starts at a field.
+        # Any path to lists can be flattened; a simple projection keeps nested lists, so it must
+        # start at a field.
         left, right = children
         listed = left["children"][0] if left["type"] == "flatten" else left
         if listed is left and left["type"] != "field":
@@ -415,7 +415,7 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
 
 
 def _fields(tree: Tree) -> Iterator[PathStep]:
-    """Yield the steps of a part that may lead through fields, and to keys."""
+    """Yield the steps of a part that consists of fields, or of the keys of a map."""
     for step in () if tree["type"] == "identity" else _steps(tree):
         if not isinstance(step, FieldStep) and step is not Spread.KEYS:
             raise _OtherTreeError
@@ -423,6 +423,6 @@ def _fields(tree: Tree) -> Iterator[PathStep]:
 
 
 def _optional(steps: Iterator[PathStep]) -> Iterator[PathStep]:
-    """Yield the steps as those of a part whose absence is null."""
+    """Yield the steps of a part that is null if it is missing."""
     for step in steps:
         yield step._replace(optional=True) if isinstance(step, FieldStep) else step

@@ -1,7 +1,7 @@
-"""Policy languages: how policies of a kind become what the engine runs.
+"""Policy languages: each compiles its kinds of policies for the engine.
 
-Behind them everything knows compiled policies and facts only (`kyvsim.model.policy`). A language is
-a folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
+All other code uses only compiled policies and facts (`kyvsim.model.policy`). A language is a
+folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,21 +41,21 @@ class Language(NamedTuple):
     """One policy language."""
 
     read: PolicyReader
-    """Makes a policy, with its facts, from data that has the right shape."""
+    """Creates a policy, with its facts, from data that conforms to the schema."""
     compile: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Diagnostics]]
     """Compiles a policy; None if it cannot be used, with the errors."""
     validate: Callable[[Policy, CompileOptions], Diagnostics] = lambda _policy, _options: ()
-    """Returns the errors for which a cluster refuses a policy; not called for policies that a
+    """Returns the errors for which a cluster rejects a policy; not called for policies that a
     cluster has admitted."""
     suspicious: Callable[[Policy], Diagnostics] = lambda _: ()
     """Returns the warnings about a policy that compiles, which every command reports; not called
     for admitted policies either."""
     declare: Callable[[CompileOptions], None] = lambda _: None
-    """Declares the exceptions for its policies to the coverage listener."""
+    """Declares the exceptions from its policies for coverage."""
     needs_request: Callable[[Policy], bool] = lambda _: False
-    """Returns whether results of a policy depend on more of a request than its object."""
+    """Returns whether results of a policy depend on more than the object of a request."""
     derive: Callable[[Policy], tuple[Rule, ...]] = lambda policy: policy.rules
-    """Returns the rules of a policy with those that are derived from them."""
+    """Returns the rules of a policy, including derived rules."""
     check_payloads: Callable[[tuple[Payload, ...]], tuple[tuple[Payload, ...], Diagnostics]] = (
         lambda payloads: (payloads, ())
     )
@@ -72,7 +72,7 @@ def single_rule_policy(
     tree: RuleNode = NO_RULE,
     cel: "CelPolicyNode | None" = None,
 ) -> Policy:
-    """Return a policy whose one rule is its whole specification."""
+    """Return a policy whose specification is its only rule."""
     return Policy(
         kind=data["kind"],
         name=metadata(data)["name"],
@@ -87,19 +87,19 @@ def single_rule_policy(
 
 
 class PolicyKinds(NamedTuple):
-    """The kinds of policies of one language, and the modules that know them.
+    """The kinds of policies of one language, and the modules that process them.
 
-    A module is imported with the first policy that needs it: CEL takes as long to load as
-    everything else that a run needs, and most runs have no policy in it.
+    A module is imported with the first policy that needs it: CEL takes as long to load as all other
+    modules that a run needs, and most runs have no policy in CEL.
     """
 
     group: str
     kinds: frozenset[str]
-    """They are read in all versions that are served."""
+    """All served versions of these kinds are read."""
     language: str
-    """The module of the `LANGUAGE`, below this package, as the others are."""
+    """The module of the `LANGUAGE`, relative to this package."""
     references: str
-    """The module and the function that yields the fields that a policy refers to, for `equal`."""
+    """The module and the function that yields a policy's field references, for `equal`."""
 
 
 CLASSIC_POLICIES: Final = PolicyKinds(
@@ -138,13 +138,13 @@ _BY_KIND: Mapping[str, PolicyKinds] = {kind: one for one in LANGUAGES for kind i
 
 @lru_cache(maxsize=len(LANGUAGES))
 def language_at(name: str) -> Language:
-    """Return the language of a module of the table."""
+    """Return the `LANGUAGE` of a module in the table."""
     language: Language = import_module(f"kyvsim.languages.{name}").LANGUAGE
     return language
 
 
 def kinds_of(policy: Policy) -> PolicyKinds:
-    """Return the kinds among which that of a policy is."""
+    """Return the entry of the table for a policy's kind."""
     return _BY_KIND[policy.kind]
 
 
@@ -160,7 +160,7 @@ def _read(data: KubernetesObject, document: Document) -> tuple[Policy, Diagnosti
 READERS: PolicyReaders = MappingProxyType(
     {(one.group, kind): _read for one in LANGUAGES for kind in one.kinds}
 )
-"""What reads policies of any language."""
+"""The readers of policies of all languages."""
 
 
 def is_cel_policy(policy: Policy) -> bool:
@@ -171,7 +171,7 @@ def is_cel_policy(policy: Policy) -> bool:
 def compile_policies(
     policies: Iterable[Policy], options: CompileOptions
 ) -> tuple[PolicySet, Diagnostics]:
-    """Return the sound policies compiled and indexed, and what is wrong with the others.
+    """Return the valid policies compiled and indexed, and the diagnostics of the others.
 
     For policies that compile, warnings about suspicious parts are included, unless a cluster has
     admitted them.
@@ -209,19 +209,19 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:
-    """Return the rules of a policy with those that are derived from them."""
+    """Return the rules of a policy, including derived rules."""
     return language_of(policy).derive(policy)
 
 
 def needs_request(policy: Policy) -> bool:
-    """Return whether something of a policy is only known where there is a request."""
+    """Return whether a part of a policy depends on a request."""
     return language_of(policy).needs_request(policy)
 
 
 def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...], Diagnostics]:
-    """Return the payloads that fit their mode, and diagnostics about all.
+    """Return the payloads that are valid in their mode, and diagnostics about all.
 
-    Anything may be a payload of mode JSON; the other modes are requests, which policies in CEL
+    Any data is valid in mode JSON; payloads of other modes are requests, which policies in CEL
     decide on.
     """
     if all(one.mode is PayloadMode.JSON for one in payloads):
@@ -230,7 +230,7 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
 
 
 def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
-    """Return the fields that a policy refers to, and values; a namespaced one has its own."""
+    """Return the field references of a policy; a namespaced one also refers to its namespace."""
     module, _, name = kinds_of(policy).references.rpartition(".")
     read: Callable[[Policy, System], Iterator[FieldReference]]
     read = getattr(import_module(f"kyvsim.languages.{module}"), name)
@@ -239,6 +239,6 @@ def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
 
 
 def references_of_exception(exception: PolicyException) -> tuple[FieldReference, ...]:
-    """Return the fields that an exception from rules refers to, and the values there."""
+    """Return the field references of an exception from rules."""
     module = import_module("kyvsim.languages.classic.field_references")
     return tuple(module.exception_references(exception))

@@ -1,9 +1,9 @@
-"""Expressions of policies in CEL: compiled with their places, and evaluated with upstream's errors.
+"""Expressions of policies in CEL: compiled with their paths, and evaluated with upstream's errors.
 
-What an API server compiles (admission policies of Kubernetes, and `validate.cel` of
-ClusterPolicies) differs in few ways from Kyverno's kinds: a compiler has a `NativeScope`, and its
-expressions are native, instead of a `KyvernoScope`. An expression that cannot be compiled is kept
-with the reason, since some callers evaluate the others all the same.
+Expressions that an API server compiles (admission policies of Kubernetes, and `validate.cel` of
+ClusterPolicies) differ little from those of Kyverno's kinds: their compiler has a `NativeScope`
+instead of a `KyvernoScope`, and they are native. An expression that cannot be compiled is stored
+with the reason, since some callers evaluate the others nevertheless.
 
 Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go);
 for native ones k8s.io/apiserver pkg/admission/plugin/cel (compile.go, composition.go),
@@ -45,9 +45,9 @@ class ExpressionProblem(NamedTuple):
     path: Path
     text: str
     message: str
-    """Upstream's, with the lines that mark the place inside the expression."""
+    """Upstream's message, with the lines that mark the position in the expression."""
     shown: tuple[Path, str] | None = None
-    """The field and the value that upstream names in its place."""
+    """The field and the value that upstream reports instead."""
     variant: str = ""
     """The variant for controllers that contains it; "" for the policy as written."""
     document: Document | None = None
@@ -64,7 +64,7 @@ class EvaluationError(Exception):
 
 
 class CompiledExpression(NamedTuple):
-    """An expression with its program, or with the reason why there is none."""
+    """An expression with its program, or with the reason why it has none."""
 
     text: str
     program: Program | None
@@ -74,7 +74,7 @@ class CompiledExpression(NamedTuple):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The variables of the environment that it looks at."""
+        """The variables of the environment that it reads."""
         return self.program.reads if self.program else frozenset()
 
     def value(self, values: Sequence[object]) -> Any:
@@ -88,13 +88,13 @@ class CompiledExpression(NamedTuple):
             raise EvaluationError(f"{start}{error}") from None
 
     def traced(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
-        """Return the same, which reports to a tracer."""
+        """Return the expression with a program that reports to a tracer."""
         program = self.program and traced_program(self.program, trace, decides=decides)
         return self._replace(program=program)
 
 
 class NativeScope(NamedTuple):
-    """What an expression may use that an API server compiles, besides what all may."""
+    """What an expression of an API server may use in addition to the common environment."""
 
     params: bool
     authorizer: bool = True
@@ -103,7 +103,7 @@ class NativeScope(NamedTuple):
 
     @property
     def env(self) -> Environment:
-        """The environment for this."""
+        """The environment for this scope."""
         env = native.kubernetes_environment(
             params=self.params, authorizer=self.authorizer, mutates=self.mutates
         )
@@ -117,14 +117,14 @@ class NativeScope(NamedTuple):
         return found
 
     def with_variable(self, name: str, program: Program | None) -> "NativeScope":
-        """Return the scope with one variable more; without program its type is open."""
+        """Return the scope with an additional variable; without program its type is dynamic."""
         found = native.declared_type(program.type) if program else DYN
         return self._replace(variables=(*self.variables, (name, found)))
 
 
 @lru_cache(maxsize=256)
 def _native_program(text: str, scope: NativeScope, wanted: CelType) -> Program | CompileError:
-    """Return what is compiled once for the checks and for each evaluation."""
+    """Return the program, cached for the checks and for each evaluation."""
     try:
         return compile_expression(text, scope.env, wanted)
     except CompileError as error:
@@ -141,24 +141,24 @@ class KyvernoScope(NamedTuple):
         return compile_expression(text, self.env, wanted)
 
     def with_variable(self, name: str, program: Program | None) -> "KyvernoScope":
-        """Return the scope with one variable more; without program its type is open."""
+        """Return the scope with an additional variable; without program its type is dynamic."""
         known = self.env.fields.get(_KYVERNO_VARIABLES, {})
         fields = {**known, name: program.type if program else DYN}
         return KyvernoScope(self.env.with_fields(_KYVERNO_VARIABLES, fields))
 
 
 class Validation(NamedTuple):
-    """One entry of the validations."""
+    """One entry of `validations`."""
 
     test: CompiledExpression
     message: str
     message_expression: CompiledExpression | None
 
     def denial(self, index: int, values: Sequence[object]) -> str:
-        """Return the message where it is false; `index` is its place among the validations."""
+        """Return the message if it is false; `index` is its position among the validations."""
         text = self.message
         if self.test.is_native:
-            # An API server ignores messages without a value, of several lines, or too long.
+            # An API server ignores messages without a value, with several lines, or too long.
             try:
                 found = self.message_expression and self.message_expression.value(values)
             except EvaluationError:
@@ -176,7 +176,7 @@ class Validation(NamedTuple):
 
 
 class Compiler:
-    """Compiles the expressions of one policy, and keeps what is wrong with them."""
+    """Compiles the expressions of one policy, and records their problems."""
 
     def __init__(
         self,
@@ -184,13 +184,13 @@ class Compiler:
         trace: TraceContext = NO_TRACE,
         meter: Meter | None = None,
     ) -> None:
-        """Set up for expressions that `trace` traces and whose steps count on `meter`."""
+        """Set up for expressions that `trace` traces and whose steps `meter` counts."""
         self.scope = scope
         self.trace = trace
         self.meter = meter
         self.problems: list[ExpressionProblem] = []
         self.reads: set[str] = set()
-        """The variables of the environment that the expressions so far look at."""
+        """The variables of the environment that the expressions so far read."""
 
     @property
     def _is_native(self) -> bool:
@@ -202,7 +202,7 @@ class Compiler:
         return self.scope.env
 
     def program(self, text: str, wanted: CelType = DYN) -> CompiledExpression:
-        """Return a compiled expression; raises CompileError, of which nothing is noted."""
+        """Return a compiled expression; raises CompileError, and records nothing."""
         program = self.scope.program(text, wanted)
         self.reads |= program.reads
         program = program._replace(meter=self.meter)
@@ -218,10 +218,10 @@ class Compiler:
         decides: bool | None = None,
         counts: bool = True,
     ) -> CompiledExpression:
-        """Return an expression compiled, or with its problem, which is noted.
+        """Return a compiled expression; if it cannot be compiled, its problem is recorded.
 
-        By default, expressions that give true or false decide something. One that `counts` is
-        traced, and counts for coverage.
+        By default, boolean expressions decide something. One that `counts` is traced and counts for
+        coverage.
         """
         try:
             found = self.program(text, wanted)
@@ -236,12 +236,12 @@ class Compiler:
     def reject(
         self, text: str, path: Path, message: str, shown: tuple[Path, str] | None = None
     ) -> CompiledExpression:
-        """Return an expression without a program, whose problem is noted."""
+        """Return an expression without a program, and record its problem."""
         self.problems.append(ExpressionProblem(path, text, message, shown))
         return CompiledExpression(text, None, message, self._is_native)
 
     def variables(self, nodes: Iterable[NamedExpression]) -> dict[str, CompiledExpression]:
-        """Return variables by name; each may use those above it."""
+        """Return variables by name; each may use those before it."""
         found: dict[str, CompiledExpression] = {}
         for node in nodes:
             one = self.compile(node.expression, (*node.path, "expression"))
@@ -258,7 +258,7 @@ class Compiler:
     def validations(
         self, nodes: Iterable[CelExpression], message: str = ""
     ) -> tuple[Validation, ...]:
-        """Return validations; `message` is that of those that have none."""
+        """Return validations; `message` is the default message."""
         found: list[Validation] = []
         for node in nodes:
             test = self.compile(node.expression, (*node.path, "expression"), BOOL)
@@ -274,7 +274,7 @@ class Compiler:
     def annotations(self, nodes: Iterable[NamedExpression]) -> dict[str, CompiledExpression]:
         """Return audit annotations by key.
 
-        An API server takes no value whose type is open, such as a field of the object, either.
+        An API server also rejects values of dynamic type, such as a field of the object.
         upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation
         (validateAuditAnnotation)
         """
@@ -294,7 +294,7 @@ class Compiler:
         return found
 
     def _leave_out_authorizer(self) -> NativeScope | KyvernoScope:
-        """Return the scope; what is compiled from now on may not use `authorizer`.
+        """Return the scope; expressions compiled from now on may not use `authorizer`.
 
         upstream: pkg/admission/plugin/policy/validating/plugin.go
         """
@@ -307,7 +307,7 @@ class Compiler:
 def variables_on(
     variables: Mapping[str, CompiledExpression], values: Sequence[object]
 ) -> LazyVariables[CompiledExpression]:
-    """Return the value of the variables of one of Kyverno's kinds; `values` is to contain it."""
+    """Return the value of `variables` for one of Kyverno's kinds; `values` is to contain it."""
     return LazyVariables(struct(_KYVERNO_VARIABLES), variables, values, _variable)
 
 
@@ -341,12 +341,12 @@ def native_values(
 
 
 def for_conditions(values: Sequence[object]) -> list[object]:
-    """Return the values of native expressions as conditions see them: without the namespace."""
+    """Return the values of native expressions for match conditions: without the namespace."""
     return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
 
 
 class NativeValidation(NamedTuple):
-    """What an API server validates with: an admission policy, or `validate.cel`."""
+    """The validation of an API server: an admission policy, or `validate.cel`."""
 
     variables: Mapping[str, CompiledExpression]
     conditions: tuple[CompiledExpression, ...]
@@ -384,9 +384,9 @@ _START = "ERROR: <input>:"
 
 
 def expression_error(code: str, about: str, message: str, location: Location) -> Diagnostic:
-    """Return an error about a policy, with the expression and a mark where it goes wrong.
+    """Return an error about a policy, with the expression and a mark at the position of the error.
 
-    `message` is the listing of cel-go: what is wrong, and below it the lines of the expression.
+    `message` is the listing of cel-go: the problem, followed by the lines of the expression.
     """
     what, *lines = message.split("\n")
     text = f"{about}: {what.removeprefix(_START)}"

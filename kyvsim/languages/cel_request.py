@@ -1,8 +1,8 @@
-"""What CEL expressions see of the request and of the namespace.
+"""The values of the request and of the namespace in CEL expressions.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go and k8s.io/apiserver
-pkg/admission/plugin/cel/condition.go. Empty texts are left out where
-the API's JSON leaves them out.
+pkg/admission/plugin/cel/condition.go. Empty strings are omitted like in
+the API's JSON.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _NO_RESOURCE: Mapping[str, str] = MappingProxyType({"group": "", "version": "", 
 
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
-    """Return the value of `request`; without an API server no resource name is known."""
+    """Return the value of `request`; without an API server resource names are unknown."""
     resource = (request.details or {}).get("resource") or dict(_NO_RESOURCE)
     return review_request(request, resource, _namespace(request))
 
@@ -57,7 +57,7 @@ def review_request(
 
 
 def namespace_object(request: AdmissionRequest, external: ExternalData) -> dict[str, Json] | None:
-    """Return the value of `namespaceObject`; without an API server it has nothing but a name."""
+    """Return the value of `namespaceObject`; without an API server it has only a name."""
     namespace = _namespace(request)
     if not namespace:
         return None
@@ -78,7 +78,7 @@ def authorizer_of(
 ) -> tuple[Authorizer, ResourceCheck]:
     """Return the values of `authorizer` and `authorizer.requestResource`.
 
-    Roles answer where there are any, those of a cluster or those that are given.
+    Roles decide if there are any, those of a cluster or given ones.
     """
     user = request.user or UserInfo()
 

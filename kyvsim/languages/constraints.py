@@ -1,7 +1,7 @@
-"""`matchConstraints`: which requests a policy is about.
+"""`matchConstraints`: the requests that a policy matches.
 
 Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
-pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
+pkg/admission/plugin/webhook/predicates. Equivalent versions are not matched.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,17 +25,17 @@ from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.policy.cel_policy import MatchConstraints, ParamRef, ResourceRule
 
 _Parts: TypeAlias = list[tuple[str, Json, Predicate]]
-"""The criteria of constraints or of one of their rules: field, what is written, and the test."""
+"""The criteria of constraints or of one of their rules: field, written value, and predicate."""
 
 
 class Constraints(NamedTuple):
-    """Constraints ready to run."""
+    """Compiled constraints."""
 
     matches: Predicate
     kinds: KindIndexEntry
-    """The kinds that they can match at all; None where a wildcard keeps it open."""
+    """The kinds that they can match; None if a wildcard leaves it open."""
     fault: str = ""
-    """Why matching fails for each object that could match."""
+    """The reason why matching fails for each object that could match."""
 
 
 def compile_constraints(
@@ -46,13 +46,12 @@ def compile_constraints(
     everything: bool = False,
     trace: TraceContext = NO_TRACE,
 ) -> Constraints:
-    """Return the constraints of a policy; where there are none they match nothing, or `everything`.
+    """Return the constraints of a policy; missing constraints match nothing, or `everything`.
 
-    Empty constraints, `{}`, match everything. Selectors are Kubernetes' own: they know
-    no wildcards.
+    Empty constraints, `{}`, match everything. Selectors are those of Kubernetes: no wildcards.
 
-    `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
-    resource names are known. Of others Kubernetes' guess is taken, as upstream does. `trace` is
+    `namespace` is that of a namespaced policy, "" for others; `kinds` are custom kinds whose
+    resource names are known. Other names are guessed as in Kubernetes, like upstream. `trace` is
     that of the constraints.
     """
     if node is None and not everything:
@@ -91,7 +90,7 @@ def compile_constraints(
         for group in rule.api_groups
         for resource in rule.resources
     ]
-    # A name without a kind is a wildcard, or one that only its objects make known.
+    # A name without a kind is a wildcard, or its kind is only known from its objects.
     index = frozenset(named) if named and all(named) else None
     return Constraints(matches, index, namespace_fault or object_fault)
 
@@ -111,9 +110,9 @@ def _all_hold(parts: _Parts, trace: TraceContext) -> Predicate:
 
 
 def are_plain(node: MatchConstraints | None) -> bool:
-    """Return whether constraints are one rule and nothing besides.
+    """Return whether constraints are only one rule.
 
-    Of what such a policy does not match the reference program's tests know nothing.
+    The reference program's `test` has no results for objects that such a policy does not match.
     upstream: cmd/cli/kubectl-kyverno/processor `hasSelector`
     """
     if node is None or len(node.resource_rules) != 1 or node.exclude_resource_rules:
@@ -123,7 +122,7 @@ def are_plain(node: MatchConstraints | None) -> bool:
 
 
 def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
-    """Return a selector's test, None if it selects everything or cannot be read, and the error."""
+    """Return a selector's predicate, None if it selects everything or is invalid, and the error."""
     if not selector or not any(selector.values()):
         return None, ""
     if fault := selector_problem(selector):
@@ -132,7 +131,7 @@ def _compile_labels(selector: Json) -> tuple[Callable[[Mapping[str, Json]], bool
 
 
 def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, object]], bool]) -> bool:
-    """Return whether a selector takes the request's namespace; objects outside of any fit."""
+    """Return whether a selector matches the request's namespace; cluster-scoped objects match."""
     if facts.object_kind == "Namespace" and not facts.group:
         return fits(facts.labels)
     if not facts.namespace:
@@ -180,7 +179,7 @@ def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> 
     return traced_filter(_all_hold(parts, trace), trace)
 
 
-# KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.
+# KV161: label selectors of policies, and of bindings, that are invalid in Kubernetes.
 #
 # Upstream's command line silently ignores such a policy or binding; an API server rejects it. Here
 # the selector selects nothing, and is reported.
@@ -189,10 +188,7 @@ def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> 
 def selector_problems(
     constraints: MatchConstraints | None, params: ParamRef | None = None
 ) -> Iterator[tuple[Path, str]]:
-    """Yield where constraints, and a reference to parameters, have selectors that cannot be read.
-
-    With each path comes the reason.
-    """
+    """Yield path and reason of invalid selectors in constraints and in a paramRef."""
     selectors: list[tuple[Path, Json]] = []
     if constraints is not None:
         path = constraints.path
@@ -209,7 +205,7 @@ def selector_problems(
 
 
 def selector_errors(document: Document, faults: Iterable[tuple[Path, str]]) -> Iterator[Diagnostic]:
-    """Yield KV161 for each selector that cannot be read."""
+    """Yield KV161 for each invalid selector."""
     for path, fault in faults:
         text = f"invalid selector, which selects nothing: {fault}"
         yield Diagnostic("KV161", Severity.ERROR, text, document.locate(path))

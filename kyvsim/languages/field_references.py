@@ -1,4 +1,4 @@
-"""Collects the fields that policies refer to, and the values that they compare them with."""
+"""Collects the fields that policies read, and the values that they compare them with."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
     ("spec", name, Segment.ELEMENT, "image")
     for name in ("containers", "initContainers", "ephemeralContainers")
 )
-"""Where Pods name images."""
+"""The paths of images in Pods."""
 
 
 class FieldValues(NamedTuple):
@@ -43,17 +43,17 @@ class FieldValues(NamedTuple):
     paths: tuple[FieldPath, ...] = ()
     values: tuple[Json, ...] = ()
     spread: bool = False
-    """Whether it is a list of all values of the paths, rather than one of them."""
+    """Whether this is a list of all values of the paths, rather than one of them."""
     counts: bool = False
-    """Whether it is how much there is of that."""
+    """Whether this is the size of the value."""
 
     @property
     def elements(self) -> "FieldValues":
-        """What an element is, where this is a list."""
+        """The values of the elements of a list."""
         return self._replace(spread=False) if self.spread else self.below(Segment.ELEMENT)
 
     def below(self, step: str | Segment) -> "FieldValues":
-        """Return the values one step further in."""
+        """Return the values of a child field."""
         return FieldValues(tuple((*path, step) for path in self.paths))
 
 
@@ -61,12 +61,12 @@ NOTHING = FieldValues()
 
 
 def external_values(source: str) -> FieldValues:
-    """Return values from outside of the request; `source` is how they are loaded."""
+    """Return a value from outside of the request; `source` is how it is loaded."""
     return FieldValues((("world", source),))
 
 
 def either(readings: Iterable[FieldValues]) -> FieldValues:
-    """Return what is one of several readings."""
+    """Return the union of several values."""
     some = tuple(readings)
     return FieldValues(
         tuple(dict.fromkeys(path for one in some for path in one.paths)),
@@ -76,27 +76,27 @@ def either(readings: Iterable[FieldValues]) -> FieldValues:
 
 
 class ReferenceCollector:
-    """Keeps the paths that were read and the values that were held against them."""
+    """Collects the fields that were read and the values that they were compared with."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[Subject, FieldPath], dict[str, object]] = {}
         self._sizes: dict[tuple[Subject, FieldPath], dict[int, None]] = {}
         self._alike: list[tuple[FieldPath, FieldPath]] = []
-        """Paths that are held against each other: what is written for one is for the other, too."""
+        """Paths that are compared with each other: values of one are also values of the other."""
 
     def note(self, about: Subject, path: FieldPath, values: Iterable[object] = ()) -> None:
-        """Take a place and values for it."""
+        """Record a field and values for it."""
         known = self._values.setdefault((about, path), {})
         for value in values:
             known.setdefault(json.dumps(value, default=str), value)
 
     def read(self, reading: FieldValues) -> FieldValues:
-        """Take the paths of a reading, with its own values; return it."""
+        """Record the fields of a value, with its own constants; return it."""
         self.hold(reading, reading.values)
         return reading
 
     def hold(self, reading: FieldValues, values: Iterable[object]) -> None:
-        """Take values that are held against what a reading comes to."""
+        """Record constants that are compared with a value."""
         held = tuple(values)
         for path in reading.paths:
             place = _subject_of(path)
@@ -113,7 +113,7 @@ class ReferenceCollector:
                 )
 
     def compare(self, one: FieldValues, other: FieldValues) -> None:
-        """Take two readings that are held against each other."""
+        """Record two values that are compared with each other."""
         self.hold(one, other.values)
         self.hold(other, one.values)
         if one.counts or other.counts:
@@ -121,7 +121,7 @@ class ReferenceCollector:
         self._alike += ((first, second) for first in one.paths for second in other.paths)
 
     def mentions(self) -> Iterator[FieldReference]:
-        """Yield what was noted, in that order, but for paths that only lead on to others."""
+        """Yield the recorded fields in order, without paths that only lead to others."""
         for one, other in self._alike:
             places = [place for place in map(_subject_of, (one, other)) if place in self._values]
             if len(places) == 2:
@@ -135,14 +135,14 @@ class ReferenceCollector:
 
 
 def endings(reading: FieldValues) -> FieldValues:
-    """Return a reading with patterns of texts that end so in place of its texts."""
+    """Return a value whose strings are replaced by patterns for strings that end with them."""
     return reading._replace(
         values=tuple(f"*{one}" if isinstance(one, str) else one for one in reading.values)
     )
 
 
 def _subject_of(path: FieldPath) -> tuple[Subject, FieldPath] | None:
-    """Return what a path is about; None for one that starts at no part of a request."""
+    """Return the subject and the rest of a path; None if it does not start in a request."""
     if not path:
         return None
     root, *rest = path
@@ -168,14 +168,14 @@ _LOGICAL = frozenset({"_&&_", "_||_", "!_"})
 _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
 """Variables whose values do not come from the request."""
 _ASKED = frozenset({"resource", "http", "globalContext", "image"})
-"""Those that are called."""
+"""Those that are function calls."""
 _JSON = (str, int, float, bool, type(None))
 
 
 def read_texts(
     texts: Iterable[tuple[str, str]], env: Environment, notes: ReferenceCollector
 ) -> None:
-    """Note what expressions mention: those of variables first, with their names, "" for others."""
+    """Record the fields in expressions; those of variables come first, the name of others is ""."""
     variables: dict[str, FieldValues] = {}
     for name, text in texts:
         try:
@@ -194,7 +194,7 @@ class _ExpressionReader:
         self._bound: dict[str, FieldValues] = {}
 
     def read(self, node: Node) -> FieldValues:
-        """Return what a node may come to."""
+        """Return the possible values of a node."""
         reader = self._READERS.get(node.__class__)
         return reader(self, node) if reader else self._every(node)
 
@@ -237,7 +237,7 @@ class _ExpressionReader:
         if name == OR_VALUE:
             return either(map(self.read, parts))
         if name in {"_+_", "replace"}:
-            # What texts are put together of, or rewritten with, is nothing to compare with.
+            # Parts of a concatenation, or arguments of a replacement, are not compared.
             return self._every(node)._replace(values=())
         every = [self.read(one) for one in children(node)]
         if name in _COMPARING and len(every) == 2:
@@ -246,7 +246,7 @@ class _ExpressionReader:
             self._notes.compare(*every)
             return NOTHING
         whole = self._notes.read(either(map(_MEANT.get(name, lambda reading: reading), every)))
-        # A logical operator gives true or false; whatever else is called may hand something on.
+        # A logical operator returns true or false; other functions may return an argument.
         return NOTHING if name in _LOGICAL else whole._replace(counts=name == "size")
 
     def _index(self, operand: Node, key: Node) -> FieldValues:
@@ -259,7 +259,7 @@ class _ExpressionReader:
         return either((found.below(Segment.ELEMENT), found.below(Segment.KEY)))
 
     def _membership(self, value: Node, among: Node) -> FieldValues:
-        """Read `value in among`: among are the elements of a list, or the keys of a map."""
+        """Read `value in among`, where `among` is a list or a map."""
         one, some = self.read(value), self.read(among)
         self._notes.compare(one, some)
         self._notes.hold(some.elements, one.values)
@@ -275,7 +275,7 @@ class _ExpressionReader:
         before = dict(self._bound)
         self._bound[node.variables[-1]] = element._replace(values=source.values)
         if len(node.variables) == 2:
-            # The index or key leads nowhere; values may be a map's.
+            # Indexes and keys are no fields; the values of a map may be.
             self._bound[node.variables[0]] = NOTHING
             self._bound[node.variables[1]] = either((element, source.below(Segment.KEY)))
         read = [self._notes.read(self.read(one)) for one in (node.test, node.result) if one]
@@ -306,7 +306,7 @@ _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = {
     ),
     "endsWith": endings,
 }
-"""What the string arguments of some functions mean for the strings that they test."""
+"""The meaning of the string arguments of some functions for the strings that they test."""
 
 
 def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
@@ -334,7 +334,7 @@ def _references(policy: Policy, env: Environment) -> Iterator[FieldReference]:
         notes.note(Subject.WORLD, ("images",))
         for path in IMAGE_PATHS:
             notes.note(Subject.OBJECT, path, (one.glob,) if one.glob else ())
-    # Messages and annotations decide nothing; variables come first.
+    # Messages and annotations do not affect results; variables come first.
     placed = sorted(expressions(policy.cel), key=lambda one: not one.variable)
     read_texts(
         [(name, text) for path, text, name in placed if path[-1] == "expression"], env, notes
@@ -346,7 +346,7 @@ def _kinds_of(rule: ResourceRule) -> Iterator[str]:
     groups = rule.api_groups or ("*",)
     for resource in rule.resources or ("*",):
         name, _, part = resource.partition("/")
-        # What one of the groups is known to have is in no other.
+        # If the kind is known in one of the groups, the others are skipped.
         known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
         for group in known or groups:
             kind = "*" if name == "*" else known.get(group) or guessed_kind(name)

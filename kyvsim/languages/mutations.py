@@ -1,4 +1,4 @@
-"""What the values of mutation expressions do to objects: objects to merge in, JSON patches.
+"""Applies the values of mutation expressions to objects: merged objects and JSON patches.
 
 Source of the rules: upstream k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch,
 pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
@@ -53,20 +53,20 @@ _NULL = Foreign("structpb.NullValue", "NULL_VALUE", "0")
 
 
 class MutationError(Exception):
-    """An object that cannot be changed as an expression wants; the text is upstream's."""
+    """An object cannot be mutated as the expression specifies; the text is upstream's."""
 
 
 Mutation: TypeAlias = Callable[[Sequence[object], Json], Json]
-"""Gives an object as a mutation leaves it; raises EvaluationError or MutationError."""
+"""Returns the mutated object; raises EvaluationError or MutationError."""
 
 
 def compile_mutation(
     compiler: Compiler, node: cel_policy.Mutation, find_type: FindType, *, replaces: bool = False
 ) -> Mutation | None:
-    """Return what an entry of `mutations` does, None where it does nothing.
+    """Return the mutation of an entry of `mutations`, None if it has no expression.
 
-    `find_type` gives the types of objects to merge; `replaces` says that lists and maps may be
-    set that are replaced as a whole.
+    `find_type` returns the types of merged objects; with `replaces`, lists and maps that are
+    replaced as a whole may be set.
     """
     if node.expression is None:
         return None
@@ -87,14 +87,14 @@ def compile_mutation(
 
 
 def with_whole_results(mutation: Mutation) -> Mutation:
-    """Return a mutation that leaves whole numbers as ints."""
+    """Return a mutation that converts whole numbers to ints."""
     return lambda values, obj: with_whole_numbers(mutation(values, obj))
 
 
 def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject) -> Json:
-    """Return an object changed by a JSON patch that an expression gave; raises MutationError.
+    """Return an object changed by the JSON patch of an expression; raises MutationError.
 
-    Where a `test` of the patch fails, the object stays as it is.
+    If a `test` of the patch fails, the object is unchanged.
     """
     prepared = [_operation(one) for one in operations]
     try:
@@ -103,7 +103,7 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject
         return obj
     except PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
-    # Upstream reads them with a decoder that does not mind capitals (apimachinery's
+    # Upstream decodes them case-insensitively (apimachinery's
     # pkg/runtime/serializer/json/meta.go).
     found = patched if patched.__class__ is dict else {}
     if found is not patched and patched is not None:
@@ -139,7 +139,7 @@ def _fields(value: dict[str, object]) -> dict[str, Json]:
 
 
 def _field(value: object) -> Json:
-    """Return the value of a field: lists and maps are converted as deep as upstream does."""
+    """Return the value of a field; lists and maps are converted as deep as in upstream."""
     if value.__class__ is MadeList:
         return [_element(one) for one in value]
     if value.__class__ is MadeMap:
@@ -166,7 +166,7 @@ def _element(value: Any) -> Json:
 
 
 def _foreign(value: Any) -> Foreign:
-    """Return a value that no document has, as Go prints it."""
+    """Return a value that JSON does not have, as Go prints it."""
     kind = value.__class__
     if kind is MadeMap:
         shown = " ".join(f"{show_value(key)}:{show_value(one)}" for key, one in value.items())
@@ -199,7 +199,7 @@ def _literal(value: object) -> str:
 def _operation(written: JsonPatchOperation) -> PatchOperation:
     source = written["from"]
     try:
-        # upstream writes it by Go's rules and reads it as JSON
+        # upstream quotes it by Go's rules and decodes it as JSON
         name = str(json.loads(quote(written["op"])))
     except ValueError:
         name = "unknown"
@@ -224,7 +224,7 @@ def _json(value: object) -> Json:
 
 
 def _of_object(value: Json) -> Json:
-    """Return the fields of a written object as JSON has them: all numbers are doubles."""
+    """Return the fields of an object literal as JSON: all numbers are doubles."""
     kind = value.__class__
     if isinstance(value, Foreign):
         if value.go_type == "uint64":

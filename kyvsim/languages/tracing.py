@@ -32,8 +32,8 @@ _EVALUATED: Outcomes[object] = Outcomes(PointKind.EXPRESSION, ("evaluated",), la
 def traced_program(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
     """Return a program that reports to a tracer; the program itself without one.
 
-    It traces its value and those of its parts, but for names and literals. Coverage counts how
-    often one that `decides` was true and false; of others only that they were evaluated.
+    It traces its value and those of its parts, except names and literals. Coverage counts how
+    often one that `decides` was true and false; others only that they were evaluated.
     """
     if trace.tracer is None:
         return program
@@ -76,9 +76,9 @@ def _with_value(step: Step, found: object, _: object) -> Step:
 def traced_parts(
     parts: Iterable[tuple[str, object, Predicate]], trace: TraceContext
 ) -> tuple[Predicate, ...]:
-    """Return the tests of constraints, or of one of their rules, which trace their results.
+    """Return the predicates of constraints, or of one of their rules, which trace their results.
 
-    Each part has a name, and what is written.
+    Each part has a name and the written value.
     """
     if not trace.takes_steps:
         return tuple(test for _, _, test in parts)

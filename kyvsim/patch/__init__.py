@@ -1,1 +1,1 @@
-"""Patches: JSON patches, strategic merges with anchors, and reading a patched object back."""
+"""Patches: JSON patches, strategic merges with anchors, and decoding patched objects."""

@@ -15,22 +15,22 @@ from kyvsim.patch.nodes import FailedTestError, PatchError, same
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
-# JSON pointers and the places they name in a document.
+# JSON pointers, and their locations in a document.
 #
 # upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, partialArray).
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FEW = 16
-"""Entries that are copied in a step."""
+"""The number of entries that are copied in a step."""
 _INT64 = range(-(2**63), 2**63)
 
 
 class Pointer(NamedTuple):
-    """A path, taken apart."""
+    """A parsed path."""
 
     text: str
     steps: tuple[str, ...]
-    """The parts between slashes as written; () for a path without a slash."""
+    """The parts between slashes as written; () for a path without slash."""
     parents: tuple[str, ...]
     """All parts but the last, decoded."""
     key: str
@@ -38,51 +38,51 @@ class Pointer(NamedTuple):
 
 
 class PatchRules(NamedTuple):
-    """What JSON patches make of what is not there."""
+    """The rules for missing values in JSON patches."""
 
     creates_path: bool
-    """Whether `add` makes what is missing on the way to its place."""
+    """Whether `add` creates missing parents."""
     forgives_removal: bool
-    """Whether `remove` passes over what is not there."""
+    """Whether `remove` ignores missing values."""
     reads_missing: bool
-    """Whether a missing field of a map reads as null, which `replace` can set."""
+    """Whether a missing field of a map is null, which `replace` can set."""
     names_itself: bool
-    """Whether an empty part of a path names the document at the root instead of a field."""
+    """Whether an empty part of a path is the document itself at the root, instead of a field."""
 
 
 KYVERNO = PatchRules(
     creates_path=True, forgives_removal=True, reads_missing=False, names_itself=True
 )
-"""Those of mutate rules. upstream: github.com/evanphx/json-patch/v5 with options"""
+"""The rules of mutate rules. upstream: github.com/evanphx/json-patch/v5 with options"""
 KUBERNETES = PatchRules(
     creates_path=False, forgives_removal=False, reads_missing=True, names_itself=False
 )
-"""Those of the API server's policies. upstream: gopkg.in/evanphx/json-patch.v4"""
+"""The rules of the API server's policies. upstream: gopkg.in/evanphx/json-patch.v4"""
 
 
 class PatchDocument(NamedTuple):
-    """A document while operations change it."""
+    """A document during a patch."""
 
     root: Json
     itself: Json
-    """What an empty part of a path names at the root: the document as it was at first."""
+    """The value of an empty part of a path at the root: the original document."""
     rules: PatchRules = KYVERNO
     meter: Meter | None = None
-    """Counts what is copied; None for no counting."""
+    """Counts copied entries; None for no counting."""
 
     def counts(self, copied: Sized) -> None:
-        """Count a map or list that is copied; raises BudgetError where that is too much."""
+        """Count a map or list that is copied; raises BudgetError if that exceeds the budget."""
         if self.meter is not None and len(copied) > _FEW:
             self.meter.spend(len(copied) // _FEW)
 
 
 class Slot(NamedTuple):
-    """A map or list and a key in it that need not exist."""
+    """A map or list and a key in it that may be missing."""
 
     container: Json
     key: str
     trail: tuple[str | int, ...] | None
-    """The way from the root to the container; None where it is a copy whose changes are lost."""
+    """The path from the root to the container; None for a copy whose changes are lost."""
 
 
 class MissingKeyError(PatchError):
@@ -92,7 +92,7 @@ class MissingKeyError(PatchError):
 def parse_pointer(path: str) -> Pointer:
     """Return the parts of a path; anything before the first slash is ignored.
 
-    Raises PatchError for a path that leads too deep.
+    Raises PatchError for a path that is nested too deeply.
     """
     steps = tuple(path.split("/")[1:])
     if len(steps) > MAX_DEPTH:
@@ -102,12 +102,12 @@ def parse_pointer(path: str) -> Pointer:
 
 
 def decode_step(step: str) -> str:
-    """Return one part of a path with its escapes resolved."""
+    """Return one part of a path without escapes."""
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
 def find_place(document: PatchDocument, pointer: Pointer) -> Slot | None:
-    """Return the place a pointer names, or None where the way to it is missing."""
+    """Return the location of a pointer, or None if its parent is missing."""
     whole = document.rules.names_itself
     if not pointer.steps:
         return None if pointer.text or not whole else Slot(document.root, "", ())
@@ -127,9 +127,9 @@ def find_place(document: PatchDocument, pointer: Pointer) -> Slot | None:
 
 
 def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | None:
-    """Return the key or index that exists in a map or list under this part, or None.
+    """Return the existing key or index of this part in a map or list, or None.
 
-    `empty` says whether an empty text is a key.
+    `empty` is whether an empty string is a key.
     """
     if node.__class__ is dict:
         return part if (part or empty) and part in node else None
@@ -140,7 +140,7 @@ def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | N
 
 
 def value_at(document: PatchDocument, place: Slot) -> object:
-    """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
+    """Return the value at a location; raises MissingKeyError or PatchError if there is none."""
     container, key, trail = place
     if key == "" and document.rules.names_itself:
         return document.itself if container is document.root and trail is not None else None
@@ -171,7 +171,7 @@ def parse_index(part: str) -> int:
 
 
 def with_container(document: PatchDocument, place: Slot, new: object) -> PatchDocument:
-    """Return the document with another map or list at a place; the rest is shared."""
+    """Return the document with another map or list at a location; the rest is shared."""
     if place.trail is None:
         return document
     nodes = [document.root]
@@ -186,7 +186,7 @@ def with_container(document: PatchDocument, place: Slot, new: object) -> PatchDo
 
 
 def insertion_index(items: Sequence[object], part: str) -> int:
-    """Return where in a list a new element goes: `-` or -1 is the end."""
+    """Return the index of a new element in a list: `-` or -1 is the end."""
     if part == "-":
         return len(items)
     try:
@@ -199,7 +199,7 @@ def insertion_index(items: Sequence[object], part: str) -> int:
     return number if number >= 0 else number + len(items) + 1
 
 
-# Making the maps and lists on the way to a place that `add` wants to fill.
+# Creating the parents of a location for `add`.
 #
 # upstream: github.com/evanphx/json-patch/v5 `patch.go` (ensurePathExists).
 
@@ -208,15 +208,15 @@ _MOST_PADDING = 100_000
 
 
 def create_path(document: PatchDocument, pointer: Pointer) -> PatchDocument:
-    """Return the document with all parents of a place; raises PatchError if a scalar is in the way.
+    """Return the document with all parents of a location; raises PatchError if one is a scalar.
 
-    A number or `-` in the path makes a list of what holds it, padded with nulls up to that index.
+    The parent of a number or `-` in the path is created as a list, with nulls up to the index.
     """
     node = document.root
     trail: tuple[str | int, ...] = ()
     for at, step in enumerate(pointer.steps[:-1]):
         if not step and not trail:
-            return document  # an empty first part names a copy, whose changes are lost
+            return document  # an empty first part is a copy, whose changes are lost
         key = concrete_key(node, decode_step(step))
         if key is None or node[key] is None:
             new = node.copy()
@@ -229,7 +229,7 @@ def create_path(document: PatchDocument, pointer: Pointer) -> PatchDocument:
 
 
 def _create(node: Json, steps: Sequence[str]) -> None:
-    """Fill an own container with what the steps need; keys are taken as written."""
+    """Add the missing steps to a container of our own; keys are used as written."""
     for step, following in pairwise(steps):
         if node.__class__ is list and (number := _number(step)) is not None:
             _pad(node, number)
@@ -249,7 +249,7 @@ def _create(node: Json, steps: Sequence[str]) -> None:
             try:
                 node.insert(insertion_index(node, step), below)
             except PatchError:
-                return  # the place will be found missing
+                return  # the location will be missing
         node = below
 
 
@@ -266,7 +266,7 @@ def _number(step: str) -> int | None:
         return None
 
 
-# The operations of a JSON patch, read from its text and taken apart.
+# The operations of a JSON patch, parsed from its text.
 #
 # upstream: `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
 # github.com/evanphx/json-patch/v5 (DecodePatch).
@@ -275,18 +275,18 @@ _NAMES = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
 class PatchOperation(NamedTuple):
-    """One operation; `source` is the pointer under `from`, where the operation has one."""
+    """One operation; `source` is the pointer in `from`, if the operation has one."""
 
     name: str
     path: Pointer
     source: Pointer | None
     value: Json
     has_value: bool = True
-    """Whether a value is given; if not, it is null."""
+    """Whether it has a value; if not, the value is null."""
 
 
 def read_patch_text(text: str) -> object:
-    """Return the data of a patch text, unchecked; raises PatchError for a text that is none."""
+    """Return the data of a patch text, without validation; raises PatchError if it is invalid."""
     if text[:1] != "[":
         try:
             return load_one(text)
@@ -311,7 +311,7 @@ def _refuse(word: str) -> object:
 
 
 def prepare_operations(operations: object) -> tuple[PatchOperation, ...]:
-    """Return the operations taken apart; raises PatchError for what is no list of them."""
+    """Return the parsed operations; raises PatchError if they are not a list of operations."""
     if operations is None:
         return ()
     if not isinstance(operations, Sequence) or operations.__class__ is str:
@@ -328,7 +328,7 @@ def _cannot_read(value: object, wanted: str) -> str:
 
 
 def _prepared(operation: Mapping[str, Json] | None) -> PatchOperation:
-    """Return one operation taken apart; raises PatchError if a part is missing or mistyped."""
+    """Return one parsed operation; raises PatchError if a field is missing or of the wrong type."""
     fields = operation or {}
     name, problem = fields.get("op"), ""
     if name.__class__ is not str or name not in _NAMES:
@@ -356,22 +356,22 @@ def _path_problem(fields: Mapping[str, object], name: str, missing: str) -> str:
 # The JSON texts of a document before and after a JSON patch, which upstream compares.
 #
 # upstream: `pkg/engine/mutate/mutation.go` (`Mutate`): the document's text has sorted keys, the
-# patch library keeps the order of keys and the texts of values that it was given
+# patch library keeps the order of keys and the original texts of values
 # (github.com/evanphx/json-patch/v5, `partialDoc`).
 
 
 class _Written(NamedTuple):
-    """A number or text of a patch in JSON, as it is written there."""
+    """A number or string of a patch with its JSON text."""
 
     text: str
 
 
 def written_operations(text: str) -> tuple[PatchOperation, ...]:
-    """Return the operations of a patch, but for tests, with values that know how they are written.
+    """Return the operations of a patch, except tests, with values that contain their JSON text.
 
-    A patch in YAML becomes JSON with sorted keys first.
+    A patch in YAML is first converted to JSON with sorted keys.
     """
-    # Nobody escapes the `<`, `>` and `&` of a text in JSON.
+    # JSON is usually written without escaping `<`, `>` and `&`.
     if text[:1] == "[":
         found = json.loads(text, parse_int=_Written, parse_float=_Written)
         value = _as_written
@@ -397,7 +397,7 @@ def _as_written(value: object) -> object:
 
 
 def written_text(value: object) -> str:
-    """Return the JSON text of a value with its keys in their order."""
+    """Return the JSON text of a value without sorting its keys."""
     if value.__class__ is dict:
         pairs = (f"{to_json(key)}:{written_text(one)}" for key, one in value.items())
         return f"{{{','.join(pairs)}}}"
@@ -424,19 +424,19 @@ _FAULTS_AT_ROOT = MappingProxyType(
 
 
 def apply_json_patch(document: object, operations: Sequence[object]) -> Json:
-    """Return `document` with the operations applied in order; what they do not touch is shared.
+    """Return `document` with the operations applied in order; unchanged parts are shared.
 
-    `document` itself comes back when nothing changes. Raises PatchError.
+    The result is `document` itself if nothing changes. Raises PatchError.
     """
     return apply_operations(document, prepare_operations(operations), KYVERNO)
 
 
 def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json], Json]:
-    """Return a function that applies the patch of a text to a document; raises as parsing does."""
-    # A variable can have put anything in the place of the text.
+    """Return a function that applies the patch in a text; raises the errors of parsing."""
+    # A variable may have replaced the text by any value.
     is_text = text.__class__ is str
     operations = _operations(text) if is_text else _operations.__wrapped__(text)
-    # Whether it can leave an equal document with another text.
+    # Whether it may result in an equal document with a different text.
     may_differ = is_text and (
         text[:1] == "[" or any(one.name in {"remove", "move"} for one in operations)
     )
@@ -453,10 +453,10 @@ def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json]
 
 
 def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None) -> object:
-    """Return what a patch makes of no object, whose text is `null`; mostly it raises PatchError.
+    """Return the result of a patch of no object, whose text is `null`; mostly it raises PatchError.
 
-    That is what a deletion leaves. Nothing can be read or put there, until an operation without a
-    path gives the whole document.
+    This is the case after a deletion. Nothing can be read or added, until an operation without path
+    sets the whole document.
     """
     for number, one in enumerate(operations):
         path, place = one.path, one.source or one.path
@@ -474,7 +474,7 @@ def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None)
         elif at_root and one.name in _FAULTS_AT_ROOT:
             said = _FAULTS_AT_ROOT[one.name].format(key=key, path=place.text)
             raise PatchError(f"{said}: {_NO_DOCUMENT}")
-        else:  # it is not found, as in an empty document
+        else:  # it is missing, as in an empty document
             creates_nothing = KYVERNO._replace(creates_path=False)
             apply_operations({}, [one], creates_nothing, meter)
     what = "json: error calling MarshalJSON for type *jsonpatch.partialDoc"
@@ -482,10 +482,10 @@ def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None)
 
 
 def _is_rewritten(document: object, text: str, meter: Meter | None) -> bool:
-    """Return whether a patch that leaves an equal document leaves another JSON text of it.
+    """Return whether a patch that results in an equal document changes its JSON text.
 
-    upstream compares the texts: a key that goes and comes back is the last one then, and a value
-    stays as the patch writes it.
+    upstream compares the texts: a key that is removed and added again becomes the last one, and a
+    value keeps the text of the patch.
     """
     if document.__class__ is not dict:
         return False
@@ -496,7 +496,7 @@ def _is_rewritten(document: object, text: str, meter: Meter | None) -> bool:
 
 @lru_cache(maxsize=512)
 def _operations(text: str) -> Sequence[PatchOperation]:
-    """Return the operations of a text; a loop's are mostly the same for each object."""
+    """Return the cached operations of a text, often the same for each object in a loop."""
     return prepare_operations(read_patch_text(text))
 
 
@@ -505,8 +505,8 @@ def apply_operations(
 ) -> Json:
     """Return a document with operations applied in order.
 
-    Raises PatchError, and BudgetError where they copy more than `meter` allows; without one each
-    patch has a budget of its own.
+    Raises PatchError, and BudgetError if they copy more than `meter` allows; without meter each
+    patch has its own budget.
     """
     document = _operated(root, operations, rules, meter or Meter())
     return root if same(document.root, root) else document.root
@@ -568,7 +568,7 @@ def _remove(document: PatchDocument, operation: PatchOperation) -> PatchDocument
 
 
 def _without(document: PatchDocument, place: Slot) -> PatchDocument:
-    """Return the document without the value at a place."""
+    """Return the document without the value at a location."""
     container, key, _ = place
     at: str | int = key
     forgives = document.rules.forgives_removal
@@ -604,7 +604,7 @@ def _replace(document: PatchDocument, operation: PatchOperation) -> PatchDocumen
     new = place.container.copy()
     try:
         new[existing_index(new, place.key) if new.__class__ is list else place.key] = value
-    except PatchError as error:  # an empty part names the list itself, which has no such place
+    except PatchError as error:  # an empty part is the list itself, which has no such index
         raise PatchError(f"error in remove for path: '{path.text}': {error}") from error
     return with_container(document, place, new)
 
@@ -673,7 +673,7 @@ def _test(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
         except PatchError as error:
             raise PatchError(f"error in test for path: '{path.text}': {error}") from error
     if document.rules.reads_missing and found is None:
-        passes = not operation.has_value  # the API server's finds no null that is there
+        passes = not operation.has_value  # the API server's library does not find an existing null
     else:
         passes = operation.has_value and same(found, operation.value)
     if not passes:
@@ -690,7 +690,7 @@ _APPLY: Mapping[str, Callable[[PatchDocument, PatchOperation], PatchDocument]] =
 
 
 def merge_patch(target: object, patch: object) -> Json:
-    """Return `target` changed by a merge patch: mappings are merged, None takes a field out."""
+    """Return `target` changed by a merge patch: maps are merged, None removes a field."""
     if patch.__class__ is not dict:
         return patch
     merged = dict(target) if target.__class__ is dict else {}

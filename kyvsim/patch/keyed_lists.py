@@ -1,6 +1,6 @@
-"""Lists whose elements are named by keys, and sets of scalars: how two of them become one.
+"""Merges lists whose elements are identified by keys, and sets of scalars.
 
-Which lists of which Kubernetes types merge by key is package data, merge_keys.json.
+Package data, merge_keys.json, defines which lists of Kubernetes types merge by key.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,16 +14,16 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
 
 # upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
-# `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
-# object's of the same name, then the object's others; in lists with several keys merged elements
-# stay in the object's order, behind those that only the patch has. Of the object's elements that
-# share a name the last one stays, though the patch is merged into the first. Where keys are
-# missing, elements are lost, moved or doubled in ways that follow from upstream's searching by the
-# keys that happen to be there; `_merge_untidy` says how.
+# `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in order, merged with the
+# object's elements of the same name, followed by the object's others; in lists with several keys,
+# merged elements keep the object's order, after those that only the patch has. Of duplicates in the
+# object the last one is kept, though the patch is merged into the first. If keys are missing,
+# elements are lost, moved or duplicated, because upstream searches by the existing keys, see
+# `_merge_untidy`.
 
 
 class Joined(NamedTuple):
-    """One merged element, and whether it takes the place of the object's element for good."""
+    """One merged element, and whether it permanently replaces the object's element."""
 
     value: Json
     in_place: bool
@@ -37,11 +37,11 @@ Join = Callable[[object, object], Joined]
 def merge_keyed(
     dest: list[object], origin: Json, keys: tuple[str, ...], join: Join
 ) -> list[object]:
-    """Return the merged list; `dest` itself when it stays as it is.
+    """Return the merged list; `dest` itself if it does not change.
 
-    `origin` is ABSENT where the patch has no such list, and `dest` itself for a part of the patch
-    that is merged with itself. No keys: elements are scalars and name themselves.
-    Raises PatchError for elements of the wrong kind.
+    `origin` is ABSENT if the patch has no such list, and `dest` itself for a part of the patch that
+    is merged with itself. Without keys, elements are scalars that are their own names.
+    Raises PatchError for elements of the wrong type.
     """
     names = _names(dest, keys)
     added = names if origin is dest else [] if origin is ABSENT else _names(origin, keys)
@@ -61,9 +61,9 @@ def merge_keyed(
 
 
 def _names(items: list[object], keys: tuple[str, ...]) -> list[_Name] | None:
-    """Return the names of the elements, or None where one lacks a part of its name."""
+    """Return the names of the elements, or None if one lacks a part of its name."""
     if len(keys) == 1 and (texts := texts_at(items, keys[0])) is not None:
-        return None if "" in texts else [*texts]  # a list of another type to mypy
+        return None if "" in texts else [*texts]  # mypy infers a list of another type
     names: list[_Name] = []
     for item in items:
         if item.__class__ is not dict:
@@ -90,7 +90,7 @@ def _order(names: list[_Name], patch: Mapping[_Name, object], *, several: bool) 
     """Return the names in the merged order, each once."""
     if not several:
         return dict.fromkeys((*patch, *names))
-    # Of doubles the last place counts.
+    # Of duplicates the last position counts.
     old = dict.fromkeys(reversed(names))
     return (*(name for name in patch if name not in old), *reversed(old))
 
@@ -108,8 +108,8 @@ def _merge_tidy(
         value, in_place = join(before, patch.get(name, ABSENT))
         if is_empty(value):
             continue
-        # What was not merged into the object's own element gives way to that; so do all doubles
-        # to the last of them, in the state it had.
+        # A value that was not merged into the object's own element is replaced by that; so are all
+        # duplicates, by the last of them in its original state.
         lasting = last.get(name, ABSENT)
         yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
 
@@ -117,7 +117,7 @@ def _merge_tidy(
 def _merge_distinct(
     rest: dict[_Name, object], patch: Mapping[_Name, object], join: Join
 ) -> list[object]:
-    """Return what `_merge_tidy` yields for one key and elements of which each has its own name."""
+    """Return the result of `_merge_tidy` for one key and elements with distinct names."""
     merged = []
     for name, new in patch.items():
         before = rest.pop(name, ABSENT)
@@ -155,7 +155,7 @@ def _merge_untidy(
 
 
 def _distinct(items: list[object], keys: Sequence[str]) -> list[list[str]]:
-    """Return the names of all elements, each once; of several keys, gaps are filled from others."""
+    """Return the distinct names of elements; with several keys, gaps are filled from others."""
     names: list[list[str]] = []
     for item in items:
         name = [text(item)] if keys[0] == "" else [_named(item, key) for key in keys]
@@ -177,7 +177,7 @@ def _named(item: object, key: str) -> str:
 
 
 def _filled(one: list[str], other: list[str]) -> list[str] | None:
-    """Return both names as one if they agree in a key and differ only where one has a gap."""
+    """Return the combined name if both agree in a key and differ only where one has a gap."""
     pairs = list(zip(one, other, strict=True))
     if any(a != b and a and b for a, b in pairs) or not any(a == b for a, b in pairs):
         return None
@@ -185,7 +185,7 @@ def _filled(one: list[str], other: list[str]) -> list[str] | None:
 
 
 def _find(items: list[object], keys: list[str], values: list[str]) -> tuple[int, object]:
-    """Return place and value of the first element with these texts at the keys that have one."""
+    """Return index and value of the first element with these texts at the keys that have one."""
     pairs = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     pairs = pairs or list(zip(keys, values, strict=True))
     for at, item in enumerate(items):
@@ -200,10 +200,10 @@ def _find(items: list[object], keys: list[str], values: list[str]) -> tuple[int,
 
 
 def _put(items: list[object], new: object, keys: list[str], values: list[str]) -> list[object]:
-    """Return the list with `new` in place of every element of that name, or else at its end.
+    """Return the list with `new` instead of every element of that name, or at its end.
 
-    ABSENT takes the elements out. Nulls and empty maps go in any case. An empty text fits any value
-    of its key, and keys beyond the given values are not looked at.
+    ABSENT removes the elements. Nulls and empty maps are always removed. An empty string matches
+    any value of its key, and keys beyond the given values are ignored.
     """
     kept, found = [], False
     for item in items:
@@ -237,7 +237,7 @@ def _is_meant(item: object, keys: list[str], values: list[str]) -> bool:
 
 
 def _put_back(merged: list[object], item: object, keys: list[str]) -> list[object]:
-    """Return the merged list after an element of the object's list came back to its place in it."""
+    """Return the merged list with an element of the object's list put back in its place."""
     if keys[0] == "":
         return _put(merged, item, keys, [text(item)])
     if item is not None and item.__class__ is not dict:
@@ -254,28 +254,28 @@ def _put_back(merged: list[object], item: object, keys: list[str]) -> list[objec
     return _put(merged, item, keys, values)
 
 
-# Which lists of which Kubernetes types merge by key: the schema that strategic merges follow.
+# The lists of Kubernetes types that merge by key: the schema for strategic merges.
 #
 # upstream: kyaml merges by a built-in OpenAPI schema of Kubernetes v1.21.2, whatever the version of
-# the cluster; `merge_keys.json` holds its facts (made by tests/package_data/make_merge_keys.py).
+# the cluster; `merge_keys.json` contains its facts (made by tests/package_data/make_merge_keys.py).
 
 
 class MergeField(NamedTuple):
-    """What the schema says about one value: how it merges if it is a list, what its fields are."""
+    """How one value merges if it is a list, and its fields."""
 
     keys: tuple[str, ...] | None
-    """None: no list, or one that is replaced; (): a set of scalars; else what names an element."""
+    """None: not a list, or one that is replaced; (): a set of scalars; or the keys of elements."""
     fields: "Mapping[str, MergeField]"
-    """Fields of the map, or of the list's elements, that lead to lists which merge."""
+    """Fields of the map, or of the list's elements, that contain lists which merge."""
     element: "MergeField | None" = None
 
 
 NOTHING_MERGES = MergeField(None, MappingProxyType({}))
-"""A value of known type in which no list merges."""
+"""A value of known type without lists that merge."""
 
 
 def find_type(api_version: str, kind: str) -> MergeField | None:
-    """Return what is known of a kind, or None for one that the schema lacks."""
+    """Return the schema of a kind, or None if it is missing."""
     return _types().get(f"{api_version}/{kind}")
 
 
@@ -283,7 +283,7 @@ def find_type(api_version: str, kind: str) -> MergeField | None:
 def _types() -> Mapping[str, MergeField]:
     table = read_table(__file__, "merge_keys.json")
     types: list[Mapping[str, MergeField]] = []
-    for entry in table["types"]:  # a type comes after those that it names
+    for entry in table["types"]:  # a type follows those that it refers to
         types.append({name: _field(written, types) for name, written in entry.items()})
     return {
         name: MergeField(None, types[number])

@@ -1,4 +1,4 @@
-"""Values as the reference's YAML nodes show them, their anchors, and the outcome of a patch."""
+"""Values as the reference's YAML nodes, their anchors, and the errors of patches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -12,7 +12,7 @@ from kyvsim.policy.anchors import parse_anchor
 
 
 class PatchError(Exception):
-    """A patch that does not apply; `message` is worded as the reference words it."""
+    """A patch that does not apply; `message` is the reference's."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -20,14 +20,14 @@ class PatchError(Exception):
 
 
 class FailedTestError(PatchError):
-    """A `test` of a JSON patch that finds something else."""
+    """A `test` of a JSON patch that finds a different value."""
 
 
 class UnreadableObjectError(Exception):
     """A patched document that is no longer a Kubernetes object.
 
-    The reference shows `message` after `failed to unmarshal patched resource: `, not after
-    `failed to patch resource: ` as that of a PatchError.
+    The reference prints `message` after `failed to unmarshal patched resource: `, not after
+    `failed to patch resource: ` as for a PatchError.
     """
 
     def __init__(self, message: str) -> None:
@@ -36,11 +36,11 @@ class UnreadableObjectError(Exception):
 
 
 def read_back(patched: object) -> object:
-    """Return the object that a patched document is, with whole numbers as ints.
+    """Return the object of a patched document, with whole numbers as ints.
 
     Raises UnreadableObjectError if it is not an object, has no kind, or no valid apiVersion.
     upstream: `pkg/engine/mutate/mutation.go` over apimachinery's `UnstructuredJSONScheme`, which
-    makes an int64 of every number written without fraction and exponent that fits.
+    decodes every number without fraction and exponent that fits as an int64.
     """
     if patched.__class__ is not dict:
         message = "json: cannot unmarshal array into Go value of type map[string]interface {}"
@@ -50,19 +50,19 @@ def read_back(patched: object) -> object:
     return with_whole_numbers(patched)
 
 
-# Values as the reference's YAML nodes show them while it merges: text, kind, sameness.
+# Values as the reference's YAML nodes while it merges: text, kind, equality.
 #
-# upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so
-# that two scalars are one when their texts are, and null differs from a missing field.
+# upstream: a strategic merge uses the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so
+# that two scalars are equal if their texts are, and null differs from a missing field.
 
 ABSENT: Final[object] = object()
-"""No value at all, where None is a null."""
+"""No value, unlike None, which is a null."""
 
 _EXACT = 2.0**53
 
 
 def text(value: object) -> str:
-    """Return the text of a scalar as JSON writes it, without quotes; "" for a map or list."""
+    """Return the text of a scalar as in JSON, without quotes; "" for a map or list."""
     if value.__class__ is str:
         return value
     if value.__class__ is dict or value.__class__ is list:
@@ -73,12 +73,12 @@ def text(value: object) -> str:
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a value is absent, null or an empty map: a merged list keeps none of these."""
+    """Return whether a value is absent, null or an empty map: merged lists do not contain these."""
     return value is ABSENT or value is None or (value.__class__ is dict and not value)
 
 
 def is_named(value: object) -> bool:
-    """Return whether a field's value can name something: it is there, not null, {} or []."""
+    """Return whether a field's value can be a name: it exists, and is not null, {} or []."""
     if value.__class__ is dict or value.__class__ is list:
         return bool(value)
     return value is not ABSENT and value is not None
@@ -90,10 +90,10 @@ def field_of(value: object, name: str) -> object:
 
 
 def texts_at(items: Sequence[Json], key: str) -> list[str] | None:
-    """Return the texts that all items of a list have at a key; None unless all are such maps.
+    """Return the strings of all items of a list at a key; None unless all are such maps.
 
-    A loop that patches one element of a long list at a time comes here for each, so that nothing
-    but functions of the interpreter run for an item.
+    A loop that patches one element of a long list at a time calls this for each, so that only
+    builtin functions run for an item.
     """
     try:
         found = [*map(itemgetter(key), items)]
@@ -103,14 +103,14 @@ def texts_at(items: Sequence[Json], key: str) -> list[str] | None:
 
 
 def kind_of(value: object) -> str:
-    """Return the name of a value's kind of node."""
+    """Return the kind of a value's YAML node."""
     if value.__class__ is dict:
         return "MappingNode"
     return "SequenceNode" if value.__class__ is list else "ScalarNode"
 
 
 def wrong_kind(expected: str, value: object) -> PatchError:
-    """Return the error about a value that is no `expected` kind of node."""
+    """Return the error about a value that is not an `expected` kind of node."""
     return PatchError(
         f"wrong node kind: expected {expected} but got {kind_of(value)}: "
         f"node contents:\n{_flow(value)}\n"
@@ -118,7 +118,7 @@ def wrong_kind(expected: str, value: object) -> PatchError:
 
 
 def _flow(value: object) -> str:
-    """Return a value as YAML's flow style shows what was JSON."""
+    """Return a value in YAML's flow style, as decoded from JSON."""
     if value.__class__ is dict:
         return f"{{{', '.join(f'{to_json(key)}: {_flow(value[key])}' for key in sorted(value))}}}"
     if value.__class__ is list:
@@ -127,7 +127,7 @@ def _flow(value: object) -> str:
 
 
 def same(one: object, other: object) -> bool:
-    """Return whether both values have the same JSON text (80 and 80.0 do, 1 and true do not)."""
+    """Return whether both values have the same JSON text (80 and 80.0 have, 1 and true do not)."""
     if one is other:
         return True
     if one.__class__ is dict:
@@ -143,21 +143,21 @@ def same(one: object, other: object) -> bool:
     return {one.__class__, other.__class__} == {int, float} and text(one) == text(other)
 
 
-# Which keys and texts of a strategic merge patch are anchors.
+# The keys and strings of a strategic merge patch that are anchors.
 #
-# upstream: `pkg/engine/anchor`; in the text of a list's element only conditions count.
+# upstream: `pkg/engine/anchor`; in a string element of a list only conditions count.
 
 GLOBAL = frozenset({anchors.GLOBAL})
 CONDITION = frozenset({anchors.CONDITION})
 CONDITIONS = GLOBAL | CONDITION
 ADDITION = frozenset({anchors.ADDITION})
 DECIDING = CONDITIONS | ADDITION
-"""Those that decide what is left of a patch; other anchors are keys like others."""
+"""Anchors that affect the resulting patch; other anchors are ordinary keys."""
 
 
 def modifier(key: str) -> str | None:
-    """Return the sign before the bracket of an anchor; None for other keys."""
-    # Texts of patches come here, too: those without a bracket are not worth remembering.
+    """Return the sign of an anchor; None for other keys."""
+    # Strings of patches are passed, too: those without parentheses are not cached.
     anchor = parse_anchor(key) if ")" in key else None
     return None if anchor is None else anchor.sign
 
@@ -171,7 +171,7 @@ def anchors_of(fields: Mapping[str, object], kinds: frozenset[str]) -> Iterator[
 
 
 def has_anchors(patch: object, kinds: frozenset[str] = DECIDING) -> bool:
-    """Return whether a key below is an anchor of the kinds, or a text looks like a condition."""
+    """Return whether a key below is one of these anchors, or a string looks like a condition."""
     if patch.__class__ is dict:
         return any(
             modifier(key) in kinds or (is_named(value) and has_anchors(value, kinds))

@@ -1,14 +1,14 @@
-"""Anchors of a strategic merge patch: what is left of it for one object.
+"""Anchors of a strategic merge patch: computes the resulting patch for one object.
 
 upstream: `pkg/engine/mutate/patch/strategicPreprocessing.go`. `(key)` and `<(key)` are conditions,
-`+(key)` adds where the object lacks the key. An element of a list that has anchors is a template:
-for each of the object's elements that meets its conditions a copy with that element's `name` joins
-the patch, and the template goes. A template is one value for all elements, so what its `+(key)`
-becomes at the first of them holds for all. Maps that end up empty leave the patch.
+`+(key)` adds a key that is missing in the object. An element of a list with anchors is a template:
+for each of the object's elements that meets its conditions a copy with that element's `name` is
+added to the patch, and the template is removed. A template is one value for all elements, so the
+result of `+(key)` for the first of them applies to all. Empty maps are removed from the patch.
 
-Upstream changes a copy of the patch while it looks at an object. Here a patch is taken apart once,
-and its parts never change: a look leads from a part to another, which is worked out when it is
-first met. There are few, as little of a patch depends on the object.
+Upstream changes a copy of the patch for each object. Here a patch is parsed once, and its parts
+are immutable: values of an object lead from one state of a part to another, which is computed on
+first use. There are few states, since little of a patch depends on the object.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,24 +38,24 @@ from kyvsim.patch.nodes import (
 )
 
 CompileCondition: TypeAlias = Callable[[object], Callable[[object], bool]]
-"""Returns the test whether a value satisfies the pattern of a condition."""
+"""Returns a predicate: whether a value matches the pattern of a condition."""
 
 _GONE: Final[object] = object()
-"""What is left of a part that leaves the patch."""
+"""The result of a part that is removed from the patch."""
 TWICE: Final = "\0twice"
-"""The field under which a map of a preprocessed patch names keys that it has twice.
+"""The field of a preprocessed patch's map with the names of duplicate keys.
 
-An anchor without its brackets can be a key that the map has already. upstream's nodes hold both: a
-merge reads the first, but where the whole map gets into the object, that cannot be read back.
+Without its parentheses an anchor may be a key that the map already has. upstream's nodes contain
+both: a merge reads the first, but if the whole map is added to the object, it cannot be decoded.
 """
 _FEW = 16
-"""Items that are looked at one by one."""
+"""The number of items that are checked one by one."""
 _MOST_STATES = 256
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class ConditionsFailed(Exception):  # noqa: N818 — names a state, not an error
-    """A condition is not met: the element, or with a global one the whole patch, does not apply."""
+    """A condition does not hold: the element, or (if it is global) the patch, does not apply."""
 
     def __init__(self, *, everywhere: bool) -> None:
         super().__init__()
@@ -63,20 +63,20 @@ class ConditionsFailed(Exception):  # noqa: N818 — names a state, not an error
 
 
 _Failed: TypeAlias = bool | None
-"""Whether a condition that is not met is a global one; None where all are met."""
+"""Whether a condition that does not hold is a global one; None if all hold."""
 _Part: TypeAlias = Json
 """A _Map, a _List, a _Copy, or a scalar."""
 _Template: TypeAlias = tuple[_Part, bool]
-"""An element that has anchors, and whether there is a global condition among them."""
+"""An element with anchors, and whether they include a global condition."""
 
 
 def compile_preprocess(
     patch: object, compile_condition: CompileCondition
 ) -> Callable[[object], object]:
-    """Return what gives the plain patch that `patch` is for an object; nobody may change that.
+    """Return a function that returns the plain patch for an object, which must not be changed.
 
-    It raises ConditionsFailed when the patch does not apply, and PatchError when it cannot be
-    worked out.
+    It raises ConditionsFailed if the patch does not apply, and PatchError if it cannot be
+    computed.
     """
     root = _taken_apart(_sorted(patch), compile_condition)
 
@@ -90,7 +90,7 @@ def compile_preprocess(
 
 
 def may_double(patch: object) -> bool:
-    """Return whether a map of a patch has an anchor and a key, or another anchor, of one name."""
+    """Return whether a map of a patch has an anchor and a key, or two anchors, of the same name."""
     if patch.__class__ is list:
         return any(map(may_double, patch))
     if patch.__class__ is not dict:
@@ -103,13 +103,13 @@ def may_double(patch: object) -> bool:
 
 
 def check_list(value: object) -> None:
-    """Raise PatchError if the object has something else where the patch has a list of maps."""
+    """Raise PatchError if the patch has a list of maps, but the object has another type."""
     if value is not ABSENT and value is not None and value.__class__ is not list:
         raise PatchError(f"failed to preProcess rule: {wrong_kind('SequenceNode', value)}")
 
 
 class _Map:
-    """A map of a patch, in one of the states that objects bring about."""
+    """A map of a patch, in one of its states."""
 
     __slots__ = (
         *("_at_root", "_copied", "_left", "additions", "anchored", "checks", "compile"),
@@ -124,7 +124,7 @@ class _Map:
     ) -> None:
         self.fields = fields
         self.shadowed = shadowed
-        """The fields that follow an anchor of the same name."""
+        """The fields after an anchor of the same name."""
         self.compile = compile_condition
         self.additions = tuple(anchors_of(fields, ADDITION))
         self.conditions = (
@@ -140,7 +140,7 @@ class _Map:
             modifier(name) in DECIDING or _is_anchored(part) for name, part in fields.items()
         )
         self.lasting = True
-        """Whether other objects can bring it about, too."""
+        """Whether other objects can lead to this state, too."""
         self.checks: dict[str, Callable[[object], bool]] = {}
         self.begin()
 
@@ -150,11 +150,11 @@ class _Map:
         self._copied: tuple[Json, bool] | None = None
 
     def instantiate(self, value: object) -> tuple["_Map", _Failed]:
-        """Return the map for a value of the object, and what ended it too early."""
+        """Return the map for a value of the object, and the reason if it is incomplete."""
         part = self.resolved(value) if self.additions else self
         for written, key, everywhere in part.conditions:
             found, pattern = field_of(value, key), part.fields[written]
-            # A condition's map with additions counts as met.
+            # A condition whose map has additions holds for every existing value.
             if found is not ABSENT and pattern.__class__ is _Map and pattern.additions:
                 part = part.exchanged(written, pattern.resolved(found))
             elif found is ABSENT or not part.check(written)(_as_checked(found)):
@@ -169,7 +169,7 @@ class _Map:
         return part, None
 
     def resolved(self, value: object) -> "_Map":
-        """Return the map without each `+(key)` that a value has, the others without anchors."""
+        """Return the map without `+(key)` of existing keys; others become plain keys."""
         there = tuple([field_of(value, key) is not ABSENT for _, key in self.additions])
         found = self.states.get(there)
         if found is None:
@@ -211,7 +211,7 @@ class _Map:
 
     @property
     def left(self) -> object:
-        """What is left without conditions and emptied maps."""
+        """The map without conditions and empty maps."""
         if self._left is not ABSENT:
             return self._left
         fields, shadowed = dict(self.fields), dict(self.shadowed)
@@ -220,20 +220,20 @@ class _Map:
             if left is not _GONE:
                 if key in fields:
                     shadowed[key] = fields[key]
-                fields[key] = _taken_apart(left, self.compile)  # and is looked through once more
+                fields[key] = _taken_apart(left, self.compile)  # and processed once more
         self._left = _doubled(_filled(fields, lambda _: False), shadowed) or _GONE
         return self._left
 
     @property
     def left_at_root(self) -> object:
-        """What is left of a whole patch, where the keys of conditions stay as written."""
+        """The whole patch, in which the keys of conditions are not changed."""
         if self._at_root is ABSENT:
             left = _filled(self.fields, lambda key: modifier(key) in CONDITIONS)
             self._at_root = _doubled(left, self.shadowed)
         return self._at_root
 
     def copy_for(self, item: object) -> _Part:
-        """Return what the template is for an item; _GONE for nothing, or an item without a name."""
+        """Return the copy of a template for an item; _GONE if it is empty or the item nameless."""
         name = field_of(item, "name")
         if not is_named(name):
             return _GONE
@@ -248,7 +248,7 @@ class _Map:
         return _taken_apart(new, self.compile)
 
     def _copy(self) -> tuple[Json, bool]:
-        """Return what is left of a copy, and whether no more goes, but for its name."""
+        """Return the contents of a copy, and whether it is final except for its name."""
         left = _left(_taken_apart(_sorted(_whole(self)), self.compile), scalar_goes=True)
         if left is _GONE:
             return left, True
@@ -257,7 +257,7 @@ class _Map:
 
 
 class _Copy:
-    """What a template is for one item, plain as it is."""
+    """The final copy of a template for one item."""
 
     __slots__ = ("left",)
 
@@ -276,7 +276,7 @@ class _List:
         self.lasting = lasting
 
     def instantiate(self, value: object) -> tuple["_List", _Failed]:
-        """Return the list with the copies for a value's items; PatchError if that is not a list."""
+        """Return the list with the copies for a value's items; PatchError if it is not a list."""
         check_list(value)
         items = value if value.__class__ is list else (ABSENT,) if value is ABSENT else ()
         copies: list[_Part] = []
@@ -292,12 +292,12 @@ class _List:
 
     @property
     def left(self) -> object:
-        """What is left without templates and emptied maps."""
+        """The list without templates and empty maps."""
         node = list(self.elements)
         for place, element in enumerate(self.elements):
             if _is_anchored(element) or _left(element, scalar_goes=False) is _GONE:
-                # The place is that of the untouched list: after a first removal it is the wrong
-                # one. Beyond the end, where the reference dies, the element meant is taken out.
+                # As in the reference, the index is that in the original list, which is wrong after
+                # the first removal. Beyond the end, where it panics, the right element is removed.
                 own = (at for at, item in enumerate(node) if item is element)
                 del node[place if place < len(node) else next(own, -1)]
         if self.elements and not node:
@@ -316,7 +316,7 @@ def _taken_apart(value: object, compile_condition: CompileCondition) -> _Part:
 
 
 def _sorted(value: object) -> object:
-    """Return a value with sorted keys; rules are read as JSON, so that ints become floats."""
+    """Return a value with sorted keys; rules are decoded as JSON, so that ints become floats."""
     if value.__class__ is dict:
         return {key: _sorted(value[key]) for key in sorted(value)}
     if value.__class__ is list:
@@ -325,7 +325,7 @@ def _sorted(value: object) -> object:
 
 
 def _whole(part: _Part) -> object:
-    """Return a part as the data that it was taken from."""
+    """Return the data of a part."""
     if part.__class__ is _Map:
         return {name: _whole(below) for name, below in part.fields.items()}
     if part.__class__ is _List:
@@ -334,7 +334,7 @@ def _whole(part: _Part) -> object:
 
 
 def _depends_on_object(part: _Part) -> bool:
-    """Return whether an object can make a difference to a part, or be refused by it."""
+    """Return whether a part depends on the object, or may reject it."""
     if part.__class__ is _List:
         return bool(part.elements) and part.elements[0].__class__ in {_Map, _Copy}
     return part.__class__ is _Map and bool(part.additions or part.conditions or part.entered)
@@ -355,7 +355,7 @@ def _templates(elements: Iterable[_Part]) -> list[_Template]:
 def _add_copies(
     copies: list[_Part], template: _Part, items: Sequence[object], *, is_global: bool
 ) -> _Failed:
-    """Add what a template is for each item that meets its conditions."""
+    """Add the copy of a template for each item that meets its conditions."""
     passed, failed_everywhere = False, False
     can_look = _depends_on_object(template)
     for item in items if is_global else _candidates(template, items):
@@ -376,9 +376,9 @@ def _add_copies(
 
 
 def _candidates(template: _Part, items: Sequence[object]) -> Sequence[object]:
-    """Return the items that may meet the conditions of a template; others make no difference.
+    """Return the items that may meet the conditions of a template; others have no effect.
 
-    A loop that patches each element of a long list by its name has one item of many.
+    In a loop that patches each element of a long list by name, this is one of many items.
     """
     if len(items) <= _FEW or template.__class__ is not _Map:
         return items
@@ -393,7 +393,7 @@ def _candidates(template: _Part, items: Sequence[object]) -> Sequence[object]:
 
 
 def _as_checked(value: object) -> object:
-    """Return what conditions compare: the text of a scalar; maps and lists with float numbers."""
+    """Return a value for conditions: the text of a scalar; maps and lists with float numbers."""
     return with_floats(value) if _is_container(value) else text(value)
 
 
@@ -402,13 +402,13 @@ def _is_container(value: object) -> bool:
 
 
 def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> dict[str, object]:
-    """Return what is left of each field of which something is."""
+    """Return the fields that are not removed."""
     found = {name: _left(part, scalar_goes=scalar_goes(name)) for name, part in fields.items()}
     return {name: left for name, left in found.items() if left is not _GONE}
 
 
 def _doubled(fields: dict[str, object], shadowed: Mapping[str, _Part]) -> dict[str, object]:
-    """Return the fields of a map with those that others hide, which TWICE names."""
+    """Return the fields of a map, including hidden fields, whose names are in TWICE."""
     found = {name: _left(part, scalar_goes=False) for name, part in shadowed.items()}
     others = {name: left for name, left in found.items() if left is not _GONE}
     twice = sorted(others.keys() & fields.keys())
@@ -422,7 +422,7 @@ def _left(part: _Part, *, scalar_goes: bool) -> Json:
 
 
 def _staying(element: _Part) -> object:
-    """Return what an element is in a list that it stays in, though it may be one that goes."""
+    """Return the value of an element that is not removed from its list."""
     if _is_anchored(element):
         return _whole(element)
     left = _left(element, scalar_goes=False)

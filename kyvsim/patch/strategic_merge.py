@@ -1,12 +1,12 @@
-"""Strategic merge patches: kyaml's rules, patch elements first in merged lists.
+"""Strategic merge patches: kyaml's rules, with the patch's elements first in merged lists.
 
 upstream: `pkg/engine/mutate/patch/strategicMergePatch.go`; kyaml `yaml/walk` and `yaml/merge2` with
 `MergeOptionsListPrepend` and no inference of list keys.
 
-Four functions treat a place: `_merge` where object and patch have a value, `_keep` where only the
-object has one (its keyed lists are tidied all the same), `_adopt` where only the patch has one, and
-`_settle` for what is inside a part taken from the patch, which the reference merges with itself.
-Each returns ABSENT for a value that goes.
+Each value is processed by one of four functions: `_merge` if object and patch have a value,
+`_keep` if only the object has one (its keyed lists are tidied nevertheless), `_adopt` if only the
+patch has one, and `_settle` inside a part from the patch, which the reference merges with itself.
+Each returns ABSENT for a removed value.
 """
 
 from collections import OrderedDict
@@ -53,7 +53,7 @@ DIRECTIVES: Final = frozenset({"replace", "delete", "merge"})
 
 
 def _map_directive(patch: _Fields) -> tuple[str, _Fields]:
-    """Return the directive of a map ("merge" without one), and the map without it."""
+    """Return the directive of a map ("merge" if there is none), and the map without it."""
     found = patch.get(DIRECTIVE, ABSENT)
     if found is ABSENT:
         return "merge", patch
@@ -61,7 +61,7 @@ def _map_directive(patch: _Fields) -> tuple[str, _Fields]:
 
 
 def _list_directive(patch: list[Json]) -> tuple[str, list[Json]]:
-    """Return the directive of a list's first `$patch` element, and the list without such ones."""
+    """Return the directive of a list's first `$patch` element, and the list without any of them."""
     first = next((item for item in patch if field_of(item, DIRECTIVE) is not ABSENT), None)
     if first is None or len(first) > 1:
         return "merge", patch
@@ -90,9 +90,9 @@ _NEXT = "\n  "
 def apply_strategic_merge(
     patch: object, resource: object, compile_condition: CompileCondition
 ) -> object:
-    """Return `resource` with `patch` merged into it; `resource` itself when nothing changes.
+    """Return `resource` with `patch` merged into it; `resource` itself if nothing changes.
 
-    `compile_condition` makes the check of an anchor's condition. Raises PatchError.
+    `compile_condition` returns the check of an anchor's condition. Raises PatchError.
     """
     return compile_strategic_merge(patch, compile_condition)(resource)
 
@@ -100,7 +100,7 @@ def apply_strategic_merge(
 def compile_strategic_merge(
     patch: object, compile_condition: CompileCondition
 ) -> Callable[[object], object]:
-    """Return a function that merges `patch` into an object, as `apply_strategic_merge` does."""
+    """Return a function that merges `patch` into an object, like `apply_strategic_merge`."""
 
     def apply_no_map(resource: object) -> object:
         if patch.__class__ is list and patch and patch[0].__class__ is dict:
@@ -121,7 +121,7 @@ def compile_strategic_merge(
             raise PatchError("filter cannot create or delete objects")
         twice = [*_doubled_keys(patched)] if doubles else []
         if twice:
-            # The text is that of go-yaml, which reads the object back from one line.
+            # The message is that of go-yaml, which parses the object from one line.
             lines = (f"line 1: mapping key {quote(key)} already defined at line 1" for key in twice)
             raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
         return patched
@@ -138,7 +138,7 @@ def _doubled_keys(value: object) -> Iterator[str]:
 
 
 def _merge(dest: object, origin: Json, known: MergeField | None) -> object:
-    """Return the merged value; it is `dest` itself where that has the same JSON text."""
+    """Return the merged value; `dest` itself if that has the same JSON text."""
     if dest.__class__ is dict is origin.__class__:
         return _merge_maps(dest, origin, known or _typed(dest, origin))
     if dest is None:
@@ -150,7 +150,7 @@ def _merge(dest: object, origin: Json, known: MergeField | None) -> object:
     if dest.__class__ is not list:
         if same(dest, origin):
             return dest
-        # The node keeps the quotes of the text that it replaces.
+        # The node keeps the quotes of the replaced text.
         new = text(origin) if dest.__class__ is str else origin
         return dest if same(dest, new) else new
     if known is None or known.keys is None:
@@ -206,11 +206,11 @@ def _keep(dest: object, known: MergeField | None) -> object:
 def _refuse_nameless(names: _Fields, shown: object) -> None:
     """Raise PatchError for a map with a field whose name is empty.
 
-    The reference sets each field that it walks, and its setter takes an empty name for "the node
-    itself", which then has to be a scalar. upstream: kyaml yaml/fns.go (FieldSetter.Filter)
+    The reference sets each visited field, and its setter treats an empty name as the node itself,
+    which must then be a scalar. upstream: kyaml yaml/fns.go (FieldSetter.Filter)
     """
     if "" in names:
-        _settle(names[""], None)  # what is inside of it is walked, and refused, first
+        _settle(names[""], None)  # its value is visited, and rejected, first
         raise wrong_kind("ScalarNode", shown)
 
 
@@ -236,7 +236,7 @@ def _adopt(origin: object, known: MergeField | None) -> object:
         if word == "delete":
             return ABSENT
         known = known or _typed(origin)
-        # An unknown directive is a field like others here.
+        # An unknown directive is an ordinary field here.
         return _settle_fields(_without_directive(origin) if word in DIRECTIVES else origin, known)
     if origin.__class__ is list and known is not None and known.keys is not None:
         return _settle_elements(origin, known)
@@ -291,7 +291,7 @@ def _below(known: MergeField | None, name: str) -> MergeField | None:
 
 
 def _typed(*sources: _Fields) -> MergeField | None:
-    """Return the type that the apiVersion and kind of a map without a typed place name."""
+    """Return the type of a map by its apiVersion and kind, if its parent's type is unknown."""
     for source in sources:
         version, kind = source.get("apiVersion", ABSENT), source.get("kind", ABSENT)
         if is_named(version) and is_named(kind) and (found := find_type(text(version), text(kind))):
@@ -299,46 +299,46 @@ def _typed(*sources: _Fields) -> MergeField | None:
     return None
 
 
-# Strategic merges by a loop, each of which patches one element of a long list.
+# Strategic merges of a loop that each patch one element of a long list.
 #
-# A merge looks at each element of the lists that it names, so that a loop over the elements of a
-# list takes the square of their number. Where a patch names one element, it is merged into an
-# object that has only this element and another one in the list; the result shows what became of
-# both. Every patch or result that is not as simple as that is left to a merge of the whole
+# A merge visits each element of the lists in the patch, so that a loop over the elements of a
+# list has quadratic cost. If a patch has one element, it is merged into an object with only this
+# element and another one in the list, and the result is transferred to the whole list. Any other
+# patch or result requires a merge of the whole
 # object.
 
 _Path = tuple[str, ...]
 
 
 class ElementMerges:
-    """An object into which patches are merged one after the other."""
+    """An object into which several patches are merged."""
 
     __slots__ = ("_begun", "_items", "_key", "_object", "_path", "_stale")
 
     def __init__(self, obj: KubernetesObject) -> None:
-        """Begin with an object, which is not changed."""
+        """Store the object, which is not changed."""
         self._object = obj
         self._begun = False
-        """Whether the whole object went through a merge, which tidies the lists of all of it."""
+        """Whether the whole object was merged before, which tidies all of its lists."""
         self._path: _Path = ()
         self._key = ""
         self._items: OrderedDict[str, object] | None = None
-        """The elements of the list at `_path` by their names, in order; None where not known."""
+        """The elements of the list at `_path` by their names, in order; None if unknown."""
         self._stale = False
-        """Whether the list in `_object` is older than the elements."""
+        """Whether the list in `_object` is outdated."""
 
     @property
     def result(self) -> KubernetesObject:
-        """The object with all that was merged into it."""
+        """The object after all merges."""
         if self._stale and self._items is not None:
             whole = _with_list(self._object, self._path, [*self._items.values()])
-            # What is read back after a merge has ints, in elements that no patch named as well.
+            # Objects decoded after a merge have ints, also in elements that no patch contains.
             self._object, self._stale = with_whole_numbers(whole), False
         return self._object
 
     @property
     def shown(self) -> KubernetesObject:
-        """The object, of whose list there may be an earlier state: it names the object."""
+        """The object, possibly with an outdated list: it identifies the object."""
         return self._object
 
     def merge(
@@ -351,7 +351,7 @@ class ElementMerges:
         """Merge a patch by `merged`; return `shown`, the same as before if nothing changed.
 
         `spend_whole` is called before the whole object is merged, `weigh` with a part of it before
-        that is. Raises what `merged` raises.
+        the part is merged. Raises the errors of `merged`.
         """
         small = self._reduced(patch) if self._begun else None
         if small is not None:
@@ -368,7 +368,7 @@ class ElementMerges:
         return self._object
 
     def _reduced(self, patch: object) -> tuple[str, object, KubernetesObject] | None:
-        """Return the name of the element that a patch is about, another one, and both alone."""
+        """Return the name of the patched element, another one, and an object with only both."""
         found = _only_list(patch)
         if found is None:
             return None
@@ -387,7 +387,7 @@ class ElementMerges:
         return name, items[second if name == first else first], part
 
     def _read(self, path: _Path) -> bool:
-        """Take the elements of a list; return whether it is one that merges by one key."""
+        """Read the elements of a list; return whether it is merged by one key."""
         whole = self.result
         known = find_type(text_field(whole, "apiVersion"), text_field(whole, "kind"))
         found: Json = whole
@@ -409,7 +409,7 @@ class ElementMerges:
     def _take(
         self, name: str, other: object, part: KubernetesObject, after: KubernetesObject
     ) -> bool:
-        """Take what became of an object with two elements; False where it is not understood."""
+        """Store the merged elements; return False if the result is not supported."""
         if after is part:
             return True
         found: Json = after
@@ -418,7 +418,7 @@ class ElementMerges:
         if self._items is None or found.__class__ is not list or len(found) != 2:
             return False
         one, second = found
-        if one is not other or second is not self._items[name]:  # else only the rest changed
+        if one is not other or second is not self._items[name]:  # if not, only the rest changed
             if second is not other or one.__class__ is not dict or one.get(self._key) != name:
                 return False
             self._items[name] = one
@@ -428,7 +428,7 @@ class ElementMerges:
 
 
 def _only_list(patch: object) -> tuple[_Path, list[object]] | None:
-    """Return the only list of a patch that is below plain keys, and its path; None for others."""
+    """Return path and value of the only list of a patch, below keys without anchors, or None."""
     path: _Path = ()
     while patch.__class__ is dict:
         lists = [key for key, value in patch.items() if _has_list(value)]
@@ -445,7 +445,7 @@ def _has_list(value: object) -> bool:
 
 
 def _name_of(element: _Fields, key: str) -> str:
-    """Return the name of the one element that an element of a patch can be about, or ""."""
+    """Return the name of the only element that an element of a patch can match, or ""."""
     if not has_anchors(element):
         return text_field(element, key)
     name = element.get(f"({key})")

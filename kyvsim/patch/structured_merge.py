@@ -1,4 +1,4 @@
-"""Structured merges: a patch laid over an object by types out of OpenAPI schemas."""
+"""Structured merges: merges a patch into an object by types from OpenAPI schemas."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from kyvsim.schema.merge_types import (
     resolve,
 )
 
-# What expressions put into a patch is a document's value only where it is one of JSON's: a null,
-# a duration or a list inside a list that was written in an expression is something else, which
-# every type refuses with its text.
+# Values of expressions in a patch are values of a document only if JSON has them: a null,
+# a duration or a list inside of a list literal is a different value, which every type rejects with
+# its text.
 
 
 class Foreign(NamedTuple):
-    """A value of a type that documents have not."""
+    """A value of a type that documents do not have."""
 
     go_type: str
     shown: str
@@ -63,7 +63,7 @@ def literal(value: object) -> str:
     return "interface {}(nil)" if value is None else sprint(value)
 
 
-# Whether a value fits a type of structured merges, and what names the elements of its lists.
+# Whether a value matches a type of structured merges, and the names of list elements.
 #
 # Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/validate.go,
 # typed/helpers.go; the messages are its.
@@ -73,7 +73,7 @@ _NUMBERS = frozenset({int, float})
 
 
 class TypeMismatch(NamedTuple):
-    """What is wrong, and where."""
+    """The mismatch, with its path."""
 
     path: str
     message: str
@@ -82,16 +82,16 @@ class TypeMismatch(NamedTuple):
         return f"{self.path}: {self.message}" if self.path else self.message
 
     def below(self, part: str) -> "TypeMismatch":
-        """Return it with a further part in front of the path."""
+        """Return the mismatch with a further part in front of the path."""
         return TypeMismatch(part + self.path, self.message)
 
 
 class NamelessError(ValueError):
-    """An element that a list with names cannot have."""
+    """An element that a list with keys cannot contain."""
 
 
 def misfits(ref: TypeRef, value: object, *, duplicates: bool = False) -> list[TypeMismatch]:
-    """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
+    """Return the mismatches of a value and a type; with `duplicates` names need not be unique."""
     kind = resolve(ref)
     found = value.__class__
     if found in _SCALARS and kind.scalar:
@@ -163,7 +163,7 @@ _WORDING: Mapping[str, Callable[[object], str]] = {
 
 
 def element_name(kind: ListType, element: object) -> Hashable:
-    """Return what identifies an element of a set, or of a list with keys.
+    """Return the identity of an element in a set, or in a list with keys.
 
     Raises NamelessError.
     """
@@ -206,14 +206,14 @@ def _shown_name(kind: ListType, element: object) -> str:
 
 
 def _identity(value: object) -> Hashable:
-    """Return something that is equal for values that are one as names."""
+    """Return a value that is equal for equal names."""
     if value.__class__ in {dict, list} or isinstance(value, Foreign):
         return literal(value)
     return (value.__class__ in _NUMBERS, value.__class__ is bool, value)
 
 
 def _key_text(value: object) -> str:
-    """Return a value as the names of elements show it."""
+    """Return a value as in names of elements."""
     if value is None:
         return "null"
     if value.__class__ is str:
@@ -225,10 +225,10 @@ def _key_text(value: object) -> str:
     return "{{undefined}}" if isinstance(value, Foreign) else sprint(value)
 
 
-# Structured merges: a patch laid over an object by the types of its fields.
+# Structured merges: merges a patch into an object by the types of its fields.
 #
-# Maps merge by field, lists with keys by the elements' names, sets by value; what is atomic is
-# replaced as a whole, and refused unless `replaces` is set.
+# Maps are merged by field, lists with keys by the elements' names, sets by value; atomic values are
+# replaced as a whole, and rejected unless `replaces` is set.
 #
 # Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/merge.go,
 # k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
@@ -241,9 +241,9 @@ def apply_structured_merge(
     *,
     replaces: bool = False,
 ) -> Json:
-    """Return `obj` with the fields of a patch merged in; what they do not touch is shared.
+    """Return `obj` with the fields of a patch merged in; other parts are shared.
 
-    `replaces` lets the patch set what is atomic. Raises PatchError.
+    With `replaces` the patch may set atomic values. Raises PatchError.
     """
     api_version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
     try:
@@ -275,7 +275,7 @@ def _check(which: str, found: Sequence[TypeMismatch]) -> None:
 
 
 def _atomics(ref: TypeRef, value: object, path: str) -> Iterator[str]:
-    """Yield the paths of what a value sets that is atomic; maps without fields are not entered."""
+    """Yield the paths of atomic values in a patch; maps without fields are not visited."""
     kind = resolve(ref)
     if value.__class__ is dict and kind.mapping is not None:
         if kind.mapping.atomic:
@@ -291,7 +291,7 @@ def _atomics(ref: TypeRef, value: object, path: str) -> Iterator[str]:
 
 
 def _merged(ref: TypeRef, old: object, new: object) -> object:
-    """Return a value with another laid over it; both fit the type."""
+    """Return a value with another merged into it; both match the type."""
     kind = resolve(ref)
     if new is None:
         return old if _outlasts_null(kind, old) else None
@@ -315,7 +315,7 @@ def _merged(ref: TypeRef, old: object, new: object) -> object:
 
 
 def _outlasts_null(kind: Type, old: object) -> bool:
-    """Return whether a null leaves a value as it is: a map or list whose elements merge."""
+    """Return whether null does not change a value: a map or list whose elements merge."""
     if kind.mapping is not None:
         return old.__class__ is dict and bool(old) and not kind.mapping.atomic
     if kind.sequence is not None and not kind.scalar:
@@ -326,9 +326,9 @@ def _outlasts_null(kind: Type, old: object) -> bool:
 def _merged_elements(kind: ListType, old: list[object], new: list[object]) -> Iterator[object]:
     """Yield the elements of both lists.
 
-    Those of the patch keep their order, and so do those that only the object has: each comes
-    before the elements of the patch that follow the same shared ones. Elements of the object
-    that have one name are replaced by the patch's.
+    Elements of the patch keep their order, and so do those that only the object has: each
+    precedes the elements of the patch that follow the same shared ones. Elements of the object
+    with the same name are replaced by the patch's.
     """
     names = [element_name(kind, one) for one in old]
     theirs = {element_name(kind, one): one for one in new}
@@ -355,10 +355,10 @@ def _before(
     shared: deque[Hashable],
     placed: Mapping[Hashable, bool],
 ) -> Iterator[object]:
-    """Yield the object's own elements that come before the patch's element of a name.
+    """Yield the object's own elements that precede the patch's element with this name.
 
-    Shared ones before it are passed over, as they come at their place in the patch; the next
-    of them ends it. `placed` says of the patch's elements whether they have come.
+    Shared ones before it are skipped, since they are placed as in the patch; the next of them ends
+    it. `placed` is whether elements of the patch have been placed.
     """
     while waiting and waiting[0][0] != name:
         first = waiting[0][0]

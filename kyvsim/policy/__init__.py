@@ -1,1 +1,1 @@
-"""Policies as typed trees: what a ClusterPolicy, a cleanup policy or an exception says."""
+"""Policies as typed trees: ClusterPolicies, cleanup policies, exceptions."""

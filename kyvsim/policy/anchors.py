@@ -21,34 +21,34 @@ EXISTENCE: Final = "^"
 
 
 class Demand(Enum):
-    """What an entry of a validation pattern demands of the object's field."""
+    """The requirement of a pattern's entry on the object's field."""
 
     FIT = "fit"
-    """Its value fits that of the entry."""
+    """The value matches that of the entry."""
     ELEMENTS = "elements"
-    """For each of the entry's patterns, some element of the list fits."""
+    """For each of the entry's patterns, an element of the list matches."""
     PRESENCE = "presence"
-    """It has any value but null."""
+    """The field exists and is not null."""
     ABSENCE = "absence"
-    """The object does not have it."""
+    """The field does not exist."""
 
 
 class Lack(Enum):
-    """What it means for a validation pattern that the object lacks the field of an entry."""
+    """The effect of a missing field on an entry of a validation pattern."""
 
     NULL = "null"
     """The entry is checked as if the field were null."""
     FREE = "free"
-    """Nothing: the entry is not checked."""
+    """The entry is not checked."""
     SKIP = "skip"
     """The rule does not apply."""
 
 
 class AnchorKind(NamedTuple):
-    """What an anchor means in a validation pattern."""
+    """The meaning of an anchor in a validation pattern."""
 
     name: str
-    """As messages call it."""
+    """The name in messages."""
     demand: Demand = Demand.FIT
     lack: Lack = Lack.FREE
     skips: bool = False
@@ -56,18 +56,18 @@ class AnchorKind(NamedTuple):
     first: bool = True
     """Whether it is checked before all keys without an anchor."""
     tracked: bool = False
-    """Whether a failure is an error where no object that was checked had the key."""
+    """Whether a failure is an error if no checked object had the key."""
 
 
 PLAIN: Final = AnchorKind("", lack=Lack.NULL, first=False)
-"""What a key without an anchor means."""
+"""The meaning of a key without an anchor."""
 ANCHORS: Final[Mapping[str, AnchorKind]] = {
     CONDITION: AnchorKind("conditional", lack=Lack.SKIP, skips=True, tracked=True),
     GLOBAL: AnchorKind("global", skips=True, first=False),
     NEGATION: AnchorKind("negation", Demand.ABSENCE),
     EQUALITY: AnchorKind("equality"),
     EXISTENCE: AnchorKind("existence", Demand.ELEMENTS, tracked=True),
-    # It is for patches. Validation looks for a field that is called `+(key)`.
+    # It is for patches. Validation expects a field with the name `+(key)`.
     ADDITION: PLAIN,
 }
 """By the sign before the parentheses."""
@@ -89,7 +89,7 @@ class Anchor(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_anchor(text: str) -> Anchor | None:
-    """Return the anchor that a pattern's key writes, or None for a plain key."""
+    """Return the anchor of a pattern's key, or None for a key without anchor."""
     if ")" not in text:
         return None
     found = _SYNTAX.fullmatch(text.strip(SPACE))
@@ -97,18 +97,18 @@ def parse_anchor(text: str) -> Anchor | None:
 
 
 def kind_of(entry: PatternEntry) -> AnchorKind:
-    """Return what the key of an entry means in a validation pattern."""
+    """Return the kind of an entry's anchor in a validation pattern."""
     return PLAIN if entry.anchor is None else ANCHORS[entry.anchor]
 
 
 def demand_of(entry: PatternEntry) -> Demand:
-    """Return what an entry of a validation pattern demands."""
+    """Return the requirement of an entry in a validation pattern."""
     kind = kind_of(entry)
     return Demand.PRESENCE if kind is PLAIN and entry.value.data == "*" else kind.demand
 
 
 def field_of(entry: PatternEntry) -> str:
-    """Return the object's field that an entry of a validation pattern is about."""
+    """Return the object's field that an entry of a validation pattern checks."""
     return entry.text if kind_of(entry) is PLAIN else entry.key
 
 
@@ -128,7 +128,7 @@ def checking_order(
     """Return the entries of both phases in the order in which they are checked.
 
     First the anchors, sorted with their signs. Then the others: sorted, but each key that is a
-    global anchor or has anchors below it goes before all that came so far.
+    global anchor or contains anchors precedes all previous keys.
     """
     first: list[PatternEntry] = []
     early: list[PatternEntry] = []

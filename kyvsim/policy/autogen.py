@@ -1,7 +1,7 @@
-"""Rules for the controllers of Pods, made of the documents of rules for Pods.
+"""Derives rules for Pod controllers from rules for Pods.
 
-They are documents again, which the reader turns into trees: a policy's status has them as they are
-written. Which rules are derived, and for which controllers, is decided where a policy is compiled.
+Derived rules are documents, which the reader converts to trees: a policy's status contains them.
+The compiler of policies decides which rules are derived, and for which controllers.
 
 Source of the rules: upstream pkg/autogen/v1.
 """
@@ -25,20 +25,20 @@ CONTROLLERS: Final[Mapping[str, str]] = {
     "ReplicationController": "v1/ReplicationController",
     "StatefulSet": "apps/v1/StatefulSet",
 }
-"""The controllers whose Pod is in `spec.template`, with their selectors."""
+"""The controllers with the Pod in `spec.template`, with their kind selectors."""
 _SELECTORS = MappingProxyType({**CONTROLLERS, CRON_JOB: "batch/v1/CronJob", "Pod": "v1/Pod"})
 _LONGEST_NAME = 63
 
 
 class PodTemplate(NamedTuple):
-    """Where a controller has its Pod: the field under `spec`, and the path for references."""
+    """The Pod template of a controller: the field under `spec`, and the path for references."""
 
     field: str
     path: str
 
     @property
     def expression(self) -> str:
-        """The path as expressions write it."""
+        """The path in expressions."""
         return self.path.replace("/", ".")
 
 
@@ -71,15 +71,15 @@ def contains_pod(kinds: Sequence[str]) -> bool:
 
 
 def _nested(part: object, template: PodTemplate) -> Json:
-    """Return a pattern or patch for a Pod as one for what has the Pod."""
+    """Return a pattern or patch for a Pod as one for its controller."""
     return {"spec": {template.field: part}}
 
 
 def _without_empty_groups(conditions: object) -> Json:
-    """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
+    """Return conditions as in a derived rule: without an empty `any` or `all`.
 
-    Upstream writes a rule as JSON to change it, and a list of nothing is left out then. So an empty
-    `any`, which never holds, becomes no condition at all in derived rules.
+    Upstream writes a rule as JSON to change it, which omits empty lists. So an empty `any`, which
+    never holds, is no condition at all in derived rules.
     """
     if conditions.__class__ is list:
         return [_without_empty_groups(one) for one in conditions]
@@ -96,9 +96,9 @@ def _deny(deny: Json, _: PodTemplate) -> Json:
 
 
 def _loops(loops: Json, template: PodTemplate) -> Json:
-    """Return the loops of a validate rule, and those within them.
+    """Return the loops of a validate rule, including nested loops.
 
-    Their preconditions stay as they are: an empty `any` does not hold there either.
+    Their preconditions are not changed: an empty `any` does not hold there either.
     """
     rewrites = {"deny": _deny, "foreach": _loops}
     return [
@@ -113,15 +113,15 @@ def _loops(loops: Json, template: PodTemplate) -> Json:
 
 
 _Rewrite: TypeAlias = Callable[[Mapping[str, Json], PodTemplate], Json]
-"""Returns the section of the derived rule, such as `validate`; None where nothing is derived."""
+"""Returns the section of the derived rule, such as `validate`; None if no rule is derived."""
 
 
 def _validation(
     field: str, rewrite: Callable[[Json, PodTemplate], Json] = lambda body, _: body, pivot: str = ""
 ) -> _Rewrite:
-    """Return how a validate section is rewritten: its body, and the references in its message.
+    """Return the rewriting of a validate section: its body, and the references in its message.
 
-    `pivot` is what references in the message are moved behind: the field, unless it is given.
+    Template paths are inserted into references after `pivot`, by default the field.
     """
 
     def rewrite_section(section: Mapping[str, Json], template: PodTemplate) -> Json:
@@ -135,7 +135,7 @@ def _validation(
 
 
 def _loops_with_merges(section: Mapping[str, Json], template: PodTemplate) -> Json:
-    """Return the loops with their merges nested; autogen drops the rest of them."""
+    """Return the loops with nested merges; autogen drops their other fields."""
     loops = [
         {field: loop[field] for field in ("list", "context", "preconditions") if field in loop}
         | {"patchStrategicMerge": _nested(loop.get("patchStrategicMerge"), template)}
@@ -152,7 +152,7 @@ REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = {
     },
     ("validate", "deny"): _validation("deny", _deny),
     ("validate", "pattern"): _validation("pattern", _nested),
-    # What is not a list stays, and a check refuses it.
+    # A value that is not a list is kept, and a check rejects it.
     ("validate", "anyPattern"): _validation(
         "anyPattern",
         lambda patterns, template: (
@@ -165,18 +165,18 @@ REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = {
     ("verifyImages",): lambda images, _: images or None,
 }
 """How the section of a rule is rewritten, by the path of its body in the rule; the first body that
-a rule has counts."""
+a rule has is used."""
 
 NOT_DERIVED: Final = frozenset(
     {
-        # Its patch is rewritten as if it were for the trigger.
+        # Its patch is rewritten like a patch of the trigger.
         ("mutate", "targets"),
         ("mutate", "patchesJson6902"),
         ("validate", "manifests"),
         ("generate",),
     }
 )
-"""The bodies of which autogen makes nothing."""
+"""The bodies for which autogen derives no rules."""
 
 
 def _rewritten_section(data: Mapping[str, Json], template: PodTemplate) -> dict[str, Json] | None:
@@ -202,9 +202,9 @@ upstream: pkg/engine/variables/regex, RegexReferences.
 
 
 def rewrite_references(message: str, path: str, pivot: str) -> str:
-    """Return `message` with `path` put behind `pivot` in every reference.
+    """Return `message` with `path` inserted after `pivot` in every reference.
 
-    `pivot` is the name of the rule's body; for `anyPattern` the index that follows stays with it.
+    `pivot` is the name of the rule's body; for `anyPattern` it includes the index that follows.
     """
     if "$(" not in message:
         return message
@@ -232,9 +232,9 @@ _KEPT = (
 
 
 def for_controllers(data: Mapping[str, Json], kinds: Sequence[str]) -> dict[str, Json]:
-    """Return a rule for controllers whose Pod is in `spec.template`.
+    """Return a rule for controllers with the Pod in `spec.template`.
 
-    Its expressions still read the Pod: `with_expressions` comes last.
+    Its expressions still read the Pod: `with_expressions` is applied last.
     """
     chosen = sorted(kind for kind in kinds if kind in CONTROLLERS) or sorted(kinds)
     selectors = [_SELECTORS.get(kind, kind) for kind in chosen]
@@ -249,7 +249,7 @@ def for_controllers(data: Mapping[str, Json], kinds: Sequence[str]) -> dict[str,
 
 
 def for_cron_jobs(derived: Mapping[str, Json], written: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a rule for CronJobs, made of what `for_controllers` returns for a written rule."""
+    """Return a rule for CronJobs from the result of `for_controllers` for a written rule."""
     selectors = [_SELECTORS[CRON_JOB]]
     matched = _with_matches(
         derived,
@@ -282,7 +282,7 @@ def _with_matches(
 def _wrapped(
     data: Mapping[str, object], written: Mapping[str, object], prefix: str, template: PodTemplate
 ) -> dict[str, Json]:
-    """Return a rule with its body moved into the Pod template; what was moved can be again."""
+    """Return a rule with its body moved into the Pod template; this can be repeated."""
     kept = {field: data[field] for field in _KEPT if data.get(field)}
     if "preconditions" in kept:
         kept["preconditions"] = _without_empty_groups(kept["preconditions"])
@@ -291,9 +291,9 @@ def _wrapped(
 
 
 def with_expressions(data: dict[str, object], template: PodTemplate) -> dict[str, Json]:
-    """Return a rule with expressions that read the Pod changed to read the template.
+    """Return a rule whose expressions read the template instead of the Pod.
 
-    upstream replaces text in the rule's JSON form, without a look at word boundaries.
+    upstream replaces text in the rule's JSON form, ignoring word boundaries.
     """
     in_cel = ("validate", "cel") in body_paths(data)
     sources = ("object", "oldObject") if in_cel else ("request.object", "request.oldObject")

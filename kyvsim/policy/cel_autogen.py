@@ -1,8 +1,8 @@
-"""Variants of a policy on Pods for the controllers of Pods.
+"""Variants of a policy on Pods for Pod controllers.
 
-The expressions are changed as strings: `object.spec` becomes the path of the Pod's template,
-wherever it is in the whole specification. Of a MutatingPolicy only the expressions of conditions
-and apply configurations are changed, by regular expressions; one that begins with `Object{` is
+Expressions are changed as strings: `object.spec` is replaced by the path of the Pod template,
+anywhere in the specification. In a MutatingPolicy only the expressions of conditions and apply
+configurations are changed, by regular expressions; one that begins with `Object{` is
 wrapped.
 
 Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen,
@@ -51,7 +51,7 @@ def mutation_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
 def _variants(
     spec: CelPolicyNode, rewrite: Callable[[Mapping[str, object], str], Mapping[str, object]]
 ) -> Iterator[PolicyVariant]:
-    """Yield variants; `rewrite` takes the path of the template to what the controllers have."""
+    """Yield variants; `rewrite` replaces paths by the path of the controllers' template."""
     constraints = spec.match_constraints
     if constraints is None or not is_about_pods(constraints):
         return
@@ -82,7 +82,7 @@ def _variants(
 
 
 def is_about_pods(constraints: MatchConstraints | None) -> bool:
-    """Return whether constraints are of the one form from which variants are derived."""
+    """Return whether constraints have the only form for which variants are derived."""
     if constraints is None or len(constraints.resource_rules) != 1:
         return False
     rule = constraints.resource_rules[0]
@@ -129,7 +129,7 @@ def _for_template(expression: str, template: str) -> str:
     head, brace, rest = expression.strip().partition("{")
     if not brace or head.rstrip(" \t\r\n") != "Object":
         return expression
-    # Where the brace is closed; braces in texts count, too.
+    # The position of the closing brace; braces in strings count, too.
     depth, end = 1, 0
     for at, char in enumerate(rest):
         depth += (char == "{") - (char == "}")
@@ -138,7 +138,7 @@ def _for_template(expression: str, template: str) -> str:
             break
     if not end:
         return expression
-    # The fields move into objects that lead to the template.
+    # The fields are moved into nested objects for the template's path.
     steps = template.split(".")
     opened = "Object{"
     for count, step in enumerate(steps, 1):

@@ -1,7 +1,7 @@
-"""Expressions in CEL, in rules, and policies whose expressions are in CEL: nodes and their readers.
+"""CEL expressions in rules, and policies in CEL: nodes and their readers.
 
-The specifications of Kyverno's CEL kinds and of Kubernetes' admission policies are one node, since
-they have most fields in common; a field that a kind does not have is empty.
+The specifications of Kyverno's CEL kinds and of Kubernetes' admission policies are one node,
+since most of their fields are the same; a field that a kind does not have is empty.
 
 upstream: kyverno/api api/policies.kyverno.io/v1beta1, k8s.io/api admissionregistration/v1
 """
@@ -15,7 +15,7 @@ from kyvsim.policy.read import read_each, read_text, texts_of
 
 
 class CelExpression(NamedTuple):
-    """An expression in CEL with what a failure says."""
+    """A CEL expression with its failure message."""
 
     path: Path
     expression: str
@@ -25,7 +25,7 @@ class CelExpression(NamedTuple):
 
 
 class NamedExpression(NamedTuple):
-    """An expression in CEL with a name: a match condition, a variable, an annotation."""
+    """A CEL expression with a name: a match condition, a variable, an annotation."""
 
     path: Path
     name: str
@@ -33,7 +33,7 @@ class NamedExpression(NamedTuple):
 
 
 class ParamKind(NamedTuple):
-    """The kind of the parameters of expressions in CEL."""
+    """The kind of the parameters of CEL expressions."""
 
     path: Path
     api_version: str
@@ -41,7 +41,7 @@ class ParamKind(NamedTuple):
 
 
 class ParamRef(NamedTuple):
-    """Which objects are parameters of expressions in CEL."""
+    """A reference to the parameters of CEL expressions."""
 
     path: Path
     name: str
@@ -63,7 +63,7 @@ class CelValidation(NamedTuple):
 
 
 class ResourceRule(NamedTuple):
-    """Requests by what they are for: upstream's NamedRuleWithOperations."""
+    """A rule that selects requests: upstream's NamedRuleWithOperations."""
 
     path: Path
     api_groups: tuple[str, ...]
@@ -75,12 +75,12 @@ class ResourceRule(NamedTuple):
 
     @property
     def named(self) -> Iterator[tuple[str, str, str]]:
-        """Group, version and resource of all that it names."""
+        """All named combinations of group, version and resource."""
         return product(self.api_groups, self.api_versions, self.resources)
 
     @property
     def written(self) -> dict[str, Json]:
-        """The fields that are set, as webhook configurations have them."""
+        """The fields that are set, as in webhook configurations."""
         fields = {
             "apiGroups": [*self.api_groups],
             "apiVersions": [*self.api_versions],
@@ -93,7 +93,7 @@ class ResourceRule(NamedTuple):
 
 
 class MatchConstraints(NamedTuple):
-    """Which requests, or which existing objects, a policy or a binding is about."""
+    """The requests, or existing objects, that a policy or a binding matches."""
 
     path: Path
     resource_rules: tuple[ResourceRule, ...] = ()
@@ -102,20 +102,20 @@ class MatchConstraints(NamedTuple):
     object_selector: Mapping[str, Json] | None = None
     match_policy: str = ""
     expression: str = ""
-    """Names the existing objects: in `targetMatchConstraints` only."""
+    """Returns the existing objects: only in `targetMatchConstraints`."""
 
     @property
     def selects_objects(self) -> bool:
-        """Whether labels of objects count."""
+        """Whether there is a selector for labels of objects."""
         return any((self.object_selector or {}).values())
 
     @property
     def selects_namespaces(self) -> bool:
-        """Whether labels of namespaces count."""
+        """Whether there is a selector for labels of namespaces."""
         return any((self.namespace_selector or {}).values())
 
     def for_any_operation(self) -> "MatchConstraints":
-        """Return the same whose resource rules take every operation."""
+        """Return the constraints with resource rules for every operation."""
         rules = tuple(one._replace(operations=("*",)) for one in self.resource_rules)
         return self._replace(resource_rules=rules)
 
@@ -130,12 +130,12 @@ class Mutation(NamedTuple):
 
     @property
     def field(self) -> str | None:
-        """The field that counts; upstream does nothing for other patch types."""
+        """The field that is used; upstream ignores other patch types."""
         return _PATCH_FIELDS.get(self.patch_type)
 
     @property
     def expression(self) -> tuple[str, Path] | None:
-        """The expression that counts, with its path; None where there is none."""
+        """The used expression, with its path; None if there is none."""
         field = self.field
         if field is None or field not in self.expressions:
             return None
@@ -149,7 +149,7 @@ _PATCH_FIELDS: Mapping[str, str] = {
 
 
 class Template(NamedTuple):
-    """Manifests to generate."""
+    """A template of manifests to generate."""
 
     path: Path
     value: str
@@ -166,7 +166,7 @@ class Generation(NamedTuple):
 
 
 class ImageReference(NamedTuple):
-    """Images that a policy is about: a glob or an expression."""
+    """Images that a policy matches: a glob or an expression."""
 
     path: Path
     glob: str
@@ -174,18 +174,18 @@ class ImageReference(NamedTuple):
 
 
 class AttestorExpression(NamedTuple):
-    """An expression that gives a part of an attestor."""
+    """An expression for a part of an attestor."""
 
     path: Path
     part: str
     """Upstream's name for it, such as `cert chain`."""
     expression: str
     holder: Json
-    """The field that upstream's errors show: the nearest that it compiles as a whole."""
+    """The field that upstream's errors show: the nearest one that it compiles as a whole."""
 
 
 class CelAttestor(NamedTuple):
-    """An attestor of an ImageValidatingPolicy, as far as expressions give its parts."""
+    """An attestor of an ImageValidatingPolicy, with the expressions for its parts."""
 
     path: Path
     name: str
@@ -201,10 +201,10 @@ class ImageVerificationSettings(NamedTuple):
 
 
 class EvaluationSettings(NamedTuple):
-    """The `evaluation` of a policy; None where a switch is not set."""
+    """The `evaluation` of a policy; None for switches that are not set."""
 
     mode: str
-    """What the policy judges: objects (`Kubernetes`), or payloads of some sort."""
+    """What the policy evaluates: objects (`Kubernetes`), or payloads of some kind."""
     admission: bool | None
     background: bool | None
     mutate_existing: bool | None
@@ -216,16 +216,16 @@ class EvaluationSettings(NamedTuple):
 
 
 class AutogenSettings(NamedTuple):
-    """The `autogen` of a policy: variants for Pod controllers, admission policies made of it."""
+    """The `autogen` of a policy: variants for Pod controllers, and admission policies."""
 
     pod_controllers: tuple[str, ...] | None
-    """The controllers; None where the policy does not say."""
+    """The controllers; None if they are not set."""
     native_policies: Mapping[str, bool | None]
-    """Whether to make an admission policy, by its kind."""
+    """Whether to generate an admission policy, by its kind."""
 
 
 class CelPolicyNode(NamedTuple):
-    """The specification of a policy whose expressions are in CEL."""
+    """The specification of a policy in CEL."""
 
     path: Path
     match_constraints: MatchConstraints | None
@@ -255,7 +255,7 @@ class CelPolicyNode(NamedTuple):
     autogen: AutogenSettings
     webhook_timeout_seconds: int | None
     data: Mapping[str, Json]
-    """The whole specification as it is written, for autogen."""
+    """The whole specification as written, for autogen."""
 
     @property
     def resource_rules(self) -> tuple[ResourceRule, ...]:
@@ -264,13 +264,13 @@ class CelPolicyNode(NamedTuple):
 
     @property
     def has_own_targets(self) -> bool:
-        """Whether it names the existing objects that it changes: those of requests stay."""
+        """Whether it has targets of its own, and does not change the objects of requests."""
         targets = self.target_match_constraints
         return targets is not None and bool(targets.expression or targets.resource_rules)
 
     @property
     def ignores_failures(self) -> bool:
-        """Whether requests pass where it cannot be evaluated."""
+        """Whether requests pass if it cannot be evaluated."""
         return self.failure_policy == "Ignore"
 
 
@@ -290,13 +290,13 @@ class PlacedExpression(NamedTuple):
     path: Path
     text: str
     variable: str = ""
-    """The variable whose value it gives; "" for none."""
+    """The variable that it defines; "" for none."""
 
 
 def expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
-    """Yield the expressions of a policy, in the order in which it has their fields.
+    """Yield the expressions of a policy, in the order of its fields.
 
-    Placeholders of templates are not among them.
+    Placeholders of templates are not included.
     """
     order = {name: number for number, name in enumerate(policy.data)}
     targets = policy.target_match_constraints
@@ -442,7 +442,7 @@ def read_binding(spec: Mapping[str, object], path: Path = ("spec",)) -> BindingN
 def read_match_constraints(
     spec: Mapping[str, Json], field: str, path: Path
 ) -> MatchConstraints | None:
-    """Return the constraints in a field of a specification, None where there are none."""
+    """Return the constraints in a field of a specification, None if there are none."""
     data = spec.get(field)
     if data is None:
         return None
@@ -495,7 +495,7 @@ _ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
     ("notary tsa cert", ("notary",), ("tsaCerts",)),
     ("trustedRoot", ("cosign", "trustedRoot"), ()),
 )
-"""What an expression may give: its name, the field that errors show, and the way on from there."""
+"""Parts with an expression: the name, the field that errors show, and the rest of the path."""
 
 
 def _attestor(data: Mapping[str, object], path: Path) -> CelAttestor:
@@ -521,14 +521,14 @@ def read_cel(data: Mapping[str, Json], path: Path) -> CelValidation:
 
 
 def read_param_kind(data: Json, path: Path) -> ParamKind | None:
-    """Return the kind of parameters, None where there is none."""
+    """Return the kind of parameters, None if there is none."""
     if data is None:
         return None
     return ParamKind(path, *texts_of(data, "apiVersion", "kind"))
 
 
 def read_param_ref(data: Json, path: Path) -> ParamRef | None:
-    """Return a reference to parameters, None where there is none."""
+    """Return a reference to parameters, None if there is none."""
     if data is None:
         return None
     return ParamRef(
@@ -547,7 +547,7 @@ def _expression(data: Mapping[str, object], path: Path) -> CelExpression:
 
 
 def read_expressions(data: Mapping[str, Json], field: str, path: Path) -> tuple[CelExpression, ...]:
-    """Return the validations in a field; null stands for an empty one."""
+    """Return the validations in a field; null is an empty one."""
     listed = [one or {} for one in data.get(field) or ()]
     return read_each(listed, (*path, field), _expression) or ()
 

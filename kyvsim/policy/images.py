@@ -19,7 +19,7 @@ from kyvsim.policy.tree import Conditions, Deny
 
 
 class Rekor(NamedTuple):
-    """The transparency log that has to know a signature."""
+    """The transparency log that must contain a signature."""
 
     path: Path
     url: str
@@ -28,7 +28,7 @@ class Rekor(NamedTuple):
 
 
 class CTLog(NamedTuple):
-    """The log of certificates, and who attests times."""
+    """The log of certificates, and the time stamp authority."""
 
     path: Path
     pubkey: str
@@ -37,7 +37,7 @@ class CTLog(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Public keys, one of which has signed."""
+    """Public keys, one of which has signed the image."""
 
     path: Path
     public_keys: str
@@ -49,7 +49,7 @@ class Keys(NamedTuple):
 
 
 class Certificates(NamedTuple):
-    """A certificate that has signed, or its chain."""
+    """A certificate, or its chain, that has signed the image."""
 
     path: Path
     cert: str
@@ -59,7 +59,7 @@ class Certificates(NamedTuple):
 
 
 class Keyless(NamedTuple):
-    """An identity that has signed."""
+    """An identity that has signed the image."""
 
     path: Path
     issuer: str
@@ -73,29 +73,29 @@ class Keyless(NamedTuple):
 
 
 class Attestor(NamedTuple):
-    """Someone who has to sign; one without any field is anyone."""
+    """A required signer; without any field, any signer."""
 
     path: Path
     keys: Keys | None = None
     certificates: Certificates | None = None
     keyless: Keyless | None = None
     attestor: "AttestorSet | None" = None
-    """Attestors of which these are a part."""
+    """A nested set of attestors."""
     annotations: Mapping[str, str] | None = None
     repository: str = ""
 
 
 class AttestorSet(NamedTuple):
-    """Attestors, some or all of whom have to sign."""
+    """Attestors, some or all of which must sign."""
 
     path: Path
     required: int | None
-    """How many have to sign, the `count` of the set; None for all."""
+    """The required number of signers, the `count` of the set; None for all."""
     entries: tuple[Attestor, ...]
 
 
 class ManifestObject(NamedTuple):
-    """Objects of which a check of manifests leaves out fields; "" and `*` mean any."""
+    """Objects whose fields a check of manifests ignores; "" and `*` mean any."""
 
     path: Path
     group: str
@@ -106,7 +106,7 @@ class ManifestObject(NamedTuple):
 
 
 class IgnoredFields(NamedTuple):
-    """Fields that a check of manifests leaves out, in some objects or in all."""
+    """Fields that a check of manifests ignores, in some objects or in all."""
 
     path: Path
     objects: tuple[ManifestObject, ...]
@@ -114,7 +114,7 @@ class IgnoredFields(NamedTuple):
 
 
 class Manifests(NamedTuple):
-    """A check that objects equal signed manifests."""
+    """A check that objects are equal to signed manifests."""
 
     path: Path
     attestors: tuple[AttestorSet, ...]
@@ -124,7 +124,7 @@ class Manifests(NamedTuple):
 
 
 class ImageExtractor(NamedTuple):
-    """Where objects of a kind have images."""
+    """The path of images in objects of a kind."""
 
     path: Path
     name: str
@@ -144,7 +144,7 @@ class ImageExtractors(NamedTuple):
 
 
 class Attestation(NamedTuple):
-    """Statements about an image, and the conditions that they have to meet."""
+    """Statements about an image, and their conditions."""
 
     path: Path
     name: str
@@ -155,7 +155,7 @@ class Attestation(NamedTuple):
 
 
 class ImageVerification(NamedTuple):
-    """One entry of `verifyImages`; the fields of older policies are converted."""
+    """One entry of `verifyImages`; deprecated fields are converted."""
 
     path: Path
     type: str
@@ -170,7 +170,7 @@ class ImageVerification(NamedTuple):
     verify_digest: bool | None
     required: bool | None
     data: Mapping[str, Json]
-    """The whole entry as it is written, for filling in its variables."""
+    """The whole entry as written, whose variables are replaced."""
 
 
 class ImageValidation(NamedTuple):
@@ -219,9 +219,9 @@ def read_image_verifications(data: object, path: Path) -> tuple[ImageVerificatio
 
 
 def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerification:
-    """Return an entry of `verifyImages`, as it is written or with its variables filled in.
+    """Return an entry of `verifyImages`, as written or with replaced variables.
 
-    The fields of older policies (`image`, `key`, `issuer` …) are put into today's.
+    Deprecated fields (`image`, `key`, `issuer` …) are converted to current ones.
     upstream: api/kyverno/v1/image_verification_types.go, Convert
     """
 
@@ -240,8 +240,8 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     annotations, validate = data.get("annotations") or {}, data.get("validate")
     attestors = _attestor_sets(data, path)
     attestations = read_each(data.get("attestations"), (*path, "attestations"), attestation) or ()
-    # Beside attestations the attestor is lost: upstream puts it into a copy of them, and the
-    # originals back over the copy.
+    # Beside attestations the attestor is lost: upstream adds it to a copy of them, which it
+    # overwrites with the originals.
     if (key or issuer or (image and annotations)) and not attestations:
         keys = Keys(path, key, "", None, "") if key else None
         keyless = Keyless(path, issuer, "", subject, "", roots)
@@ -327,7 +327,7 @@ def _attestor(data: Mapping[str, Json], path: Path) -> Attestor:
 
 
 def _logs(data: Mapping[str, Json], path: Path) -> tuple[Rekor | None, CTLog | None]:
-    """Return what an authority says of the logs of signatures and of certificates."""
+    """Return an authority's settings for the logs of signatures and of certificates."""
     rekor, ctlog = data.get("rekor"), data.get("ctlog")
     return (
         None

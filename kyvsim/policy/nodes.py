@@ -1,4 +1,4 @@
-"""All nodes of policies. Loads every module that has some, so it is for tools that need all."""
+"""All nodes of policies. Loads every module with nodes, so it is for tools that need all."""
 
 from typing import TypeAlias
 

@@ -1,8 +1,8 @@
-"""Documents to trees: readers of the nodes in `tree.py`, and what all readers use.
+"""Reads documents into trees: readers of the nodes in `tree.py`, and common functions.
 
-The schema of the kind has checked the document. Where it allows anything (conditions, patterns,
-loops within loops), data of the wrong type is kept in the node, so that the message for it can be
-Kyverno's own.
+The schema of the kind has validated the document. Where it allows any data (conditions, patterns,
+nested loops), values of the wrong type are stored in the node, so that the error message is
+Kyverno's.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,34 +17,34 @@ _Node = TypeVar("_Node")
 
 
 def read_text(data: Mapping[str, object], name: str) -> str:
-    """Return the text of a field, "" for anything else."""
+    """Return the string in a field, "" for any other value."""
     value = data.get(name)
     return value if value.__class__ is str else ""
 
 
 def texts_of(data: Mapping[str, object], *names: str) -> Iterator[str]:
-    """Yield the texts of fields, as `read_text` reads them."""
+    """Yield the strings in fields, like `read_text`."""
     return (read_text(data, name) for name in names)
 
 
 def read_texts(data: Json) -> tuple[str, ...] | None:
-    """Return the texts of a list, None where there is no list."""
+    """Return the strings of a list, None if it is not a list."""
     return None if data is None else tuple(data)
 
 
 def read_each(
     data: object, path: Path, read: Callable[[Mapping[str, object], Path], _Node]
 ) -> tuple[_Node, ...] | None:
-    """Return the nodes of a list of maps, None where there is no list."""
+    """Return the nodes of a list of maps, None if it is not a list."""
     if data.__class__ is not list:
         return None
     return tuple(read(one, (*path, index)) for index, one in enumerate(data))
 
 
 def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
-    """Return a block of conditions, None where there is none.
+    """Return a block of conditions, None if there is none.
 
-    upstream drops a policy whose conditions have another form while it reads it.
+    upstream drops a policy whose conditions have another form when it reads it.
     """
     if data is None:
         return None
@@ -61,8 +61,8 @@ def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
         )
 
     def item(one: Mapping[str, object], place: Path) -> tree.ConditionGroup:
-        # upstream reads the items of most lists as conditions, whatever else they have. One without
-        # an operator is refused, or an error when it is evaluated.
+        # upstream reads the items of most lists as conditions, whatever else they contain. One
+        # without an operator is rejected, or fails when it is evaluated.
         has_lists = "any" in one or "all" in one
         if has_lists and not one.get("operator") and not _problem_of_conditions(one):
             return group(one, place)
@@ -94,7 +94,7 @@ def _condition(data: Mapping[str, object], path: Path) -> tree.Condition:
 
 
 def read_match(data: object, path: Path) -> tree.MatchBlock:
-    """Return a match or exclude block, empty where there is none."""
+    """Return a match or exclude block, empty if there is none."""
     block = data if data.__class__ is dict else {}
     return tree.MatchBlock(
         path,
@@ -105,7 +105,7 @@ def read_match(data: object, path: Path) -> tree.MatchBlock:
 
 
 def read_exclude(data: Mapping[str, object], path: Path) -> tree.MatchBlock | None:
-    """Return an exclude block, None where there is none."""
+    """Return an exclude block, None if there is none."""
     found = data.get("exclude")
     return None if found is None else read_match(found, (*path, "exclude"))
 
@@ -137,15 +137,15 @@ def _filter(data: Mapping[str, object], path: Path) -> tree.ResourceFilter:
 
 
 def read_pattern(data: object, path: Path, under: Path = ()) -> tree.Pattern | None:
-    """Return a pattern or a strategic merge patch, None where there is none.
+    """Return a pattern or a strategic merge patch, None if there is none.
 
-    `under` names the fields under which autogen put what is written at the path.
+    `under` are the fields to which autogen moved the value at the path.
     """
     return None if data is None else _pattern(data, path, under)
 
 
 def read_patterns(data: object, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
-    """Return the patterns of a list, None where there is no list."""
+    """Return the patterns of a list, None if it is not a list."""
     return read_each(data, path, partial(_pattern, under=under))
 
 
@@ -154,12 +154,12 @@ def _pattern(data: object, path: Path, under: Path) -> tree.Pattern:
 
 
 def with_data(pattern: tree.Pattern, data: object) -> tree.Pattern:
-    """Return a pattern with other data, such as its own with the variables filled in."""
+    """Return a pattern with other data, such as the same with replaced variables."""
     return pattern if data is pattern.data else _pattern(data, pattern.path, pattern.under)
 
 
 def pattern_node(data: object, path: Path, under: Path = ()) -> tree.PatternNode:
-    """Return the tree of a pattern, or of a part of one, as `read_pattern` reads it."""
+    """Return the tree of a pattern, or of a part of one, like `read_pattern`."""
     if data.__class__ is dict:
         return pattern_map(data, path, under)
     if data.__class__ is list:
@@ -171,11 +171,11 @@ def pattern_node(data: object, path: Path, under: Path = ()) -> tree.PatternNode
 
 
 def pattern_map(data: Mapping[str, object], path: Path, under: Path = ()) -> tree.PatternMap:
-    """Return the tree of a pattern that is a map, or of such a part of one."""
+    """Return the tree of a map in a pattern."""
     entries: list[tree.PatternEntry] = []
     anchors: set[str] = set()
     for text, value in data.items():
-        # A field that autogen put there has the position of what it contains.
+        # A field that autogen added has the position of its content.
         place = path if under else (*path, text)
         sign, key = parse_anchor(text) or (None, text)
         node = pattern_node(value, place, under[1:])
@@ -217,18 +217,18 @@ CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.Con
         path, name, *texts_of(data, "reference", "jmesPath")
     ),
 }
-"""The fields that a context entry may have besides its name, one of them in each entry."""
+"""The fields of a context entry besides its name; each entry has one of them."""
 
 
 def read_deny(data: object, path: Path) -> tree.Deny | None:
-    """Return a `deny` block, None where there is none."""
+    """Return a `deny` block, None if there is none."""
     if data.__class__ is not dict:
         return None
     return tree.Deny(path, read_conditions(data.get("conditions"), (*path, "conditions")))
 
 
 def read_pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
-    """Return a check of Pod Security Standards, None where there is none."""
+    """Return a check of Pod Security Standards, None if there is none."""
     if data is None:
         return None
     exclude = read_pod_security_exclusions(data.get("exclude"), (*path, "exclude"))
@@ -236,7 +236,7 @@ def read_pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
 
 
 def read_pod_security_exclusions(data: object, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
-    """Return the controls that a rule leaves out, or an exception."""
+    """Return the controls that a rule or an exception excludes."""
 
     def exclusion(one: Mapping[str, object], place: Path) -> tree.PodSecurityExclusion:
         control, field = texts_of(one, "controlName", "restrictedField")

@@ -1,7 +1,7 @@
-"""Rules, and what policies say outside of them: nodes and their readers.
+"""Rules, and the other fields of policies: nodes and their readers.
 
-Images and expressions in CEL, which few rules have, are read by modules of their own, loaded when
-they are needed.
+Images and expressions in CEL, which few rules have, are read by separate modules, loaded on
+demand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ class FailureOverride(NamedTuple):
     path: Path
     action: str
     namespaces: tuple[str, ...] | None
-    """Patterns for names of namespaces; None where they do not count."""
+    """Patterns for names of namespaces; None if they are not used."""
     selector: Mapping[str, Json] | None
 
 
@@ -65,7 +65,7 @@ class ForEachValidation(NamedTuple):
     deny: Deny | None
     foreach: tuple["ForEachValidation", ...] | None
     invalid_any_pattern: Json
-    """What `anyPattern` has if that is no list; None where it is one, or missing."""
+    """The value of `anyPattern` if it is not a list; None if it is one, or missing."""
 
 
 class Validate(NamedTuple):
@@ -85,18 +85,18 @@ class Validate(NamedTuple):
     cel: "CelValidation | None"
     assertion: Json
     invalid_any_pattern: Json
-    """What `anyPattern` has if that is no list; None where it is one, or missing."""
+    """The value of `anyPattern` if it is not a list; None if it is one, or missing."""
 
 
 class JsonPatch(NamedTuple):
-    """A JSON patch: YAML or JSON in a text, which may have variables."""
+    """A JSON patch: YAML or JSON in a string, which may contain variables."""
 
     path: Path
     text: str
 
 
 class ForEachMutation(NamedTuple):
-    """A loop of a mutate rule: each element of a list brings a patch."""
+    """A loop of a mutate rule: each element of a list yields a patch."""
 
     path: Path
     list: str
@@ -109,7 +109,7 @@ class ForEachMutation(NamedTuple):
 
 
 class MutateTarget(NamedTuple):
-    """Existing objects that a rule changes; texts may have variables."""
+    """Existing objects that a rule changes; strings may contain variables."""
 
     path: Path
     api_version: str
@@ -123,7 +123,7 @@ class MutateTarget(NamedTuple):
 
     @property
     def selection(self) -> dict[str, Json]:
-        """The fields that select objects, for filling in their variables."""
+        """The fields that select objects, whose variables are replaced."""
         fields = {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -163,7 +163,7 @@ class CloneList(NamedTuple):
 
 
 class GenerateTarget(NamedTuple):
-    """What a generate rule, or one of its loops, makes; texts may have variables."""
+    """The objects of a generate rule, or of one of its loops; strings may contain variables."""
 
     path: Path
     api_version: str
@@ -175,11 +175,11 @@ class GenerateTarget(NamedTuple):
     clone: Clone | None
     clone_list: CloneList | None
     fields: Mapping[str, Json]
-    """The fields that are there as they are written, for filling in their variables."""
+    """The fields as written, whose variables are replaced."""
 
 
 class ForEachGeneration(NamedTuple):
-    """A loop of a generate rule: each element of a list brings objects."""
+    """A loop of a generate rule: each element of a list yields objects."""
 
     path: Path
     list: str
@@ -193,7 +193,7 @@ class Generate(NamedTuple):
 
     path: Path
     target: GenerateTarget
-    """What is generated outside of loops."""
+    """The target outside of loops."""
     foreach: tuple[ForEachGeneration, ...] | None
     generate_existing: bool | None
     synchronize: bool | None
@@ -218,16 +218,16 @@ class RuleNode(NamedTuple):
     skip_background_requests: bool | None
     report_properties: Mapping[str, str]
     operations: frozenset[str]
-    """The sections that say what it does, such as `mutate`: those with anything in them."""
+    """The sections that define what it does, such as `mutate`, if they are not empty."""
     bodies: frozenset[Path]
-    """The paths of what it does, from the rule on, such as `("validate", "pattern")`: all fields
-    of `validate` and `mutate` that are there, `("generate",)` and `("verifyImages",)`."""
+    """The paths of its bodies, relative to the rule, such as `("validate", "pattern")`: all fields
+    of `validate` and `mutate`, `("generate",)` and `("verifyImages",)`."""
     data: Mapping[str, Json] = MappingProxyType({})
-    """The whole rule as it is written: variables and references may be anywhere in it."""
+    """The whole rule as written: variables and references may be anywhere in it."""
 
     @property
     def filters(self) -> tuple[ResourceFilter, ...]:
-        """The filters of the match block, then those of the exclude block."""
+        """The filters of the match block, followed by those of the exclude block."""
         return (*self.match.filters, *(self.exclude.filters if self.exclude else ()))
 
 
@@ -235,7 +235,7 @@ NO_RULE = RuleNode(
     (), "", (), NO_MATCH, *(None, None, None, None, None, None, None, None, None),
     {}, frozenset(), frozenset(),
 )  # fmt: skip
-"""The rule of a policy that is of another kind."""
+"""The rule of a policy of another kind."""
 
 
 class WebhookConfiguration(NamedTuple):
@@ -248,7 +248,7 @@ class WebhookConfiguration(NamedTuple):
 
 
 class PolicyNode(NamedTuple):
-    """The specification of a ClusterPolicy or Policy, but for its rules."""
+    """The specification of a ClusterPolicy or Policy, without its rules."""
 
     path: Path
     validation_failure_action: str
@@ -268,7 +268,7 @@ class PolicyNode(NamedTuple):
 
 
 NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, None, None, None)
-"""The specification of a policy that is of another kind."""
+"""The specification of a policy of another kind."""
 
 
 READERS: Final[Mapping[str, str]] = {
@@ -279,11 +279,11 @@ READERS: Final[Mapping[str, str]] = {
     "celPreconditions": "cel_policy.read_match_conditions",
     "matchConditions": "cel_policy.read_match_conditions",
 }
-"""What reads a section whose nodes have a module of their own: the module and its function."""
+"""The readers of sections whose nodes are in a separate module: module and function."""
 
 
 def _section(data: Mapping[str, object], field: str, path: Path) -> Any:
-    """Return what the reader of a section returns, None where the field is missing."""
+    """Return the result of a section's reader, None if the field is missing."""
     if data.get(field) is None:
         return None
     module, name = READERS[field].split(".")
@@ -311,7 +311,7 @@ def _validate(data: Mapping[str, Json], path: Path, under: Path) -> Validate:
 
 
 def read_overrides(data: Mapping[str, Json], field: str, path: Path) -> tuple[FailureOverride, ...]:
-    """Return the failure actions for some namespaces, of a rule or of a policy."""
+    """Return the failure actions for namespaces, of a rule or of a policy."""
 
     def override(one: Mapping[str, Json], place: Path) -> FailureOverride:
         return FailureOverride(
@@ -389,7 +389,7 @@ def _foreach_mutation(data: Mapping[str, object], path: Path, under: Path) -> Fo
 
 
 _NAMED = ("apiVersion", "kind", "namespace", "name")
-"""The fields that name what rules generate or change."""
+"""The fields that name generated or mutated objects."""
 
 
 def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
@@ -441,7 +441,7 @@ def _generate(data: Mapping[str, Json], path: Path) -> Generate:
 def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNode:
     """Return a rule of a ClusterPolicy or Policy.
 
-    `under` names the fields under which autogen put the patterns of a rule that it derived.
+    `under` are the fields to which autogen moved the patterns of a derived rule.
     """
     validate, mutate, generate = (data.get(name) for name in ("validate", "mutate", "generate"))
     return RuleNode(
@@ -470,7 +470,7 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
 
 
 def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
-    """Yield the paths of what a rule does, as `RuleNode.bodies` has them."""
+    """Yield the paths of a rule's bodies, as in `RuleNode.bodies`."""
     for name in ("validate", "mutate"):
         section = data.get(name) or {}
         yield from ((name, field) for field, value in section.items() if value is not None)
@@ -481,14 +481,14 @@ _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
 _POINTERS = frozenset(
     {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
 )
-"""Switches for which false differs from nothing: pointers in Go."""
+"""Switches for which false differs from a missing value: pointers in Go."""
 
 
 def _is_set(value: object) -> bool:
-    """Return whether a struct of Go with this data differs from an empty one.
+    """Return whether a Go struct with this data differs from an empty one.
 
-    Any list counts, an empty one too, and so does anything in a field for free data, and a switch
-    that is a pointer. upstream: api/kyverno/v1/rule_types.go, HasMutate and its like
+    Any list counts, even an empty one, and so does any value in a field for arbitrary data, and in
+    a switch that is a pointer. upstream: api/kyverno/v1/rule_types.go, HasMutate etc.
     """
     if value.__class__ is dict:
         return any(
@@ -541,18 +541,18 @@ def read_cleanup_rule(spec: Mapping[str, object], path: Path) -> RuleNode:
     )
 
 
-# Documents of rules as Kyverno compares them and writes them into a policy's status.
+# Rules as JSON, for Kyverno's comparisons and in a policy's status.
 
 
 def text_of_section(rule: RuleNode, section: str) -> str:
-    """Return a section of a rule as JSON, without what it denies."""
+    """Return a section of a rule as JSON, without the conditions of `deny`."""
     body = rule.data[section]
     has_deny = section == "validate" and body.get("deny") is not None
     return to_json({**body, "deny": {}} if has_deny else body)
 
 
 def fixed_generation(rule: RuleNode) -> str:
-    """Return what must not change of what a rule generates, as JSON.
+    """Return the immutable part of a rule's `generate` section, as JSON.
 
     upstream: pkg/validation/policy/generate.go
     """
@@ -570,7 +570,7 @@ def _without(data: Mapping[str, object], *names: str) -> dict[str, Json]:
 
 
 def status_rule(rule: RuleNode) -> Json:
-    """Return a rule with the empty fields that its type always writes.
+    """Return a rule with the empty fields that its Go type always writes.
 
     upstream: api/kyverno/v1
     """
@@ -598,7 +598,7 @@ def status_rule(rule: RuleNode) -> Json:
 
 
 def admission_policy_fields(rule: RuleNode) -> dict[str, Json]:
-    """Return what an admission policy takes of a rule in CEL, by the fields that it has there."""
+    """Return the fields of an admission policy from a rule in CEL."""
     cel = rule.data["validate"]["cel"]
     return {
         "paramKind": cel.get("paramKind"),
@@ -610,9 +610,9 @@ def admission_policy_fields(rule: RuleNode) -> dict[str, Json]:
 
 
 def without_checks(entry: Mapping[str, Json]) -> Json:
-    """Return an entry of `verifyImages` without what waits for attestations.
+    """Return an entry of `verifyImages` without the parts that need attestations.
 
-    That is what it validates, and the conditions on attestations: their variables are filled later.
+    These are `validate`, and the conditions on attestations: their variables are replaced later.
     """
     attestations = [_without(one, "conditions") for one in entry.get("attestations") or ()]
     bare = _without(entry, "validate")

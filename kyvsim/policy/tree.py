@@ -1,9 +1,9 @@
-"""Nodes that several parts of policies have: immutable, typed, each with its path in the document.
+"""Common nodes of policies: immutable, typed, each with its path in the document.
 
-`read.py` makes them from a document whose shape a schema has checked; `visit.py` walks them. Those
-of rules are in `rule.py`, those of sections that few rules have in modules named after them. A
-field that is not in the document is None, or "" for a text and () for a list where Kyverno takes
-an absent one for an empty one. Kubernetes' own types (selectors, objects to generate) stay plain
+`read.py` creates them from a document that a schema has validated; `visit.py` traverses them.
+Nodes of rules are in `rule.py`, those of rare sections in modules named after them. A
+missing field is None, or "" for a string and () for a list if Kyverno does not distinguish
+missing and empty values. Kubernetes' own types (selectors, objects to generate) are plain
 data.
 
 upstream: api/kyverno/v1, api/kyverno/v2
@@ -17,25 +17,25 @@ from kyvsim.kubernetes.wildcard import Alternative, parse_alternatives
 
 
 class Condition(NamedTuple):
-    """One condition: its key compared with its value."""
+    """One condition: compares its key with its value."""
 
     path: Path
     key: Json
-    """The left side, a text with variables or any other data; None where it is missing."""
+    """The left side, a string with variables or any other data; None if it is missing."""
     operator: str
     value: Json
     message: str
 
 
 class ConditionGroup(NamedTuple):
-    """Conditions that are combined: one of `any`, and every one of `all`."""
+    """Combined conditions: at least one of `any`, and each of `all` must hold."""
 
     path: Path
     any: tuple[Condition, ...] | None
-    """None where the field is missing; an empty list never holds."""
+    """None if the field is missing; an empty list never holds."""
     all: tuple[Condition, ...] | None
     is_bare: bool = False
-    """Whether it stands for a bare condition of a list, which is all of it."""
+    """Whether it contains a bare condition of a list, and nothing else."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -44,7 +44,7 @@ class ConditionGroup(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """A block of conditions: groups that all have to hold.
+    """A block of conditions: groups that must all hold.
 
     A list of bare conditions, the oldest form, is a group for each of them.
     """
@@ -54,7 +54,7 @@ class Conditions(NamedTuple):
     is_list: bool = False
     """Whether the block is a list, of groups or of bare conditions."""
     problem: str = ""
-    """Why the data cannot be conditions at all; then there are no groups."""
+    """The reason why the data cannot be conditions; then there are no groups."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -63,12 +63,12 @@ class Conditions(NamedTuple):
 
     @property
     def effective(self) -> tuple[ConditionGroup, ...]:
-        """The groups that are evaluated: beside others, bare conditions count as nothing."""
+        """The groups that are evaluated: bare conditions are ignored beside others."""
         return tuple(one for one in self.groups if not one.is_bare) or self.groups
 
     @property
     def never_hold(self) -> bool:
-        """Whether a group lists alternatives, and has none."""
+        """Whether a group has an empty `any`."""
         return not self.is_list and any(group.any == () for group in self.groups)
 
 
@@ -80,16 +80,16 @@ class Subject(NamedTuple):
     name: str
     namespace: str
     data: Mapping[str, Json]
-    """The whole subject as it is written, to be shown."""
+    """The whole subject as written, for messages."""
 
 
 class ResourceFilter(NamedTuple):
-    """One filter of a match or exclude block; a request has to meet all of its criteria."""
+    """One filter of a match or exclude block; a request must match all of its criteria."""
 
     path: Path
     resource_fields: frozenset[str] = frozenset()
-    """The fields below `resources`, also those with empty lists: upstream distinguishes these from
-    missing ones where it compares filters."""
+    """The fields below `resources`, including those with empty lists: upstream distinguishes these
+    from missing ones when it compares filters."""
     operations: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     name: str = ""
@@ -104,17 +104,17 @@ class ResourceFilter(NamedTuple):
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """The names of objects, whichever field has them."""
+        """The names of objects, from all fields."""
         return (*self.names, self.name) if self.name else self.names
 
     @property
     def has_resources(self) -> bool:
-        """Whether there is a field below `resources`, be it an empty list."""
+        """Whether there is a field below `resources`, even an empty list."""
         return bool(self.resource_fields)
 
     @property
     def has_users(self) -> bool:
-        """Whether the filter has a field about the user, be it an empty list."""
+        """Whether the filter has a field about the user, even an empty list."""
         return any(one is not None for one in (self.roles, self.cluster_roles, self.subjects))
 
     @property
@@ -129,17 +129,17 @@ class ResourceFilter(NamedTuple):
 
 
 class MatchBlock(NamedTuple):
-    """A match or exclude block: `any` or `all` filters, or one filter of its own."""
+    """A match or exclude block: `any` or `all` filters, or a single filter."""
 
     path: Path
     any: tuple[ResourceFilter, ...] | None
     all: tuple[ResourceFilter, ...] | None
     own: ResourceFilter
-    """The fields of the block itself, the oldest form."""
+    """The fields of the block itself, the legacy form."""
 
     @property
     def filters(self) -> tuple[ResourceFilter, ...]:
-        """All filters: any, all, then the block itself."""
+        """All filters: any, all, and the block itself."""
         return (*(self.any or ()), *(self.all or ()), self.own)
 
     @property
@@ -154,10 +154,10 @@ class MatchBlock(NamedTuple):
 
 
 NO_MATCH = MatchBlock((), None, None, ResourceFilter(()))
-"""A match block that is not there: nothing matches it."""
+"""A missing match block: it matches nothing."""
 
 
-# Patterns: what an object has to look like, and strategic merge patches, which have anchors, too.
+# Patterns of validate rules, and strategic merge patches, which also have anchors.
 
 
 class PatternEntry(NamedTuple):
@@ -165,20 +165,20 @@ class PatternEntry(NamedTuple):
 
     path: Path
     text: str
-    """The key as it is written, with its anchor."""
+    """The key as written, with its anchor."""
     anchor: str | None
-    """The sign of the anchor, "" for a condition `(key)`; None for a plain key."""
+    """The sign of the anchor, "" for a condition `(key)`; None for a key without anchor."""
     key: str
     """The key without its anchor."""
     value: "PatternNode"
 
 
 class PatternMap(NamedTuple):
-    """A map of a pattern, in the order in which it is written."""
+    """A map of a pattern, in the written order."""
 
     path: Path
     data: Mapping[str, Json]
-    """As it is written; so are the `data` of lists and leaves."""
+    """As written, like the `data` of lists and leaves."""
     entries: tuple[PatternEntry, ...]
     anchors: frozenset[str]
     """The signs of all anchors in it, at any depth."""
@@ -195,7 +195,7 @@ class PatternList(NamedTuple):
 
 
 class PatternLeaf(NamedTuple):
-    """A scalar of a pattern: a text may have operators and wildcards."""
+    """A scalar of a pattern: a string may contain operators and wildcards."""
 
     path: Path
     data: Json
@@ -207,7 +207,7 @@ class PatternLeaf(NamedTuple):
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """The alternatives of a text, each of comparisons and ranges; () for other scalars."""
+        """The alternatives of a string, each with comparisons and ranges; () for other scalars."""
         return parse_alternatives(self.data) if isinstance(self.data, str) else ()
 
 
@@ -219,14 +219,14 @@ class Pattern(NamedTuple):
 
     path: Path
     data: Json
-    """As it is written, for filling in its variables."""
+    """As written; its variables are replaced."""
     root: PatternNode
     under: Path = ()
-    """The fields under which autogen put what is written at the path."""
+    """The fields to which autogen moved the value at the path."""
 
 
 class VariableEntry(NamedTuple):
-    """A context entry that is computed: a value, a query, or a query on a value."""
+    """A computed context entry: a value, a query, or a query on a value."""
 
     path: Path
     name: str
@@ -254,7 +254,7 @@ class ApiCallEntry(NamedTuple):
     default: Json
     jmes_path: str
     call: Mapping[str, Json]
-    """The whole call as it is written, for filling in its variables."""
+    """The whole call as written, whose variables are replaced."""
 
 
 class GlobalReferenceEntry(NamedTuple):
@@ -267,7 +267,7 @@ class GlobalReferenceEntry(NamedTuple):
 
 
 class ImageRegistryEntry(NamedTuple):
-    """A context entry with what a registry knows about an image."""
+    """A context entry with a registry's data of an image."""
 
     path: Path
     name: str
@@ -288,7 +288,7 @@ class Deny(NamedTuple):
 
 
 class PodSecurityExclusion(NamedTuple):
-    """A control that a Pod security rule leaves out."""
+    """A control that a Pod Security rule excludes."""
 
     path: Path
     control_name: str

@@ -1,4 +1,4 @@
-"""The one way through the tree of a policy, and through the texts of a rule."""
+"""Traverses the tree of a policy, and the strings of a rule."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -29,9 +29,9 @@ def children(node: "Node") -> Iterator["Node"]:
 
 
 def walk(node: "Node") -> Iterator["Node"]:
-    """Yield a node and all nodes below it, each before what it contains.
+    """Yield a node and all nodes below it, each before its children.
 
-    Goes down without recursion: documents may be deep.
+    Iterates without recursion: documents may be deep.
     """
     pending = [node]
     while pending:
@@ -41,7 +41,7 @@ def walk(node: "Node") -> Iterator["Node"]:
 
 
 def pattern_at(node: PatternNode, *keys: str) -> PatternNode | None:
-    """Return what a pattern has below some keys, as they are written; None where it has nothing."""
+    """Return the part of a pattern at some keys, as written; None if there is none."""
     for key in keys:
         entries = node.entries if isinstance(node, PatternMap) else ()
         found = next((one.value for one in entries if one.text == key), None)
@@ -52,7 +52,7 @@ def pattern_at(node: PatternNode, *keys: str) -> PatternNode | None:
 
 
 def written_at(rule: RuleNode, path: Path) -> Json:
-    """Return what is written at a path of the document in a rule, None where nothing is."""
+    """Return the value of a rule at a path of the document, or None."""
     found: Json = rule.data
     for step in path[len(rule.path) :]:
         is_there = isinstance(found, list) or (isinstance(found, dict) and step in found)
@@ -63,37 +63,37 @@ def written_at(rule: RuleNode, path: Path) -> Json:
 
 
 def has_wildcard_key(pattern: PatternNode) -> bool:
-    """Return whether any key in a pattern holds a wildcard, at any depth."""
+    """Return whether any key in a pattern contains a wildcard, at any depth."""
     return any(isinstance(one, PatternEntry) and has_wildcard(one.text) for one in walk(pattern))
 
 
-# Texts of rules. Variables may be in any of them, also in parts that have no node.
+# Strings of rules. Variables may be in any of them, also in parts that have no node.
 
 
 class TextKind(Enum):
-    """What a text of a rule is."""
+    """The kind of a string in a rule."""
 
     TEMPLATE = "template"
-    """A text of the rule itself, which may have variables `{{ }}` and references `$( )`."""
+    """A string of the rule itself, with variables `{{ }}` and references `$( )`."""
     QUERY = "query"
-    """A JMESPath expression as a whole."""
+    """A JMESPath expression."""
     CEL = "cel"
     """A part of a block in CEL."""
     DATA = "data"
-    """Data of the user: patterns, patches, values, objects to generate. May have variables."""
+    """User data: patterns, patches, values, objects to generate. May contain variables."""
 
 
 class Text(NamedTuple):
-    """A text of a rule."""
+    """A string of a rule."""
 
     path: Path
-    """Its path in the document; a key has the path of its map."""
+    """The path in the document; a key has the path of its map."""
     text: str
     kind: TextKind
 
 
 def texts(rule: RuleNode) -> Iterator[Text]:
-    """Yield every key and text of a rule, in the order in which they are written."""
+    """Yield every key and string of a rule, in the written order."""
     kinds = {
         (*node.path, *path): kind
         for node in walk(rule)
@@ -105,9 +105,9 @@ def texts(rule: RuleNode) -> Iterator[Text]:
 def texts_within(
     data: object, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
 ) -> Iterator[Text]:
-    """Yield every key and text of data at a path: templates, but for what `kinds` says of parts.
+    """Yield every key and string of data at a path: templates, except for the `kinds` of parts.
 
-    Goes down without recursion: documents may be deep.
+    Iterates without recursion: documents may be deep.
     """
     pending: list[tuple[Path, object, TextKind]] = [(path, data, TextKind.TEMPLATE)]
     while pending:
@@ -151,5 +151,5 @@ _PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = {
 }
 """The parts of nodes that are not templates, by their paths from the node.
 
-Keyed by names: most runs do not load the modules of all classes.
+Keys are class names: most runs do not load the modules of all classes.
 """

@@ -1,4 +1,4 @@
-"""The kinds that come with Kyverno: names, versions, schemas; and the schemas of given kinds."""
+"""Kyverno's kinds: names, versions, schemas; and the schemas of given kinds."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -17,7 +17,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.schema.node import NamedSchemas, SchemaNode, SchemaRef, SchemaWords, schemas_of
 
-# The schema of an object's metadata as users write it. upstream: k8s.io/apimachinery
+# The schema of an object's metadata in files. upstream: k8s.io/apimachinery
 # pkg/apis/meta/v1/types.go and pkg/api/validation/objectmeta.go.
 
 _LABEL_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
@@ -83,30 +83,30 @@ OBJECT_META: SchemaWords = MappingProxyType(
     }
 )
 
-# The facts are package data, `kyverno-VERSION.json`, read on first use. They are made from
+# The facts are package data, `kyverno-VERSION.json`, read on first use. They are generated from
 # Kyverno's CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
 
 KYVERNO = "1.19.0"
 RULES_GROUP, CEL_GROUP = "kyverno.io", "policies.kyverno.io"
 POLICY_GROUPS = (RULES_GROUP, CEL_GROUP)
-"""The groups of what users write; the others are those of reports."""
+"""The groups of kinds that users write; the others are those of reports."""
 _NOT_WRITTEN = frozenset({"UpdateRequest"})
 _LOOPS = ("mutate", "validate")
-"""The parts of a rule whose `foreach` may have another one inside it."""
+"""The sections of a rule whose `foreach` may be nested."""
 _WITH_LOOPS = frozenset({"ClusterPolicy", "Policy"})
 _RULE = ("spec", "rules", "items")
 
 
 @lru_cache(maxsize=1)
 def kyverno_facts() -> Json:
-    """Return the facts as their file has them: `kinds` by group and name, and named `schemas`."""
+    """Return the facts as in their file: `kinds` by group and name, and named `schemas`."""
     return read_table(__file__, f"kyverno-{KYVERNO}.json")
 
 
 @lru_cache(maxsize=1)
 def _named_schemas() -> NamedSchemas:
-    # The definitions leave a `foreach` in a `foreach` to Kyverno, which reads it as the outer one,
-    # but without fields that it does not know. upstream: api/kyverno/v1/wrappers.go
+    # The definitions do not describe nested `foreach`; Kyverno reads them like the outer one,
+    # but ignores unknown fields. upstream: api/kyverno/v1/wrappers.go
     facts = kyverno_facts()
     table = facts["schemas"]
     root = facts["kinds"][RULES_GROUP]["ClusterPolicy"]["versions"]["v1"]["schema"]
@@ -126,7 +126,7 @@ def _loops_name(block: str) -> str:
 
 
 def _resolved(ref: SchemaRef, table: Mapping[str, SchemaWords]) -> SchemaWords:
-    """Return a schema in words; a name that is none of the table's is a type."""
+    """Return the keywords of a schema; a name that is not in the table is a type."""
     return table.get(ref) or {"type": ref} if isinstance(ref, str) else ref
 
 
@@ -141,7 +141,7 @@ def _replaced(
     ref: SchemaRef,
     table: Mapping[str, SchemaWords],
 ) -> SchemaWords:
-    """Return a schema with another one in place of the one that a path leads to."""
+    """Return a schema in which another one replaces the nested schema at a path."""
     step, *further = path
     inner = _resolved(_inside(words, step), table)
     new = _replaced(inner, tuple(further), ref, table) if further else ref
@@ -151,7 +151,7 @@ def _replaced(
 
 
 def _versions(group: str, kind: str) -> Mapping[str, Json]:
-    """Return what is known of each version of a kind, nothing for a kind of others."""
+    """Return the facts of each version of a kind, empty for other kinds."""
     facts: Mapping[str, SchemaWords] = kyverno_facts()["kinds"].get(group, {}).get(kind, {})
     return facts.get("versions", {})
 
@@ -162,7 +162,7 @@ def _facts_of(api_version: str, kind: str) -> Mapping[str, Json] | None:
 
 
 def is_written(name: str) -> bool:
-    """Return whether an apiVersion/kind is one of Kyverno's that users write."""
+    """Return whether an apiVersion/kind is one of Kyverno's kinds that users write."""
     api_version, _, kind = name.rpartition("/")
     group, version = split_api_version(api_version)
     is_one = group in POLICY_GROUPS and kind not in _NOT_WRITTEN
@@ -170,27 +170,27 @@ def is_written(name: str) -> bool:
 
 
 def is_deprecated(api_version: str, kind: str) -> bool:
-    """Return whether Kyverno requires another version of a kind of its own."""
+    """Return whether Kyverno requires another version of one of its kinds."""
     return "deprecated" in (_facts_of(api_version, kind) or ())
 
 
 def has_status_apart(api_version: str, kind: str) -> bool:
-    """Return whether only requests to `status` can change the status of a kind of Kyverno's."""
+    """Return whether only requests to `status` can change the status of one of Kyverno's kinds."""
     return "status" in (_facts_of(api_version, kind) or ())
 
 
 @lru_cache(maxsize=64)
 def kyverno_schema(api_version: str, kind: str) -> SchemaNode | None:
-    """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
+    """Return the API server's schema of one of Kyverno's kinds, None for other kinds."""
     facts = _facts_of(api_version, kind)
     return None if facts is None else _named_schemas().node(facts["schema"])
 
 
 @lru_cache(maxsize=64)
 def written_schema(name: str) -> SchemaNode:
-    """Return the schema of an apiVersion/kind as users write it: with metadata, and with a name.
+    """Return the schema of an apiVersion/kind in files: with metadata, and with a name.
 
-    Definitions leave metadata to the API server, which checks it in the same way for all kinds.
+    Definitions omit metadata: the API server validates it in the same way for all kinds.
     """
     api_version, _, kind = name.rpartition("/")
     schema = kyverno_schema(api_version, kind)
@@ -207,7 +207,7 @@ def written_schema(name: str) -> SchemaNode:
 
 
 def written_names() -> tuple[str, ...]:
-    """Return the apiVersion/kind of all that users write; of one kind the stored version last."""
+    """Return the apiVersion/kind of all kinds that users write, the stored version of each last."""
     return tuple(
         f"{group}/{version}/{kind}"
         for group in POLICY_GROUPS
@@ -244,9 +244,9 @@ def kyverno_groups() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def policy_names() -> frozenset[str]:
-    """Return what policies and exceptions are called that nothing else is called.
+    """Return the kinds that only policies and exceptions have.
 
-    `Policy` is a name that others have, too.
+    `Policy` is excluded, since others use this name, too.
     """
     return frozenset(
         kind
@@ -256,10 +256,10 @@ def policy_names() -> frozenset[str]:
 
 
 def is_cluster_scoped(text: str, extra: KindTable = NO_KINDS) -> bool | None:
-    """Return whether `apiVersion/kind`, or `kind`, names a cluster-scoped kind; None if unknown.
+    """Return whether `apiVersion/kind`, or `kind`, is a cluster-scoped kind; None if unknown.
 
-    Known are Kubernetes' and Kyverno's own kinds, and `extra` ones. A kind without a group is
-    looked for in all groups. upstream: pkg/validation/policy/validate.go `getClusteredResources`
+    Kubernetes' and Kyverno's own kinds are known, and `extra` ones. A kind without a group is
+    searched in all groups. upstream: pkg/validation/policy/validate.go `getClusteredResources`
     """
     api_version, _, kind = text.rpartition("/")
     group = split_api_version(api_version)[0]
@@ -270,7 +270,7 @@ def is_cluster_scoped(text: str, extra: KindTable = NO_KINDS) -> bool | None:
 
 
 def served_names(keys: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the apiVersion/kind of Kyverno's kinds among those of these groups and names."""
+    """Return the apiVersion/kind of Kyverno's kinds with these groups and names."""
     known = kyverno_kinds()
     return frozenset(
         f"{group}/{version}/{kind}"
@@ -281,7 +281,7 @@ def served_names(keys: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 def given_schema(api_version: str, kind: str, kinds: KindTable) -> SchemaNode | None:
-    """Return the schema that the definition of a kind has for a version, None without one."""
+    """Return the schema in a kind's definition for a version, None if there is none."""
     group, version = split_api_version(api_version)
     facts = kinds.get((group, kind))
     found = facts.schemas.get(version) if facts else None
@@ -295,18 +295,18 @@ def _given_node(given: GivenSchema) -> SchemaNode:
 
 # Schemas of Kubernetes' own admission policies and their bindings.
 #
-# native.json is written by hand: what else the package has of Kubernetes' kinds says how they are
-# called and how their fields merge, but not which fields they need and which words those take.
+# native.json is written by hand: the package's other data on Kubernetes' kinds contains their
+# names and how their fields merge, but neither required fields nor allowed values.
 
 NATIVE_GROUP = "admissionregistration.k8s.io"
 
 
 @cache
 def native_schemas() -> Mapping[str, SchemaNode]:
-    """Return their schemas by apiVersion/kind; seldom needed."""
+    """Return their schemas by apiVersion/kind; rarely needed."""
     return schemas_of(read_table(__file__, "native.json"))
 
 
 def native_kinds() -> frozenset[str]:
-    """Return what they are called, in any version."""
+    """Return their kinds, in any version."""
     return frozenset(name.rpartition("/")[2] for name in native_schemas())

@@ -1,8 +1,8 @@
-"""What structured merges know of types: fields, and how lists and maps merge.
+"""Types for structured merges: fields, and how lists and maps merge.
 
 The types of Kubernetes' own kinds are a table (`merge_types.jsonl`, made by
-tests/package_data/make_merge_types.py); those of custom resources are read from their schemas. Both
-are written in the same short form, which `read_type` explains.
+tests/package_data/make_merge_types.py); those of custom resources are read from their schemas.
+Both have the same short form, which `read_type` explains.
 
 upstream: sigs.k8s.io/structured-merge-diff/v6 schema/elements.go
 """
@@ -27,7 +27,7 @@ class MapType(NamedTuple):
 
     fields: "Mapping[str, TypeRef]"
     others: "TypeRef | None"
-    """The type of what `fields` does not name; None where nothing else may be there."""
+    """The type of values that are not in `fields`; None if there may be no others."""
     atomic: bool
     """Whether it is replaced as a whole."""
 
@@ -37,13 +37,13 @@ class ListType(NamedTuple):
 
     element: "TypeRef"
     keys: tuple[str, ...] | None
-    """What names an element; () for a set of scalars, None for a list that is replaced."""
+    """The keys that identify elements; () for a set of scalars, None for a replaced list."""
     defaults: Mapping[str, Json]
-    """What keys are where an element lacks them."""
+    """The values of keys that elements lack."""
 
 
 class Type(NamedTuple):
-    """What a value may be: any of the three."""
+    """The possible types of a value."""
 
     scalar: str = ""
     sequence: ListType | None = None
@@ -51,21 +51,21 @@ class Type(NamedTuple):
 
 
 TypeRef: TypeAlias = int | str | Type
-"""A type, its number in the table, or the marker for any type."""
+"""A type, its number in the table, or the mark for any type."""
 ANYTHING, DEDUCED = "*", "+"
 
 
 class NoTypesError(Exception):
-    """Nothing is known of a group and version."""
+    """A group and version without known types."""
 
 
 FindType = Callable[[str, str], Type | None]
 
 
 def find_type(api_version: str, kind: str) -> Type | None:
-    """Return the type of a kind of Kubernetes, or None where its group has no such kind.
+    """Return the type of a Kubernetes kind, or None if its group has no such kind.
 
-    Raises NoTypesError where the whole group and version is unknown.
+    Raises NoTypesError if the group and version is unknown.
     """
     kinds = _numbers()["kinds"].get(api_version)
     if kinds is None:
@@ -81,17 +81,17 @@ def metadata_type() -> int:
 
 
 def resolve(ref: TypeRef) -> Type:
-    """Return the type itself."""
+    """Return the type of a reference."""
     if isinstance(ref, Type):
         return ref
     return _numbered(ref) if isinstance(ref, int) else _ANY[ref]
 
 
 def read_type(written: Json) -> TypeRef:
-    """Return the type that is written in the short form.
+    """Return the type of a value in the short form.
 
-    A number is that of an entry of the table; `s`, `n`, `b`, `u` for scalars (texts, numbers,
-    truth values, any of them); `*` for anything, replaced as a whole; `+` for anything, whose maps
+    A number is that of an entry in the table; `s`, `n`, `b`, `u` are scalars (strings, numbers,
+    booleans, any of them); `*` is any value, replaced as a whole; `+` is any value, whose maps
     merge. `{p, e, x}` is a map: its fields, the type of others, whether it is replaced. `{a}`,
     `{s}` and `{m, k, d}` are lists of the type named there: replaced, a set, or with keys and
     their defaults.
@@ -111,7 +111,7 @@ def read_type(written: Json) -> TypeRef:
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[str, ...]:
-    """Return the lines of the table: the numbers of kinds and metadata, then a type on each."""
+    """Return the lines of the table: the numbers of kinds and metadata, then one type on each."""
     return tuple(read_text(__file__, "merge_types.jsonl").splitlines())
 
 
@@ -136,7 +136,7 @@ _ANY: Mapping[str, Type] = {
 }
 
 
-# The types that structured merges see in an OpenAPI schema, written in the short form.
+# Types for structured merges from an OpenAPI schema, in the short form.
 #
 # Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, smd.go).
 
@@ -150,11 +150,11 @@ class Definitions(NamedTuple):
 
     schema: Callable[[str], SchemaWords]
     type: Callable[[str], Json]
-    """Gives the type in the short form."""
+    """Returns the type in the short form."""
 
 
 def type_finder(kinds: KindTable) -> FindType:
-    """Return what finds the types of Kubernetes' kinds, and of custom ones with given schemas."""
+    """Return a function that finds types of Kubernetes' kinds, and of custom ones with schemas."""
     served = {
         (group, version): {kind for one, kind in kinds if one == group}
         for (group, _), facts in kinds.items()
@@ -177,7 +177,7 @@ def type_finder(kinds: KindTable) -> FindType:
 
 
 def _custom(schema: SchemaWords) -> Json:
-    """Return the type of a whole custom object, which has metadata as every object has."""
+    """Return the type of a whole custom object, including metadata."""
     found = short_type(schema, _NO_DEFINITIONS)
     if found.__class__ is not dict:
         return found
@@ -186,10 +186,9 @@ def _custom(schema: SchemaWords) -> Json:
 
 
 def short_type(schema: SchemaWords, named: Definitions, *, open_fields: bool = False) -> Json:
-    """Return the type of a schema.
+    """Return the type of a schema, in the form of `read_type`.
 
-    `open_fields` says whether a schema around it keeps fields that nobody declares. How types are
-    written: `read_type`.
+    `open_fields` is whether a schema around it preserves unknown fields.
     """
     name = _reference(schema)
     if name:
@@ -272,4 +271,4 @@ def _nowhere(name: str) -> NoReturn:
 
 
 _NO_DEFINITIONS = Definitions(_nowhere, _nowhere)
-"""Schemas of custom resources refer to nothing."""
+"""Schemas of custom resources contain no references."""

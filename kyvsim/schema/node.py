@@ -1,4 +1,4 @@
-"""Structural schemas, read part by part; objects pruned, completed and checked by them."""
+"""Structural schemas, processed on demand; pruning, defaulting and validation of objects."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,18 +13,18 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, texts_in
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
-# Structural schemas, made ready to be walked: each part on first use.
+# Structural schemas, processed on first use.
 #
-# They are written in Kubernetes' words (`type`, `properties`, `items`, `additionalProperties`,
-# `default`, `x-kubernetes-…`), with a few more for files that our commands read: `either`,
-# schemas of which that of the fitting type counts; `form`, an expression that the whole of a text
-# fits; and `propertyNames`, a schema of keys. In place of a schema there may be a name: of another
-# one beside it, or of a plain type.
+# They use Kubernetes' keywords (`type`, `properties`, `items`, `additionalProperties`, `default`,
+# `x-kubernetes-…`), and additional ones for files that our commands read: `either`, schemas of
+# which the one with the matching type applies; `form`, a regular expression for a whole string;
+# and `propertyNames`, a schema of keys. Instead of a schema there may be a name: of another schema
+# in the same table, or of a type.
 
 SchemaWords: TypeAlias = Mapping[str, Json]
-"""A schema as it is written."""
+"""A schema as written."""
 SchemaRef: TypeAlias = str | SchemaWords
-"""A schema as it is written, or a name for it."""
+"""A schema as written, or the name of one."""
 NO_DEFINITIONS: Mapping[str, SchemaWords] = MappingProxyType({})
 _NO_PROPERTIES: Mapping[str, Json] = MappingProxyType({})
 _LISTS = ("anyOf", "oneOf", "allOf")
@@ -35,7 +35,7 @@ _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class NamedSchemas:
-    """Schemas by name, each made ready once."""
+    """Schemas by name, each processed once."""
 
     def __init__(self, table: Mapping[str, SchemaWords] = NO_DEFINITIONS) -> None:
         self.table = table
@@ -43,7 +43,7 @@ class NamedSchemas:
         self._naming: dict[tuple[str, ...], set[str]] = {}
 
     def node(self, ref: SchemaRef) -> "SchemaNode":
-        """Return the schema that a reference means; a name that is none of them is a type."""
+        """Return the schema of a reference; a name that is not in the table is a type."""
         if not isinstance(ref, str):
             return SchemaNode(ref, self)
         found = self._nodes.get(ref)
@@ -52,10 +52,10 @@ class NamedSchemas:
         return found
 
     def may_have(self, some: tuple[str, ...], words: SchemaWords) -> bool:
-        """Return whether a schema, or one inside it, may have one of some words, or its value."""
+        """Return whether a schema, or a nested one, may have one of these keywords or values."""
         found = self._naming.get(some)
         if found is None:
-            # These words, and the names of schemas that have them, or name one that has them.
+            # These keywords, and the names of schemas that have them, or refer to one of these.
             new, found = {*some}, {*some}
             while new:
                 new = {
@@ -73,15 +73,15 @@ class NamedSchemas:
 
 
 def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, SchemaNode]":
-    """Return the schemas of a table, by the kinds that it says they are for."""
+    """Return the schemas of a table, by kind."""
     named = NamedSchemas(table["schemas"])
     return {name: named.node(root) for name, root in table["kinds"].items()}
 
 
 class SchemaNode:
-    """A structural schema, and the way to those inside it. Nobody changes it.
+    """A structural schema, with its nested schemas; immutable.
 
-    Those of fields are made on first use: of most schemas few are used.
+    Schemas of fields are created on first use: of most schemas few are used.
     """
 
     def __init__(self, words: SchemaWords, named: NamedSchemas) -> None:
@@ -92,31 +92,31 @@ class SchemaNode:
         self.default: object = words.get("default")
         self.items = self._inner("items")
         self.further = self._inner("additionalProperties")
-        """The schema of fields that are none of the properties."""
+        """The schema of fields that are not in the properties."""
         self.keys = self._inner("propertyNames")
-        """The schema of the names of fields."""
+        """The schema of field names."""
         self.choices = tuple(map(named.node, words.get("either") or ()))
-        """The schemas of which one counts, () where it is this one."""
+        """The schemas of which one applies, () if this one does."""
         self.types: tuple[str, ...] = (words["type"],) if words.get("type") else ()
-        """The types that a value may have, () for any."""
+        """The allowed types of a value, () for any."""
         if self.choices:
             self.types = tuple(name for one in self.choices for name in one.types)
         elif words.get("x-kubernetes-int-or-string"):
             self.types = ("integer", "string")
         self.classes = _classes(self.types)
-        """Those of loaded data."""
+        """The Python types of loaded data."""
         bare = not self.choices and words.keys() <= _ABOUT_TYPES
         self.settled = self.classes - _MANIFOLD if bare else _NO_CLASSES
-        """The types whose values need no further check once the type is known.
+        """The types whose values need no further validation.
 
-        Most fields take any text, or any boolean: these are not looked at further.
+        Most fields accept any string, or any boolean: these are not validated further.
         """
         self.describes_none = not self.properties and self.further is None
         self._children: dict[str, SchemaNode] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
 
     def child(self, name: str) -> "SchemaNode | None":
-        """Return the schema of a field, None for one that this schema does not describe."""
+        """Return the schema of a field, None if this schema does not describe it."""
         found = self._children.get(name)
         if found is not None:
             return found
@@ -127,13 +127,13 @@ class SchemaNode:
         return found
 
     def reaches(self, *some: str) -> bool:
-        """Return whether this schema, or one inside it, may have one of some words or values."""
+        """Return whether this schema, or a nested one, may have one of these keywords or values."""
         if some not in self._reach:
             self._reach[some] = self.named.may_have(some, self.words)
         return self._reach[some]
 
     def keeps(self, name: str) -> bool:
-        """Return whether a field that this schema does not describe is kept as it is."""
+        """Return whether a field that this schema does not describe is preserved."""
         words = self.words
         if words.get("x-kubernetes-preserve-unknown-fields"):
             return True
@@ -141,13 +141,13 @@ class SchemaNode:
         return bool(embedded) or words.get("additionalProperties") is True
 
     def meant_for(self, data: object) -> "SchemaNode":
-        """Return the schema that counts for a value: of several, that of the fitting type."""
+        """Return the schema that applies to a value: of several, the one with the matching type."""
         if not self.choices:
             return self
         return next((one for one in self.choices if one.takes(data)), self)
 
     def takes(self, data: object) -> bool:
-        """Return whether a value has a type that this schema allows, except for null."""
+        """Return whether this schema allows the type of a value, except for null."""
         if data.__class__ in self.classes:
             return True
         return data.__class__ is float and "integer" in self.types and data.is_integer()
@@ -158,7 +158,7 @@ class SchemaNode:
 
     @cached_property
     def combined(self) -> "Mapping[str, tuple[SchemaNode, ...]]":
-        """The schemas of `anyOf`, `oneOf`, `allOf` and `not`, by these words."""
+        """The schemas of `anyOf`, `oneOf`, `allOf` and `not`, by keyword."""
         refs = {word: self.words[word] for word in _LISTS if self.words.get(word)}
         if self.words.get("not") is not None:
             refs["not"] = (self.words["not"],)
@@ -166,7 +166,7 @@ class SchemaNode:
 
     @cached_property
     def defaults(self) -> Mapping[str, object]:
-        """What fields have that are not given."""
+        """The default values of missing fields."""
         found = {}
         for name, ref in self.properties.items():
             words = self.named.table.get(ref, {}) if isinstance(ref, str) else ref
@@ -179,33 +179,33 @@ TYPE_NAMES: Mapping[type, str] = MappingProxyType(
     {dict: "object", list: "array", str: "string", bool: "boolean"}
     | {int: "integer", float: "number", type(None): "null"}
 )
-"""What schemas call the types of loaded data."""
+"""The names of types of loaded data in schemas."""
 
 
 @lru_cache(maxsize=32)
 def _classes(types: tuple[str, ...]) -> frozenset[type]:
-    """Return the types of loaded data that have one of these names, all where none is named."""
+    """Return the types of loaded data with these names, all if there are no names."""
     names = {"integer", *types} if "number" in types else set(types)
     return frozenset(one for one, name in TYPE_NAMES.items() if not names or name in names)
 
 
-# Objects as an API server keeps them by a schema: pruned, and with defaults filled in.
+# Objects as an API server stores them: pruned, and with defaults.
 #
 # Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema (pruning, defaulting).
 
 
 def stored(obj: KubernetesObject, schema: SchemaNode) -> dict[str, Json]:
-    """Return an object without fields that its schema does not know, and with its defaults."""
+    """Return an object without fields that its schema does not describe, and with its defaults."""
     kept = {name: value for name, value in obj.items() if name in _OBJECT_FIELDS}
     rest = {name: value for name, value in obj.items() if name not in _OBJECT_FIELDS}
     return {**kept, **_mapping(schema, rest, prune=True)}
 
 
 def completed(data: object, schema: SchemaNode) -> Json:
-    """Return data with its defaults (sharing what has none), and without nulls for no value.
+    """Return data with its defaults (sharing unchanged parts), and without forbidden nulls.
 
-    A null where none is allowed counts as a missing field. Fields that the schema does not know
-    stay.
+    A null that is not allowed counts as a missing field. Fields that the schema does not describe
+    are kept.
     """
     return _shaped(schema, data, prune=False)
 
@@ -252,7 +252,7 @@ def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> dict[
     return kept if changed else data
 
 
-# Where data does not fit a schema, found as an API server finds it; the words are the caller's.
+# Validation of data, like in an API server; messages are created by callers.
 #
 # Source of the rules: k8s.io/kube-openapi pkg/validation/validate, and listtype validation of
 # k8s.io/apiextensions-apiserver pkg/apiserver/schema.
@@ -261,7 +261,7 @@ _LARGEST = MappingProxyType({"int32": 1 << 31, "int64": 1 << 63})
 
 
 def has_format(name: str, data: object) -> bool:
-    """Return whether a text or number is of a format; unknown formats fit everything.
+    """Return whether a string or number has a format; unknown formats match everything.
 
     upstream: k8s.io/kube-openapi pkg/validation/strfmt
     """
@@ -275,31 +275,31 @@ def has_format(name: str, data: object) -> bool:
         except TimeError:
             return False
         return True
-    # Besides Go's spelling there is a lenient one, in which a number and a letter are enough.
+    # Besides Go's format there is a lenient one, in which a digit and a letter suffice.
     lenient = any(one.isdigit() for one in data) and any(one.isalpha() for one in data)
     return name != "duration" or lenient or parse_duration(data) is not None
 
 
 class SchemaFinding(NamedTuple):
-    """A word of a schema that a value breaks.
+    """A keyword of a schema that a value violates.
 
-    The words are Kubernetes', and `unknown` for a field that no schema describes, `duplicate` for
-    an item that repeats an earlier one.
+    The keywords are Kubernetes', and `unknown` for a field that no schema describes, `duplicate`
+    for an item that repeats an earlier one.
     """
 
     word: str
     path: Path
     value: Json
     limit: Json = None
-    """The value in the schema, or the possible names."""
+    """The value in the schema, or the allowed names."""
     fitting: int = 0
-    """Of the schemas of a combination, those that fit."""
+    """The number of matching schemas in a combination."""
     inner: tuple["SchemaFinding", ...] = ()
-    """What keeps the parts of a combination from fitting."""
+    """The findings of a combination's parts."""
 
 
 _DISTINCT = ("map", "set")
-"""The types of lists that have no item twice."""
+"""The types of lists without duplicate items."""
 _HOLDERS: frozenset[type] = frozenset({dict, list})
 
 
@@ -307,24 +307,24 @@ class _SchemaWalk(NamedTuple):
     as_written: bool
     found: list[SchemaFinding]
     in_order: bool = True
-    """Whether fields are walked in the order in which an API server reports them."""
+    """Whether fields are visited in the order in which an API server reports them."""
 
 
 def findings(data: object, schema: SchemaNode) -> list[SchemaFinding]:
-    """Return all that does not fit, in the order in which an API server reports it.
+    """Return all findings, in the order in which an API server reports them.
 
-    Fields that the schema does not know are not among it: they are pruned before.
+    Fields that the schema does not describe are not included: they are pruned before.
     """
-    quick = _SchemaWalk(as_written=False, found=[], in_order=False)  # most objects fit
+    quick = _SchemaWalk(as_written=False, found=[], in_order=False)  # most objects are valid
     _visit(quick, schema, data, ())
     return _tried(schema, data, ()) if quick.found else []
 
 
 def findings_as_written(data: object, schema: SchemaNode) -> list[SchemaFinding]:
-    """Return what does not fit in the order of the text, each mapping's own after its parts'.
+    """Return findings in the order of the text, those of a mapping after those of its parts.
 
-    A value whose type is wrong has no other finding, a text or number only the first bound that
-    it breaks. Unknown fields are reported with the others.
+    A value of the wrong type has no other finding, a string or number only the first bound that it
+    violates. Unknown fields are reported with the others.
     """
     walk = _SchemaWalk(as_written=True, found=[], in_order=False)
     _visit(walk, schema, data, ())
@@ -358,7 +358,7 @@ def _visit(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> N
 
 
 def _combine(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> None:
-    """Find what `anyOf`, `oneOf`, `allOf` and `not` object to."""
+    """Add the findings of `anyOf`, `oneOf`, `allOf` and `not`."""
     for word, parts in schema.combined.items():
         tries = [_tried(one, data, path) for one in parts]
         fitting = sum(not one for one in tries)
@@ -375,11 +375,11 @@ _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = {
     "allOf": lambda fitting, parts: fitting < parts,
     "not": lambda fitting, _: fitting == 1,
 }
-"""Whether a combination is broken, by how many of its schemas fit and how many there are."""
+"""Whether a combination is violated, by the numbers of matching schemas and of all schemas."""
 
 
 def _tried(schema: SchemaNode, data: object, path: Path) -> list[SchemaFinding]:
-    """Return what one schema of a combination objects to; those know only of what they name."""
+    """Return the findings of one schema of a combination, which ignores fields it does not name."""
     walk = _SchemaWalk(as_written=False, found=[])
     _visit(walk, schema, data, path)
     return walk.found
@@ -402,7 +402,7 @@ def _bounds(
             yield SchemaFinding("format", path, data, words["format"])
         return
     yield from _number_bounds(words, data, path)
-    # A number that Go's type cannot hold is refused before an API server looks at schemas.
+    # A number that Go's type cannot hold is rejected before an API server validates schemas.
     if as_written and "format" in words and not has_format(words["format"], data):
         yield SchemaFinding("format", path, data, words["format"])
 
@@ -441,7 +441,7 @@ def _visit_mapping(
     if len(data) < words.get("minProperties", 0):
         walk.found.append(SchemaFinding("minProperties", path, data, words["minProperties"]))
     described: Iterable[str] = data if walk.as_written or not schema.describes_none else ()
-    if walk.in_order:  # of an API server: further fields before properties
+    if walk.in_order:  # of an API server: additional fields precede properties
         described = sorted(described, key=lambda name: (name in schema.properties, name))
     for name in described:
         child = schema.child(name)
@@ -460,7 +460,7 @@ def _visit_mapping(
 
 
 def duplicates(data: object, schema: SchemaNode, path: Path = ()) -> Iterator[SchemaFinding]:
-    """Yield the items of lists that repeat an earlier one, where that is not allowed."""
+    """Yield the items of lists that repeat an earlier one, if that is not allowed."""
     if data.__class__ is dict:
         for name in sorted(data):
             child, value = schema.child(name), data[name]
@@ -477,7 +477,7 @@ def duplicates(data: object, schema: SchemaNode, path: Path = ()) -> Iterator[Sc
 
 
 def _repeated(schema: SchemaNode, data: list[object], sort: str) -> dict[int, object]:
-    """Return the keys of the items that repeat an earlier one, by their place."""
+    """Return the keys of the items that repeat an earlier one, by index."""
     seen: list[object] = []
     found = {}
     for index, item in enumerate(data):
@@ -489,7 +489,7 @@ def _repeated(schema: SchemaNode, data: list[object], sort: str) -> dict[int, ob
 
 
 def _identity(schema: SchemaNode, item: object) -> object:
-    """Return what identifies an item of a keyed list."""
+    """Return the identity of an item in a keyed list."""
     names = schema.words.get("x-kubernetes-list-map-keys") or ()
     return {name: item[name] for name in names if name in item} if item.__class__ is dict else item
 

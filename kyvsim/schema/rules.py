@@ -1,4 +1,4 @@
-"""The CEL rules of a schema (`x-kubernetes-validations`) that an object breaks.
+"""The CEL rules of a schema (`x-kubernetes-validations`) that an object violates.
 
 Few commands evaluate them, so that the others start without CEL.
 
@@ -49,7 +49,7 @@ def broken_rules(
         before = old if old.__class__ is dict else {}
         for name in sorted(data):
             child, value = schema.child(name), data[name]
-            # A schema that only names a type has no rules.
+            # A schema with only a type has no rules.
             if child is not None and value.__class__ not in child.settled:
                 yield from broken_rules(value, before.get(name), child, (*path, name))
     elif data.__class__ is list and schema.items is not None:
@@ -59,7 +59,7 @@ def broken_rules(
 
 
 def _message(rule: SchemaWords, data: object, old: object) -> str:
-    """Return the message of a broken rule, "" where it holds or has nothing to compare with."""
+    """Return the message of a violated rule, "" if it holds or has no old value to compare."""
     text, message = text_field(rule, "rule"), text_field(rule, "message")
     if "oldSelf" in text and old is None:
         return ""

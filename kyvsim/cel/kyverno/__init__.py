@@ -1,6 +1,6 @@
-"""Kyverno's own libraries of functions: one file each; `environments.py` says who knows which.
+"""Kyverno's own libraries: one module each; `environments.py` selects them for each kind.
 
-Names stand in two spellings, `Get` and `get`, since version 1.18 of the libraries.
+Names have two spellings, `Get` and `get`, since version 1.18 of the libraries.
 
 upstream: kyverno/sdk extensions/cel/libs
 """

@@ -1,7 +1,7 @@
-"""The environments of policies that decide on requests: one mode of evaluation each.
+"""The environments of policies that decide on requests: one for each evaluation mode.
 
 Source of the rules: upstream kyverno-authz pkg/cel/env.go, pkg/engine/compiler, and
-cmd/cli/kubectl-kyverno/processor/authz_processor.go for what the rows say.
+cmd/cli/kubectl-kyverno/processor/authz_processor.go for the text of results.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,32 +32,32 @@ _LEFT_OUT = frozenset(
     for one in (TWO_VARIABLES, AUTHORIZATION, LENIENT_OR_VALUE, REGEX_GROUPS, LATEST_STRINGS)
 )
 _UNBOUND = ("image", opaque("imagedata.Context"))
-"""A variable that is declared and has no value."""
+"""A variable that is declared but has no value."""
 
 
 class PolicyDecision(NamedTuple):
-    """What a validation decides."""
+    """The decision of a validation."""
 
     allows: bool | None
-    """None where the response cannot be used, or says neither."""
+    """None if the response is invalid, or does not decide."""
     message: str
 
 
 class AuthorizationMode(NamedTuple):
-    """One mode: what requests and responses look like, and what only its expressions know."""
+    """One mode: its requests and responses, and the names for its expressions."""
 
     library: Library
     messages: MessageTypes
     request: CelType
     response: CelType
     read: Callable[[Json], Message]
-    """Makes the value of `object` of a payload's data; raises MessageError."""
+    """Converts a payload's data to the value of `object`; raises MessageError."""
     decide: Callable[[Message], PolicyDecision]
     constants: Mapping[str, int] = MappingProxyType({})
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of variables that are the same for every request."""
+        """The constant values of variables."""
         return {
             **self.constants,
             **mcp.MCP_METHODS,

@@ -1,4 +1,4 @@
-"""Values as plain data, JSON, YAML, gzip and certificates, and back."""
+"""Conversions from and to plain data, JSON, YAML, gzip and certificates."""
 
 import base64
 import gzip
@@ -34,7 +34,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
-# Values of expressions as the plain values that Kyverno's functions take.
+# Converts values of expressions to the plain arguments of Kyverno's functions.
 #
 # Source of the rules and messages: upstream cel-go common/types (ConvertToNative).
 
@@ -57,7 +57,7 @@ _NAMES: Mapping[type, str] = {
 
 
 def native_texts(value: object) -> list[str]:
-    """Return a list of texts; raises CelError for a value of another type."""
+    """Return a list of strings; raises CelError for a value of another type."""
     if isinstance(value, list):
         return [native_text(one) for one in value]
     if value.__class__ is str:
@@ -66,7 +66,7 @@ def native_texts(value: object) -> list[str]:
 
 
 def native_text(value: object) -> str:
-    """Return a text; raises CelError for a value of another type."""
+    """Return a string; raises CelError for a value of another type."""
     if value.__class__ is str:
         return value
     raise _unfit(value, "string", quoted="'string'")
@@ -80,9 +80,9 @@ def _unfit(value: object, expected: str, *, quoted: str) -> CelError:
 
 
 def struct_value(value: object) -> Json:
-    """Return a value as google.protobuf.Struct holds it; raises CelError for what has none.
+    """Return a value as google.protobuf.Struct stores it; raises CelError for unsupported values.
 
-    Numbers are doubles there; whole numbers that a double cannot hold become texts.
+    Its numbers are doubles; whole numbers that a double cannot represent are strings.
     """
     convert = _CONVERSIONS.get(value.__class__)
     if convert is not None:
@@ -127,12 +127,12 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = {
 _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
 """Names of Go types that are not the last part of the CEL type's name."""
 
-# Values as JSON texts and back.
+# JSON encoding and decoding.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json:
-# keys are sorted, a whole double has no point, and a null is the number of its enum, 0. What is
-# inside a list or map that an expression made is converted first, which maps do not survive; what
-# was given, such as `object`, is written as it is.
+# keys are sorted, a whole double has no point, and a null is the number of its enum, 0. Elements of
+# a list or map created by an expression are converted first, which fails for maps; given values,
+# such as `object`, are encoded as they are.
 
 _JSON = opaque("json.Json")
 
@@ -162,7 +162,7 @@ def _marshal(_: JsonCodec, value: object) -> str:
 
 
 def readable_json(value: object) -> str:
-    """Return a value as JSON for people, with nulls and maps wherever they stand."""
+    """Return a value as JSON for people, with nulls and maps at any depth."""
     return _written(_value(plain(value)))
 
 
@@ -174,9 +174,9 @@ def _written(value: object) -> str:
 
 
 def _converted(value: object) -> object:
-    """Return a part of what an expression made, converted to a native value.
+    """Return a part of a created value, converted to a native value.
 
-    Maps become such that the writer refuses, wherever they are from.
+    Maps are converted to a type that the encoder rejects, whatever their origin.
     """
     if isinstance(value, dict) and not isinstance(value, ServiceAccount):
         for one in value.values():
@@ -236,7 +236,7 @@ def _value(value: object) -> object:
 
 
 class _InOrder(NamedTuple):
-    """A structure whose fields are written in their own order."""
+    """A structure whose fields are encoded in their own order."""
 
     fields: Mapping[str, object]
 
@@ -249,7 +249,7 @@ def _own(value: object) -> object:
     if value.__class__ is Url:
         return _InOrder(value.parts.as_json())
     if isinstance(value, tuple) and value.__class__.__str__ is object.__str__:
-        return f"({type_name(value)})"  # what only functions look into
+        return f"({type_name(value)})"  # a value for functions only
     return str(value)
 
 
@@ -269,12 +269,12 @@ AUTHORIZATION_JSON = Library(
     types=((JsonCodec, _JSON),),
     variables=(("json", _JSON),),
 )
-"""What policies that decide on requests have in its place. upstream: kyverno-authz"""
+"""The library for policies that decide on requests. upstream: kyverno-authz"""
 
-# YAML texts as values.
+# YAML decoding.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/yaml: YAML 1.1 by way of JSON, so
-# every number is a double; an empty text is null.
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/yaml: YAML 1.1 via JSON, so
+# every number is a double; an empty string is null.
 
 _YAML = opaque("yaml.Yaml")
 
@@ -302,12 +302,12 @@ YAML = Library(
     variables=(("yaml", _YAML),),
 )
 
-# Texts packed and unpacked.
+# Compression and decompression of strings.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/gzip; the time inside is 1970.
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/gzip; the modification time is 1970.
 
 _MOST_BYTES = 16 << 20
-"""What a text may become; upstream goes on until memory ends."""
+"""The maximum size of decompressed text; upstream has no limit."""
 
 
 def _decompress(data: bytes) -> str:
@@ -343,10 +343,10 @@ GZIP = Library(
     ),
 )
 
-# Certificates taken apart.
+# Decoding of certificates.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/x509, which gives a certificate by
-# a struct of its own with fewer fields, and a signing request whole.
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/x509, which returns certificates as
+# its own struct with fewer fields, and complete signing requests.
 
 _FIELDS = frozenset(
     """
@@ -359,7 +359,7 @@ _FIELDS = frozenset(
     ExcludedURIDomains CRLDistributionPoints PolicyIdentifiers
     """.split()  # noqa: SIM905 — a list of words
 )
-"""What the struct for certificates has."""
+"""The fields of the struct for certificates."""
 
 
 def _decode(text: str) -> Json:

@@ -1,7 +1,7 @@
-"""The environments of Kyverno's policy kinds: which names each of them knows.
+"""The environments of Kyverno's policy kinds: the names that each of them provides.
 
-Kinds that validate, mutate and verify images stand on the environment that the API server keeps
-for stored expressions; those that generate and delete on the bare language, without loops over two
+Kinds that validate, mutate and verify images use the API server's environment for stored
+expressions; those that generate and delete use the bare language, without loops over two
 variables, checks of literals and a limit of steps.
 
 upstream: pkg/cel/compiler/env.go, pkg/cel/policies/*/compiler/compiler.go,
@@ -35,36 +35,36 @@ EVERYWHERE: tuple[Library, ...] = (
     encodings.GZIP,
     lookups.HTTP,
 )
-"""What all policy kinds may use; an environment adds what is its own.
+"""The libraries of all policy kinds; an environment adds its own.
 
-In upstream's order: where several could be meant, the first says what type comes out.
+In upstream's order: if several overloads match, the first determines the result type.
 """
 _USERS, _CERTIFICATES = functions.USERS, encodings.CERTIFICATES
 VARIABLES = "kyverno.variables"
 VARIABLES_TYPE = struct(VARIABLES)
 _EXCEPTION = "libs.Exception"
 _UNRESOLVED = "compiler.Exception"
-"""How upstream names that type where it declares the variable and forgets its fields."""
+"""Upstream's name of that type if it declares the variable without its fields."""
 _UNLIMITED = 10 * CALL_LIMIT
-"""The steps of an expression that upstream lets run as long as it likes."""
+"""The maximum steps of an expression without limit in upstream."""
 
 
 class PolicyEnvironment(NamedTuple):
-    """What a policy kind knows beside what all of them know."""
+    """The additions of a policy kind to the common environment."""
 
     stored: bool
-    """Whether it stands on the API server's environment."""
+    """Whether it is based on the API server's environment."""
     libraries: tuple[Library, ...] = (_USERS, _CERTIFICATES)
     exceptions: str = _EXCEPTION
-    """The type of `exceptions`, another one having no fields to name; "" without that variable."""
+    """The type of `exceptions`, which has no fields unless it is the default; "" without it."""
     mixes_types: bool = False
-    """Whether the parts of a list or map literal may differ in type."""
+    """Whether the elements of a list or map literal may have different types."""
     variables: tuple[tuple[str, CelType], ...] = ()
     lenient: bool = True
-    """Whether `orValue` takes what is not optional."""
+    """Whether `orValue` accepts values that are not optional."""
     generates: bool = False
     bare_payloads: bool = False
-    """Whether mode JSON knows no variables that only a request gives, nor those of the policy."""
+    """Whether mode JSON has neither variables of requests nor those of the policy."""
     unbound: frozenset[str] = frozenset()
 
 
@@ -95,16 +95,16 @@ KINDS: Mapping[str, PolicyEnvironment] = {
         bare_payloads=True,
     ),
 }
-"""By the kind of the policy, without `Namespaced` before it."""
+"""By the kind of the policy, without the prefix `Namespaced`."""
 
 
 @lru_cache(maxsize=8)
 def kyverno_environment(
     kind: str, clock: Clock, entropy: Entropy, mode: str = "Kubernetes"
 ) -> Environment:
-    """Return the environment of a kind, `ValidatingPolicy` or `NamespacedValidatingPolicy` say.
+    """Return the environment of a kind such as `ValidatingPolicy` or `NamespacedValidatingPolicy`.
 
-    Its variables are in no order that matters: give values by name, with `ordered`.
+    The order of its variables is arbitrary: pass values by name, with `ordered`.
     """
     cluster_kind = kind.removeprefix("Namespaced")
     own, namespaced = KINDS[cluster_kind], kind != cluster_kind
@@ -153,7 +153,7 @@ def kyverno_environment(
 
 
 def image_reference_environment() -> Environment:
-    """Return the environment of `matchImageReferences`, whose one variable is `ref`.
+    """Return the environment of `matchImageReferences`, whose only variable is `ref`.
 
     upstream: pkg/cel/compiler/env.go (NewMatchImageEnv)
     """
@@ -164,5 +164,5 @@ def image_reference_environment() -> Environment:
 
 
 def ordered(env: Environment, values: Mapping[str, Any]) -> list[Any]:
-    """Return the values of an environment's variables in its order; None where one is not given."""
+    """Return the values of an environment's variables in its order; None if one is missing."""
     return [values.get(name) for name, _ in env.variables]

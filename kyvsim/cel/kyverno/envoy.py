@@ -74,7 +74,7 @@ def _with(message: Message, field: str, value: object) -> Message:
 
 
 def _more(field: str) -> Callable[[Message, object], Message]:
-    """Return what appends to a list of a message."""
+    """Return a function that appends to a list of a message."""
     return lambda message, value: _with(message, field, [*message[field], value])
 
 
@@ -101,7 +101,7 @@ def _response(field: str, code: int) -> Callable[[Message], Message]:
 def _appending(
     target: str, name: str, field: str, kind: str, make: Callable[[str, str], Message]
 ) -> Iterator[FunctionDecl]:
-    """Yield the overloads that append a header or parameter, which may be given as its parts."""
+    """Yield the overloads that append a header or parameter, given as a message or as its parts."""
     more = _more(field)
     yield method(f"{target}.{name}({kind}) -> {target}", more)
     yield method(
@@ -172,4 +172,4 @@ STATUS_CODES: Mapping[str, int] = {
     f"envoy.type.v3.StatusCode.{name}": int(code)
     for name, _, code in (one.partition("=") for one in ("Empty=0", *_CODES.split()))
 }
-"""The names that expressions may use for codes."""
+"""The names of status codes in expressions."""

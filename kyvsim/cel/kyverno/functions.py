@@ -15,7 +15,7 @@ from kyvsim.kubernetes.go_time import Time
 from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import Clock, Entropy, Meter
 
-# Digests of texts, in hexadecimal.
+# Hashes of strings, in hexadecimal.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/hash, whose library also declares
 # the constant `mylib_version`.
@@ -41,9 +41,9 @@ HASHES = Library(
     variables=(("mylib_version", STRING),),
 )
 
-# `math.round` to a number of digits.
+# `math.round` to a number of decimals.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/math. It goes by way of a power of
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/math. It multiplies by a power of
 # ten, so `math.round(1.255, 2)` is 1.25.
 
 
@@ -60,7 +60,7 @@ def _round(number: float, digits: int) -> float:
 
 ROUNDING = Library("rounding", (function("math.round(double, int) -> double", _round),))
 
-# The current time, times cut down to a multiple of a duration, and times as cron schedules.
+# The current time, times truncated to a multiple of a duration, and times as cron schedules.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/time.
 
@@ -90,20 +90,20 @@ def _to_cron(value: Timestamp) -> str:
 
 
 def _truncate(value: Timestamp, step: Duration) -> Timestamp:
-    """Return the time cut down to a multiple of `step` since the year 1; as it is for none."""
+    """Return the time truncated to a multiple of `step` since the year 1; unchanged for no step."""
     if step.nanoseconds <= 0:
         return value
     return value._replace(nanoseconds=Time(*value).truncate(step.nanoseconds).nanoseconds)
 
 
-# Random texts.
+# Random strings.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; without a pattern there
-# are eight digits and small letters.
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; the default is eight
+# digits and lower-case letters.
 
 
 def random_library(entropy: Entropy) -> Library:
-    """Return the functions that draw from `entropy`."""
+    """Return the functions that use `entropy`."""
 
     def random(pattern: str = "[0-9a-z]{8}") -> str:
         try:
@@ -121,7 +121,7 @@ def random_library(entropy: Entropy) -> Library:
     )
 
 
-# Two lists of objects as one map: keys out of the first, values out of the second.
+# Two lists of objects as one map: keys from the first, values from the second.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/transform.
 
@@ -184,7 +184,7 @@ TRANSFORM = Library(
     ),
 )
 
-# Names of service accounts taken apart.
+# Parsing of service account names.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/user.
 
@@ -194,12 +194,12 @@ SERVICE_ACCOUNT_FIELDS = read_fields("Name=string Namespace=string")
 
 
 class ServiceAccount(dict[str, str]):
-    """Name and namespace as a value of expressions, empty for other users than service accounts."""
+    """Name and namespace in expressions, empty for other users than service accounts."""
 
     cel_type = struct(SERVICE_ACCOUNT)
 
     def as_json(self) -> dict[str, str]:
-        """Return the fields by their names in JSON; empty ones are left out."""
+        """Return the fields by their names in JSON, without empty ones."""
         return {name.lower(): value for name, value in self.items() if value}
 
 

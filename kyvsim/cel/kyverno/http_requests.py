@@ -1,7 +1,7 @@
 """HTTP requests that policies decide on, and the decisions.
 
 Source of the rules: upstream kyverno-authz pkg/cel/libs/authz/http, over Go's encoding/json, which
-takes the names of fields in any case and passes over those that it does not know.
+matches names of fields case-insensitively and ignores unknown fields.
 """
 
 import base64
@@ -72,11 +72,11 @@ class RequestFields(NamedTuple):
 
     path: Path
     names: tuple[str, ...]
-    """Those that requests have."""
+    """The fields of requests."""
     known: tuple[str, ...]
-    """Those of them that the data has, as it spells them."""
+    """The known fields in the data, with the data's spelling."""
     unknown: tuple[str, ...]
-    """What the data has besides."""
+    """Other fields in the data."""
 
 
 def fields_of_request(data: Mapping[str, object]) -> Iterator[RequestFields]:
@@ -116,7 +116,7 @@ def _number(value: object, path: Path) -> int:
 def _bytes(value: object, path: Path) -> bytes:
     try:
         return base64.b64decode(_text(value, path), validate=True)
-    except ValueError:  # of which binascii.Error is a kind; other characters end in it, too
+    except ValueError:  # including binascii.Error; invalid characters raise it, too
         raise MessageError(path, "this must be base64") from None
 
 

@@ -10,12 +10,11 @@ from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.objects import Json
 
-# Image references taken apart.
+# Parsing of image references.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/image over go-containerregistry's
-# `name` package in its lenient reading: the registry of Docker by its long name, `library/`
-# before a name of one part, the tag `latest`; of a reference with tag and digest only the digest
-# counts.
+# `name` package in its lenient mode: the registry of Docker by its long name, `library/` before a
+# name of one part, the tag `latest`; in a reference with tag and digest only the digest is used.
 
 _IMAGE = opaque("kyverno.image")
 _DOCKER = "index.docker.io"
@@ -25,7 +24,7 @@ _DIGEST = re.compile(r"sha256:[a-f0-9]{64}")
 
 
 class Image(NamedTuple):
-    """A reference as a value of expressions; of tag and digest one is empty."""
+    """A reference in expressions; either the tag or the digest is empty."""
 
     text: str
     registry: str
@@ -36,7 +35,7 @@ class Image(NamedTuple):
     """Whether `type()` fails for it, as upstream."""
     only_own_kind: bool = True
     go_type: str = "image.Image"
-    """Its name in upstream's code, which some messages show."""
+    """The name in upstream's code, which some messages show."""
     cel_type: CelType = _IMAGE
 
     def __str__(self) -> str:
@@ -44,13 +43,13 @@ class Image(NamedTuple):
 
     @property
     def repository(self) -> str:
-        """The path as the registry knows it."""
+        """The path in the registry."""
         alone = "/" not in self.path and self.registry == _DOCKER
         return f"library/{self.path}" if alone else self.path
 
 
 def parse_image(text: str) -> Image:
-    """Return the parts of a reference; raises CelError."""
+    """Return the parsed reference; raises CelError."""
     found = _tagged(text)
     base, _, digest = text.partition("@")
     if found is None and _DIGEST.fullmatch(digest):
@@ -102,7 +101,7 @@ IMAGES = Library(
 
 # Image data of a registry.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/imagedata; offline the answers are
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/imagedata; offline the data are
 # those of a context file.
 
 _IMAGE_DATA = opaque("imagedata.Context")
@@ -112,7 +111,7 @@ class ImageDataAccess(NamedTuple):
     """The value of the variable `image`."""
 
     data_of: Callable[[str], Json]
-    """Takes a reference as it is written; returns None where nothing is known of it."""
+    """Takes a reference as written; returns None if it is unknown."""
     cel_type: CelType = _IMAGE_DATA
 
 
@@ -138,12 +137,12 @@ IMAGE_DATA = Library(
 # Signatures and attestations of images.
 #
 # Source of the rules: upstream pkg/cel/libs/imageverify. Nothing is fetched here: an image that
-# the policy does not take has no valid signatures; of any other an error says that it cannot be
-# known.
+# the policy does not match has no valid signatures; for any other an error reports that they are
+# unknown.
 
 
 class Attestor(NamedTuple):
-    """One of a policy's attestors, as a value of expressions."""
+    """One of a policy's attestors in expressions."""
 
     name: str
     only_own_kind: bool = True
@@ -151,35 +150,35 @@ class Attestor(NamedTuple):
 
 
 class ImageFacts(NamedTuple):
-    """What a policy's functions know."""
+    """The data for a policy's functions."""
 
     taken: Callable[[str], bool]
-    """Tells whether the policy is about an image; raises CelError."""
+    """Returns whether the policy matches an image; raises CelError."""
     attestations: Collection[str]
     """The names of the policy's attestations."""
     data_of: Callable[[str], Mapping[str, object] | None]
-    """Returns what is given of an image, None where nothing is."""
+    """Returns the given data of an image, None if there is none."""
 
     def data(self, image: str) -> Mapping[str, object]:
-        """Return what is given of an image."""
+        """Return the given data of an image."""
         found = self.data_of(image)
         if found is None:
             raise CelError(unfetched(image))
         return found
 
     def signatures(self, image: str, attestors: list[object]) -> int:
-        """Return how many attestors have signed an image."""
+        """Return the number of attestors that have signed an image."""
         return self._verified(image, attestors) if self.taken(image) else 0
 
     def attested(self, image: str, attestation: str, attestors: list[object]) -> int:
-        """Return how many attestors have signed an attestation."""
+        """Return the number of attestors that have signed an attestation."""
         if not self.taken(image):
             return 0
         self._check(attestation)
         return self._verified(image, attestors)
 
     def payload(self, image: str, attestation: str) -> NoReturn:
-        """Return what an attestation says, which only its registry knows."""
+        """Raise CelError: only the registry has the payload of an attestation."""
         self._check(attestation)
         self.data(image)
         raise CelError(f"failed to get payload: attestations of `{image}` are in its registry")
@@ -228,4 +227,4 @@ def image_verification(facts: ImageFacts) -> Library:
 
 
 UNKNOWN = image_verification(ImageFacts(lambda _: True, (), lambda _: None))
-"""The library where no policy is known."""
+"""The library if no policy is known."""

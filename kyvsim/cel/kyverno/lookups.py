@@ -12,7 +12,7 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject
 # Objects of the cluster.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/resource. In a namespaced policy
-# the functions take no namespace and look into that of the policy.
+# the functions have no namespace argument and use that of the policy.
 
 _RESOURCES = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")
@@ -20,7 +20,7 @@ _NOT_OFFLINE = "internal error: not implemented"
 
 
 class GroupVersionResource(NamedTuple):
-    """A kind by its plural name."""
+    """A resource by its plural name."""
 
     api_version: str
     resource: str
@@ -31,15 +31,15 @@ class ResourceAccess(NamedTuple):
     """The value of the variable `resource`."""
 
     get: Callable[[str, str, str, str], KubernetesObject | None]
-    """Takes apiVersion, plural, namespace and name; returns None where nothing is there."""
+    """Takes apiVersion, plural, namespace and name; returns None if there is no such object."""
     list: Callable[[str, str, str, Mapping[str, str]], Sequence[KubernetesObject]]
     """Takes apiVersion, plural, namespace and labels; both raise LookupError with the reason."""
     namespace: str = ""
-    """Of the policy, where it is namespaced."""
+    """The namespace of a namespaced policy."""
     plural_of: Callable[[str, str], str] | None = None
     """Takes apiVersion and kind, returns the plural; raises LookupError with the reason.
 
-    None where there is no cluster: upstream's stand-in for one panics then (fake_context.go).
+    None without a cluster: upstream's fake cluster panics then (fake_context.go).
     """
     cel_type: CelType = _RESOURCES
 
@@ -85,7 +85,7 @@ def _by_kind(run: Callable[..., object]) -> Callable[..., object]:
 
 
 def _in_both_spellings(signature: str, run: Callable[..., object]) -> Iterator[FunctionDecl]:
-    """Yield a method whose name begins with a capital letter, and the same with a small one."""
+    """Yield a method whose name begins with a capital letter, and the same in lower case."""
     receiver, _, rest = signature.partition(".Context.")
     for spelled in (rest, f"{rest[0].lower()}{rest[1:]}"):
         yield method(f"{receiver}.Context.{spelled}", run)
@@ -134,7 +134,7 @@ class GlobalContextAccess(NamedTuple):
 
     data_of: Callable[[str, str], Json]
     """Takes the name of an entry and of a projection, "" for none; raises LookupError with the
-    reason where a known entry cannot answer; of an unknown one nothing is known (None)."""
+    reason if a known entry has an error; returns None for an unknown entry."""
     cel_type: CelType = _GLOBAL_CONTEXT
 
 
@@ -156,10 +156,10 @@ GLOBAL_CONTEXT = Library(
     variables=(("globalContext", _GLOBAL_CONTEXT),),
 )
 
-# Objects that a policy makes.
+# Objects that a policy generates.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/generator. In a namespaced policy
-# the function takes no namespace.
+# the function has no namespace argument.
 
 _GENERATOR = opaque("generator.Context")
 
@@ -170,7 +170,7 @@ class Generator(NamedTuple):
     apply: Callable[[str, list[Json]], None]
     """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
-    """Of the policy, where it is namespaced."""
+    """The namespace of a namespaced policy."""
     cel_type: CelType = _GENERATOR
 
 
@@ -205,8 +205,8 @@ NAMESPACED_GENERATOR = _generator_library(
 
 # Calls of services.
 #
-# Source of the rules: upstream kyverno/sdk extensions/cel/libs/http. kyvsim never calls: answers
-# are given, or the call is an error.
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/http. kyvsim never calls services:
+# responses are mocked, or the call is an error.
 
 _HTTP = opaque("http.Context")
 
@@ -215,12 +215,12 @@ class HttpAccess(NamedTuple):
     """The value of the variable `http`."""
 
     answer_of: Callable[[str, str], Json]
-    """Takes method and URL; raises LookupError with the reason where no answer is given."""
+    """Takes method and URL; raises LookupError with the reason if there is no mock."""
     cel_type: CelType = _HTTP
 
 
 def _answers(method: str) -> Callable[..., object]:
-    """Return the function of a method; answers are given by that and by URL, not by headers."""
+    """Return the function of a method; mocks are found by method and URL, not by headers."""
 
     def answer(access: HttpAccess, url: str, *_: object) -> object:
         try:

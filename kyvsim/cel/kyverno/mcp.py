@@ -1,4 +1,4 @@
-"""Requests of the Model Context Protocol: `mcp.Parse`, and what it gives.
+"""Requests of the Model Context Protocol: `mcp.Parse`, and its result.
 
 upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go mcp/types.go
 """
@@ -46,7 +46,7 @@ _PARAMETERS: Mapping[str, Mapping[str, types.CelType]] = {
     ),
     "mcp.RequestId": {},
 }
-"""The fields of a request besides its method; those of any type are hidden from expressions."""
+"""The fields of a request besides its method; fields of any type are hidden from expressions."""
 _PLACES: Mapping[str, str] = {
     "Paginated": "mcp.PaginatedParams",
     "ToolCall": "mcp.CallToolParams",
@@ -71,7 +71,7 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "logging/setLevel": ("SetLogLevelMethod", "SetLogLevel"),
     "elicitation/create": ("ElicitationCreateMethod", "Elicitation"),
 }
-"""By method: the constant that names it, and the field that holds what it says."""
+"""By method: its constant, and the field with its parameters."""
 MCP_METHODS: Mapping[str, str] = {f"mcp.{name}": method for method, (name, _) in _METHODS.items()}
 MCP_TYPES = MessageTypes(
     MappingProxyType(
@@ -86,15 +86,15 @@ MCP_TYPES = MessageTypes(
     ),
 )
 _SPELLED: Mapping[str, str] = MappingProxyType({"URI": "uri", "WebsiteURL": "websiteUrl"})
-"""Fields that JSON does not write like all others, which begin with a small letter."""
+"""Fields whose JSON names differ from the usual lower first letter."""
 _TEXTS: Mapping[str, str] = MappingProxyType({"Cursor": "mcp.Cursor", "Level": "mcp.LoggingLevel"})
-"""The types of Go that are texts with a name of their own."""
+"""The Go types that are named string types."""
 _WITH_ARGUMENTS = ("ToolCall", "ResourceRead", "PromptGet")
-"""The fields whose arguments functions read, in order."""
+"""The fields whose arguments functions can read, in order."""
 
 
 def parse_request(text: str) -> Message:
-    """Return the request that a text holds; raises CelError."""
+    """Return the request in a JSON string; raises CelError."""
     try:
         data = parse_json(text)
     except JsonError as error:
@@ -113,7 +113,7 @@ def parse_request(text: str) -> Message:
 
 
 def read_request(data: object) -> Message:
-    """Return the request that is written out as its fields; raises CelError."""
+    """Return the request with these fields; raises CelError."""
     fields = _fields(data, "Go struct field MCPCheckData.mcp.request", REQUEST.name)
     method = _text(fields.get("method"), "MCPRequest.mcp.request.Method")
     parameters = {
@@ -132,13 +132,13 @@ def _request(
     arguments = (
         parameters[field].get("arguments") for field in _WITH_ARGUMENTS if field in parameters
     )
-    # Functions read arguments of any type, which are not fields for expressions.
+    # Functions read arguments of any type, which are not fields in expressions.
     found.hidden = next((one for one in arguments if one.__class__ is dict), {})
     return found
 
 
 def _parameters(name: str, data: Mapping[str, object], within: str = "params") -> Message:
-    """Return what JSON says of a type's fields, which stand `within` so many others."""
+    """Return the value of a type from its JSON; `within` is the path of the surrounding fields."""
     given: dict[str, object] = {}
     for field, kind in _PARAMETERS[name].items():
         value = data.get(field.lower())
@@ -158,7 +158,7 @@ def _parameters(name: str, data: Mapping[str, object], within: str = "params") -
 
 
 def _fields(data: object, place: str, name: str) -> dict[str, object]:
-    """Return the fields of a map by their names in small letters, as Go finds them."""
+    """Return the fields of a map by their lower-case names, as Go finds them."""
     return {key.lower(): value for key, value in _named(data, place, name).items()}
 
 
@@ -178,11 +178,11 @@ def _text(value: object, place: str, name: str = "string") -> str:
 
 
 _Reader = Callable[[object], object]
-"""Returns an argument as a type, or None where it is of another one."""
+"""Returns an argument of a type, or None if it has another type."""
 
 
 def _argument(of: _Reader) -> Callable[[Message, str, object], object]:
-    """Return what gives an argument as one type, or a default."""
+    """Return a function that returns an argument of one type, or a default."""
 
     def get(request: Message, key: str, default: object) -> object:
         found = of(request.hidden.get(key))
@@ -192,7 +192,7 @@ def _argument(of: _Reader) -> Callable[[Message, str, object], object]:
 
 
 def _arguments(of: _Reader) -> Callable[[Message, str, object], object]:
-    """Return what gives those parts of a list argument that are of one type."""
+    """Return a function that returns the elements of a list argument with one type."""
 
     def get(request: Message, key: str, default: object) -> object:
         values = request.hidden.get(key)

@@ -1,6 +1,6 @@
-"""Types of values with declared fields, and such values made of fields and of JSON.
+"""Types with declared fields, and their values, created from fields or from JSON.
 
-A field that nobody set has its type's default, messages inside of messages too.
+An unset field has its type's default, also inside of nested messages.
 
 upstream: cel-go common/types/pb, ext/native.go; google.golang.org/protobuf/encoding/protojson
 """
@@ -30,16 +30,16 @@ class MessageError(ValueError):
 
 
 class MessageTypes(NamedTuple):
-    """Types that belong together, by their names."""
+    """Related types, by their names."""
 
     fields: Mapping[str, Mapping[str, CelType]]
     native: bool = False
-    """Whether they are structures of Go."""
+    """Whether they are Go structs."""
     enums: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
-    """The names that the numbers of a type's field have in JSON."""
+    """The JSON names of a field's enum numbers."""
 
     def make(self, name: str, given: Mapping[str, object]) -> Message:
-        """Return a value of the type `name` with some of its fields set."""
+        """Return a value of the type `name` with these fields set."""
         fields = {
             field: given[field] if field in given else self._default(kind)
             for field, kind in self.fields[name].items()
@@ -62,11 +62,11 @@ class MessageTypes(NamedTuple):
 
     @property
     def classes(self) -> tuple[tuple[type, CelType], ...]:
-        """The class of their values, for each."""
+        """The Python class of their values, for each type."""
         return tuple((Message, struct(name)) for name in self.fields)
 
     def written(self, name: str) -> StructType | None:
-        """Return how an expression writes a value of a type, or None for other types."""
+        """Return how an expression constructs a value of a type, or None for other types."""
         fields = self.fields.get(name)
         if fields is None:
             return None
@@ -80,7 +80,7 @@ class MessageTypes(NamedTuple):
         return found
 
     def read(self, name: str, data: object, path: Path = ()) -> Message:
-        """Return the value that JSON holds; raises MessageError.
+        """Return the value of JSON data; raises MessageError.
 
         Names are those of the fields, or the same in camelCase.
         """
@@ -175,7 +175,7 @@ class _Scalar(NamedTuple):
     default: object
     read: Callable[[object], object]
     shown: str
-    """What messages call a value."""
+    """The name of a value in messages."""
 
 
 _SCALARS: Mapping[str, _Scalar] = {

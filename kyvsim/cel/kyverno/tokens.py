@@ -64,7 +64,7 @@ _UNVERIFIED = f"{_VERIFY}could not verify message using any of the signatures or
 
 
 class KeySet(NamedTuple):
-    """A set of keys; nothing gives one, since keys are not fetched."""
+    """A set of keys; there are none, since keys are not fetched."""
 
     @property
     def cel_type(self) -> CelType:
@@ -79,7 +79,7 @@ TOKEN_TYPES = MessageTypes(
 
 
 def token_library(clock: Clock) -> Library:
-    """Return the functions on tokens, which are valid or not at the time of `clock`."""
+    """Return the functions for tokens, which are valid or not at the time of `clock`."""
 
     def decode(text: str, secret: str) -> Message:
         claims = _claims(text, secret)
@@ -117,7 +117,7 @@ def _unknown_keys(_: str, keys: KeySet) -> NoReturn:
 
 
 def _claims(text: str, secret: str) -> dict[str, Json]:
-    """Return what a token claims that is signed with a secret; raises CelError."""
+    """Return the claims of a token that is signed with a secret; raises CelError."""
     if not secret:
         reason = "non-empty []byte key required"
         raise CelError(f"failed to initialize *jwk.symmetricKey from []uint8: {reason}")
@@ -132,7 +132,7 @@ def _claims(text: str, secret: str) -> dict[str, Json]:
 
 
 def _verified(text: str, secret: bytes) -> bytes:
-    """Return the payload of a token whose signature fits; raises CelError."""
+    """Return the payload of a token with a valid signature; raises CelError."""
     parts = text.split(".")
     if len(parts) != 3:
         if len(parts) == 1:
@@ -152,7 +152,7 @@ def _verified(text: str, secret: bytes) -> bytes:
 
 
 def _algorithms(header: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the hashes that may have signed; raises CelError where none may."""
+    """Return the names of supported hashes for the signature; raises CelError if there are none."""
     name, key = header.get("alg"), header.get("kid")
     for field, value in header.items():
         if field in _HEADERS and value is not None and value.__class__ is not str:
@@ -193,7 +193,7 @@ def _header(part: str) -> dict[str, object]:
 
 
 def _decoded(part: str, what: str) -> bytes:
-    """Return the bytes of a part, in either alphabet, with padding or without."""
+    """Return the decoded bytes of a part, in either alphabet, with or without padding."""
     text = part.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return decode_base64(text, padded=False)
@@ -204,7 +204,7 @@ def _decoded(part: str, what: str) -> bytes:
 
 
 def _claim(key: str, value: object) -> Json:
-    """Return the value of a claim as google.protobuf.Struct holds it; raises CelError."""
+    """Return the value of a claim as google.protobuf.Struct stores it; raises CelError."""
     if value is None:
         reason = "source value is invalid (<nil>): invalid value (probably an untyped nil)"
         raise CelError(f"failed to assign value to dst: {reason}")
@@ -223,7 +223,7 @@ def _no_text(value: object) -> str:
 
 
 def _audience(value: object, where: str) -> str:
-    """Return why no Struct holds who a token is for: it is no list of texts, or it is one."""
+    """Return why a Struct cannot store an audience: it is not a list of strings, or it is one."""
     if value.__class__ is not list and value.__class__ is not str:
         return f"{where}invalid type: {_GO_TYPES[value.__class__]}"
     odd = next((one for one in value if one.__class__ is not str), "")

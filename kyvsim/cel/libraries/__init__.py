@@ -1,7 +1,7 @@
-"""Libraries of functions: one file each.
+"""Libraries of functions: one module each.
 
 `KUBERNETES` lists those of the API server's environment, `EXTENSIONS` those of the language that
-Kyverno adds to them.
+Kyverno adds.
 
 upstream: k8s.io/apiserver/pkg/cel/environment/base.go, pkg/cel/compiler/env.go
 """

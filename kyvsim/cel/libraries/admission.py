@@ -1,4 +1,4 @@
-"""What only admission policies have: the authorizer, and objects and JSON patches to build."""
+"""Libraries of admission policies: the authorizer, and objects and JSON patches to construct."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -10,10 +10,10 @@ from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
 from kyvsim.kubernetes.labels import is_label, is_subdomain
 
-# What a user may do. Without an authorizer nothing is allowed.
+# Authorization checks. Without an authorizer nothing is allowed.
 #
-# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; what is answered
-# without roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.
+# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; results without roles
+# are those of Kyverno's command line, pkg/engine/internal/authorizer.go.
 
 AUTHORIZER = struct("kubernetes.authorization.Authorizer")
 PATH_CHECK = struct("kubernetes.authorization.PathCheck")
@@ -25,13 +25,13 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 Answer = tuple[bool, str]
-"""Whether something is allowed, and why."""
+"""Whether an action is allowed, and the reason."""
 Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]
-"""Answers whether a user of some groups may do what attributes say; None if unknown."""
+"""Returns whether a user in some groups may do the action in the attributes; None if unknown."""
 
 
 class AccessQuery(NamedTuple):
-    """Whose access is in question, and what decides it."""
+    """The user whose access is checked, and the function that decides."""
 
     user: str = ""
     groups: tuple[str, ...] = ()
@@ -39,14 +39,14 @@ class AccessQuery(NamedTuple):
 
 
 class Authorizer(NamedTuple):
-    """What decides on the access of a user."""
+    """Decides on the access of a user."""
 
     query: AccessQuery = AccessQuery()
     cel_type: CelType = AUTHORIZER
 
 
 class PathCheck(NamedTuple):
-    """A question about a path of the API."""
+    """An access check for a path of the API."""
 
     query: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
@@ -54,7 +54,7 @@ class PathCheck(NamedTuple):
 
 
 class GroupCheck(NamedTuple):
-    """A question about a group of the API."""
+    """An access check for a group of the API."""
 
     query: AccessQuery
     group: str = ""
@@ -62,7 +62,7 @@ class GroupCheck(NamedTuple):
 
 
 class ResourceCheck(NamedTuple):
-    """A question about resources."""
+    """An access check for resources."""
 
     query: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
@@ -70,7 +70,7 @@ class ResourceCheck(NamedTuple):
 
 
 class AccessDecision(NamedTuple):
-    """The answer."""
+    """The result of an access check."""
 
     error: str = ""
     allowed: bool = False
@@ -128,7 +128,7 @@ AUTHORIZATION = Library(
             method(f"{RESOURCE_CHECK}.{name}(string) -> {RESOURCE_CHECK}", _narrowed(name))
             for name in ("subresource", "namespace", "name")
         ),
-        # RBAC knows no selectors: what may be listed at all may be listed with them.
+        # RBAC ignores selectors: what may be listed at all may be listed with them.
         *(
             method(f"{RESOURCE_CHECK}.{name}(string) -> {RESOURCE_CHECK}", lambda check, _: check)
             for name in ("fieldSelector", "labelSelector")
@@ -149,10 +149,10 @@ AUTHORIZATION = Library(
     ),
 )
 
-# Objects and JSON patches that expressions write: `Object.spec{…}`, `JSONPatch{…}`.
+# Objects and JSON patches that expressions construct: `Object.spec{…}`, `JSONPatch{…}`.
 #
-# An object may have any field. Whether the name of its type is the path to the field at which it
-# stands is looked at when it is used, see `type_mismatches`.
+# An object may have any field. Whether the name of its type is the path of its field is checked
+# when the object is used, see `type_mismatches`.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/mutation, pkg/cel/library/jsonpatch.go.
 
@@ -171,7 +171,7 @@ _GO_TYPES: Mapping[type, str] = {
 
 
 class ObjectValue(dict[str, object]):
-    """An object as a value of expressions: its fields, and the name of its type."""
+    """An object in expressions: its fields, and the name of its type."""
 
     def __init__(self, type_name: str, fields: dict[str, object]) -> None:
         super().__init__(fields)
@@ -184,15 +184,15 @@ class ObjectValue(dict[str, object]):
 
 
 class JsonPatchOperation(dict[str, Any]):
-    """One operation of a JSON patch as a value of expressions; it may lack a `value`."""
+    """One operation of a JSON patch in expressions; `value` is optional."""
 
     cel_type = JSON_PATCH
 
 
 def type_mismatches(value: object, expected: str) -> Iterator[str]:
-    """Yield what is wrong with the names of types inside a value below the type `expected`.
+    """Yield mismatches of type names inside a value that is below the type `expected`.
 
-    Lists and maps between two objects have no part in its name.
+    Lists and maps between two objects are not part of the name.
     """
     if isinstance(value, ObjectValue):
         if value.type_name != expected:
@@ -231,7 +231,7 @@ def _object_type(name: str) -> StructType | None:
 
 
 OBJECTS = Library("objects", (), struct_of=_object_type)
-"""The types that can be written."""
+"""The types that expressions can construct."""
 
 ESCAPES = Library(
     "jsonpatch",

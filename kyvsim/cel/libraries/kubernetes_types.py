@@ -26,11 +26,11 @@ _MAX_INT = (1 << 63) - 1
 
 
 class CelQuantity(NamedTuple):
-    """A quantity as a value of expressions."""
+    """A quantity in expressions."""
 
     amount: quantities.Quantity
     computed: bool = False
-    """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
+    """Whether it is a sum or difference: in upstream, one on the right of `==` equals nothing."""
     only_own_kind: bool = True
     cel_type: CelType = _QUANTITY
 
@@ -52,10 +52,10 @@ def _quantity(text: str) -> CelQuantity:
 
 
 def _whole(value: CelQuantity) -> int | None:
-    """Return the value as an int64, or None where upstream finds none.
+    """Return the value as an int64, or None if upstream does not convert it.
 
-    As upstream, a number with decimals is none, whatever they are (`1.0`, `1000m`), and neither is
-    one that is kept with its billionths because it is long (`1Pi`).
+    As upstream, it converts neither a number with decimals, whatever they are (`1.0`, `1000m`), nor
+    one that is stored in billionths because it is large (`1Pi`).
     """
     amount = value.amount
     if amount.scale < 0 or (
@@ -129,7 +129,7 @@ _SEMVER = struct("kubernetes.Semver")
 
 
 class Semver(NamedTuple):
-    """A version as a value of expressions."""
+    """A version in expressions."""
 
     version: Version
     text: str
@@ -140,7 +140,7 @@ class Semver(NamedTuple):
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the versions are equal; what is written after `+` does not count."""
+        """Return whether the versions are equal, ignoring build metadata after `+`."""
         return isinstance(other, Semver) and self.version == other.version
 
     def __hash__(self) -> int:
@@ -195,7 +195,7 @@ _URL = struct("kubernetes.URL")
 
 
 class Url(NamedTuple):
-    """A URL as a value of expressions."""
+    """A URL in expressions."""
 
     parts: GoUrl
     only_own_kind: bool = True
@@ -228,7 +228,7 @@ URLS = Library(
     types=((Url, _URL),),
 )
 
-# Named formats of texts, such as DNS labels, as values of expressions.
+# Named formats of strings, such as DNS labels, in expressions.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go.
 
@@ -236,7 +236,7 @@ _FORMAT = struct("kubernetes.NamedFormat")
 
 
 class NamedFormat(NamedTuple):
-    """A format as a value of expressions."""
+    """A format in expressions."""
 
     name: str
     only_own_kind: bool = True
@@ -244,11 +244,11 @@ class NamedFormat(NamedTuple):
 
     @property
     def pattern_size(self) -> int:
-        """The length of a pattern for it, as costs estimate that."""
+        """The length of its pattern, for estimating costs."""
         return _PATTERN_SIZES[self.name]
 
 
-# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+# Regular expressions are strings here, which `re` compiles on first use: most runs use none.
 _UUID = "[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
 _BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
@@ -292,7 +292,7 @@ _CHECKS: Mapping[str, Check] = {
     "date": _unless(_is_date, "invalid date"),
     "datetime": _unless(_is_datetime, "invalid datetime"),
 }
-"""By its name, what returns the problems of a text with a format."""
+"""By name: functions that return the problems of a string with a format."""
 _PATTERN_SIZES: Mapping[str, int] = {
     **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
     **dict.fromkeys(("dns1035Label", "dns1035LabelPrefix"), 30),

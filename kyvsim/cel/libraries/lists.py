@@ -60,7 +60,7 @@ def _range(count: int) -> MadeList:
 
 
 def _distinct(values: object) -> list[object]:
-    if not isinstance(values, list):  # upstream looks at no types here, and dies on others
+    if not isinstance(values, list):  # upstream does not check types here, and panics on others
         lacking = "Contains" if values.__class__ in _ADDABLE else "Add"
         shown = go_type(MadeMap() if isinstance(values, dict) else values)
         raise CelError(
@@ -125,7 +125,7 @@ def _check_order(value: object) -> None:
 
 
 def _order(left: object, right: object) -> int:
-    """Return the order of two values; those of different types are taken as they come."""
+    """Return the order of two values; values of different types keep their order."""
     try:
         return compare(left, right)
     except CelError:
@@ -201,7 +201,7 @@ KUBERNETES_LISTS = Library(
 TWO_VARIABLES = Library("two-variable comprehensions", (), macros="two_variables")
 """Loops over index and value, or key and value. upstream: cel-go ext/comprehensions.go"""
 
-# Lists as sets.
+# Set operations on lists.
 #
 # Source of the rules: upstream cel-go ext/sets.go.
 

@@ -23,7 +23,7 @@ def _same(value: object) -> object:
 
 
 def _extreme(name: str, sign: int) -> tuple[FunctionDecl, ...]:
-    """Return the function for one number, two, or a list; a draw is won by the first."""
+    """Return the function for one number, two, or a list; of equal values the first is returned."""
 
     def of_pair(left: object, right: object) -> object:
         try:
@@ -51,7 +51,7 @@ def _extreme(name: str, sign: int) -> tuple[FunctionDecl, ...]:
 
 
 def _whole(step: Callable[[float], int]) -> Callable[[float], float]:
-    """Return a rounding that leaves infinities and NaN alone, and the sign of zero."""
+    """Return a rounding that keeps infinities, NaN and the sign of zero."""
 
     def run(number: float) -> float:
         return math.copysign(float(step(number)), number) if math.isfinite(number) else number
@@ -60,13 +60,13 @@ def _whole(step: Callable[[float], int]) -> Callable[[float], float]:
 
 
 def _nearest(number: float) -> int:
-    """Return the nearest whole number; of two the one farther from zero."""
+    """Return the nearest whole number; a half is rounded away from zero."""
     whole = math.trunc(number)
     return whole + (1 if number > 0 else -1) if abs(number - whole) >= 0.5 else whole
 
 
 round_half_away = _whole(_nearest)
-"""Rounds to a whole number, a half away from zero."""
+"""Rounds to a whole number; a half is rounded away from zero."""
 
 
 def _signed(number: int) -> int:

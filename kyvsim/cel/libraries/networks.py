@@ -24,7 +24,7 @@ _BITS = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 class Ip(NamedTuple):
-    """An address as a value of expressions."""
+    """An IP address in expressions."""
 
     address: _Address
     only_own_kind: bool = True
@@ -35,7 +35,7 @@ class Ip(NamedTuple):
 
 
 class Cidr(NamedTuple):
-    """An address with the number of bits that make its network."""
+    """An address with the prefix length of its network."""
 
     address: _Address
     bits: int
@@ -47,7 +47,7 @@ class Cidr(NamedTuple):
 
 
 def _read(text: str) -> "_Address | None":
-    """Return the address that a text writes, without regard to the kinds that are refused."""
+    """Return the address of a string, including unsupported kinds of addresses."""
     try:
         return ip_address(text)
     except ValueError:
@@ -81,7 +81,7 @@ def _go_problem(text: str) -> str:
 
 
 def _go_problem_of_v4(text: str) -> str:
-    """Return the first thing wrong with the fields of an address of version 4."""
+    """Return the first error in the fields of an IPv4 address."""
     fields, field = 0, ""
     for place, char in enumerate(text):
         if char == ".":
@@ -102,7 +102,7 @@ def _go_problem_of_v4(text: str) -> str:
 
 
 def _go_problem_of_v6(text: str) -> str:
-    """Return the first thing wrong with the groups of an address of version 6."""
+    """Return the first error in the groups of an IPv6 address."""
     rest, marked, zone = text.partition("%")
     if marked and not zone:
         return "zone must be a non-empty string"
@@ -139,7 +139,7 @@ def _problem_of_length(rest: str, groups: int) -> str:
 
 
 def _problem_of_embedded(rest: str, groups: int, *, shortened: bool) -> str:
-    """Return what is wrong with an address of version 4 at the end of one of version 6."""
+    """Return the error in an IPv4 address at the end of an IPv6 address."""
     if not shortened and groups != _GROUPS - 2:
         problem = "embedded IPv4 address must replace the final 2 fields of the address"
     elif groups > _GROUPS - 2:
@@ -195,7 +195,7 @@ def _masked(cidr: Cidr) -> Cidr:
 
 
 def _holds(cidr: Cidr, given: Ip | Cidr | str) -> bool:
-    """Return whether an address, or a network, is in a network; a text is that of an address."""
+    """Return whether a network contains an address or a network; a string must be an address."""
     if isinstance(given, str):
         try:
             address = _address(given)

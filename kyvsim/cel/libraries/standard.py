@@ -26,17 +26,17 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, from_clock
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 
-# Libraries that bring nothing but macros.
+# Libraries that contain only macros.
 #
 # Source of the rules: upstream cel-go ext/bindings.go, ext/protos.go
 
 BINDINGS = Library("bindings", (), macros="bindings")
-"""`cel.bind`, a name for a value."""
+"""`cel.bind`: a name for a value."""
 
 PROTOS = Library("protos", (), macros="protos")
 """`proto.hasExt` and `proto.getExt`."""
 
-# The operators as functions: what the checker knows of them and what runs where no closure does.
+# The operators as functions: types for the checker, and code for nodes without own closures.
 #
 # Source of the signatures: upstream cel-go common/stdlib/standard.go.
 
@@ -144,7 +144,7 @@ def _matches_constant(text: Run, pattern: object) -> Run:
     def run(frame: Frame) -> bool:
         found = text(frame)
         if found.__class__ is CelType:
-            # The Go value of a type is its name, and this is all that upstream looks at here.
+            # The Go value of a type is its name, and upstream uses only that here.
             found = found.name
         if found.__class__ is str:
             return is_found(compiled, found)
@@ -218,7 +218,7 @@ STANDARD = Library(
     ),
 )
 
-# Parts of points in time and of durations.
+# Parts of timestamps and durations.
 #
 # Source of the rules: upstream cel-go common/stdlib/standard.go; without a zone the time is UTC.
 
@@ -235,7 +235,7 @@ def _in_zone(value: Timestamp, zone: str) -> Time:
         hour, minute = map(_whole, zone.split(":", 1))
         offset = hour * 60 - minute if zone[0] == "-" else hour * 60 + minute
         return Time(value.nanoseconds, offset * 60)
-    # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.
+    # Python's years are 1 to 9999, even if the zone is outside of them.
     second = min(max(value.nanoseconds // _SECOND, _FIRST), _LAST)
     shift = datetime.fromtimestamp(second, UTC).astimezone(_zone(zone)).utcoffset()
     return Time(value.nanoseconds, int(shift.total_seconds()) if shift is not None else 0)
@@ -362,4 +362,4 @@ LENIENT_OR_VALUE = Library(
     (function(f"{OR_VALUE}(dyn, dyn) -> dyn", _never),),
     macros="lenient_or_value",
 )
-"""`orValue` on what is not optional. upstream: pkg/cel/compiler/env.go"""
+"""`orValue` on values that are not optional. upstream: pkg/cel/compiler/env.go"""

@@ -113,9 +113,9 @@ LATEST_STRINGS = Library(
         method("string.reverse() -> string", lambda text: text[::-1]),
     ),
 )
-"""The same with what versions 3 and 4 changed."""
+"""The library with the changes of versions 3 and 4."""
 
-# Bytes as text in base64.
+# Bytes as base64 strings.
 #
 # Source of the rules: upstream cel-go ext/encoders.go, version 0.
 
@@ -137,7 +137,7 @@ ENCODERS = Library(
     ),
 )
 
-# Parts of a text that a pattern matches.
+# Parts of a string that match a pattern.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/regex.go.
 
@@ -198,10 +198,10 @@ REGEX = Library(
     ),
 )
 
-# Replacing and extracting what a pattern and its groups match.
+# Replacing and extracting matches of a pattern and its groups.
 #
-# Source of the rules: upstream cel-go ext/regex.go. In a replacement `\1` stands for a group and
-# `\\` for a backslash.
+# Source of the rules: upstream cel-go ext/regex.go. In a replacement `\1` is a group and
+# `\\` a backslash.
 
 
 def _regex_replace(text: str, pattern: str, replacement: str, count: int = -1) -> str:
@@ -218,7 +218,7 @@ def _regex_replace(text: str, pattern: str, replacement: str, count: int = -1) -
 
 
 def _filled(replacement: str, match: Any, groups: int) -> bytes:
-    """Return a replacement with its groups filled in."""
+    """Return a replacement with replaced groups."""
     made: list[bytes] = []
     chars = iter(replacement)
     for char in chars:
@@ -242,7 +242,7 @@ def _filled(replacement: str, match: Any, groups: int) -> bytes:
 
 
 def _regex_groups_texts(text: str, pattern: str) -> Iterator[str]:
-    """Yield what each match has in the only group, or as a whole where there is none."""
+    """Yield the only group of each match, or the whole match if there is no group."""
     compiled = _regex_compile(pattern)
     if compiled.groups > 1:
         shown = quote(pattern)
@@ -253,7 +253,7 @@ def _regex_groups_texts(text: str, pattern: str) -> Iterator[str]:
 
 def _extract(text: str, pattern: str) -> Optional:
     found = next(_regex_groups_texts(text, pattern), None)
-    # A group that takes no character counts as missing, a whole match that is empty does not.
+    # An empty group counts as missing, an empty whole match does not.
     if found is None or (not found and _regex_compile(pattern).groups):
         return NONE
     return Optional(present=True, value=found)

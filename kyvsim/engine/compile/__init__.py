@@ -1,4 +1,4 @@
-"""Compiled policies, of whatever language: what the engine runs, and the index by kind."""
+"""Compiled policies of all languages, and their index by kind."""
 
 from kyvsim.engine.compile.compiled import (
     CompiledPolicy,

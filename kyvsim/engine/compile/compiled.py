@@ -1,4 +1,4 @@
-"""Policies as the engine runs them: closures in place of expressions; the options of compiling."""
+"""Compiled policies: closures for expressions, and the options of compilation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -24,42 +24,42 @@ if TYPE_CHECKING:
     from kyvsim.engine.prefilter import Shape
     from kyvsim.model.policy import CelException, PolicyException
 
-# What compiling depends on besides the policies.
+# The inputs of compilation besides the policies.
 
 
 class Model(StrEnum):
-    """Which reading of `spec.background` generate rules follow."""
+    """The interpretation of `spec.background` for generate rules."""
 
     KYVERNO = "kyverno-1.19"
-    """The code of Kyverno 1.19: generation does not depend on it."""
+    """The code of Kyverno 1.19: generate rules ignore it."""
     BACKGROUND_GATES_GENERATE = "background-gates-generate"
-    """The report of story 000: with `background: false` new objects generate nothing."""
+    """As reported in story 000: with `background: false` new objects do not generate."""
 
 
 class CompileOptions(NamedTuple):
-    """Clock and entropy for expressions, exceptions to attach, the model to follow."""
+    """Clock and entropy for expressions, exceptions, and the model."""
 
     system: System
     exceptions: tuple["PolicyException", ...] = ()
     model: Model = Model.KYVERNO
     admitted: bool = False
-    """Whether the policies need no checks: a cluster has let them in, or they were checked."""
+    """Whether the policies need no checks: a cluster has admitted them, or they were checked."""
     simulated: bool = False
-    """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
+    """Whether a simulated cluster runs the policies, and evaluates what only a cluster can."""
     cel_exceptions: tuple["CelException", ...] = ()
-    """The same for policies in CEL."""
+    """The exceptions from policies in CEL."""
     kinds: KindTable = NO_KINDS
     """The kinds that the given CustomResourceDefinitions define."""
     bindings: tuple[Binding, ...] = ()
-    """Those of Kubernetes' admission policies."""
+    """Bindings of Kubernetes' admission policies."""
     parameters: tuple[KubernetesObject, ...] = ()
-    """The objects given as parameters of such policies."""
+    """The objects given as parameters of these policies."""
     tracer: Tracer | None = None
-    """Observes evaluations, for coverage or explanations; there is none by default."""
+    """Observes evaluations, for coverage or explanations; none by default."""
     only: Rule | None = None
-    """The rule that is wanted of a policy, be it written or derived; all are by default."""
+    """The only rule of a policy to compile, written or derived; by default all."""
     settled: bool = False
-    """Whether that rule is known to apply: then its match block and preconditions are left out."""
+    """Whether that rule is known to apply: its match block and preconditions are not compiled."""
 
     def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the trace context of a whole rule."""
@@ -69,38 +69,38 @@ class CompileOptions(NamedTuple):
         return TraceContext(place, self.tracer)
 
 
-# How a warning about a place of a document is made.
+# Creates warnings about a node of a document.
 
 
 def warn(
     document: Document, code: str, message: str, path: Path = (), *, fix: Fix | None = None
 ) -> Diagnostic:
-    """Return a warning about the node at `path` of a document, and what would put it right."""
+    """Return a warning about the node at `path` of a document, with its fix."""
     return Diagnostic(code, Severity.WARNING, message, document.locate(path), fix=fix)
 
 
 def uncompiled(policy: Policy, error: Exception | str) -> Diagnostic:
-    """Return that a policy cannot be compiled, and why.
+    """Return the diagnostic (KV190) that a policy cannot be compiled.
 
-    KV190: an expression or another text of the policy cannot be read.
+    An expression or another text of the policy cannot be read.
     """
     message = f"policy `{policy.key}` cannot be compiled: {error}"
     return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))
 
 
-# What the body of a compiled rule is evaluated on, and how it ends, in whatever language it is.
+# Inputs and outcomes of the body of a compiled rule, for all languages.
 
 
 class Exclusion(NamedTuple):
-    """A control of Pod security, or single fields and values of it, that is let pass."""
+    """An exempt control of Pod Security, or single fields and values of it."""
 
     control: str
     has_image: Callable[[str], bool] | None
-    """Whether a container's image is meant; None where the Pod as a whole is meant."""
+    """Whether it applies to a container's image; None if it applies to the whole Pod."""
     field: str
-    """The only field that is let pass, with `*` for indices; "" for all."""
+    """The only exempt field, with `*` for indices; "" for all."""
     has_value: Callable[[str], bool] | None
-    """Whether a forbidden value is let pass; None for all."""
+    """Whether a forbidden value is exempt; None for all."""
 
 
 class MatchedException(NamedTuple):
@@ -108,69 +108,69 @@ class MatchedException(NamedTuple):
 
     key: str
     controls: tuple[Exclusion, ...]
-    """The only controls that it lets pass; () where it lets everything pass."""
+    """The only controls that it exempts; () for all."""
     images: tuple[str, ...] = ()
-    """The images that a policy in CEL may let pass on its account."""
+    """The images that a policy in CEL may exempt because of it."""
     values: tuple[str, ...] = ()
-    """The same for values."""
+    """The values that a policy in CEL may exempt because of it."""
 
 
 class Evaluation(NamedTuple):
-    """What a rule's body is evaluated on."""
+    """The inputs of a rule's body."""
 
     scope: JSONContext
     request: AdmissionRequest
     object: KubernetesObject | None
     """The object that patterns check and patches change; None on DELETE."""
     element: Json = None
-    """The loop's element, where a pattern is to be checked against it."""
+    """The loop's element, if a pattern checks it."""
     exceptions: tuple[MatchedException, ...] = ()
-    """Those that match, for a rule type that weighs them itself."""
+    """The matching exceptions, for a rule type that evaluates them itself."""
 
 
 class Outcome(NamedTuple):
-    """How a rule's body ended."""
+    """The outcome of a rule's body."""
 
     status: RuleStatus
     message: str
     object: KubernetesObject | None = None
-    """The patched object, where a mutate rule passed."""
+    """The patched object, if a mutate rule passed."""
     generated: tuple[KubernetesObject, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
-    """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
+    """The path in the object where a pattern failed, such as `/spec/containers/0/image/`."""
     note: str = ""
-    """What a user should know besides upstream's message."""
+    """A note for users besides upstream's message."""
     further: tuple["Outcome", ...] = ()
     """More results of the same rule: a rule on existing objects has one for each of them."""
     phase: Phase | None = None
-    """The phase that reports name, where it is not the one in which the rule ran."""
+    """The phase in reports, if it is not the one in which the rule ran."""
     exceptions: tuple[str, ...] = ()
-    """The keys of the exceptions on whose account the rule was skipped."""
+    """The keys of the exceptions that skipped the rule."""
     properties: Mapping[str, str] = NO_PROPERTIES
     """The properties in reports, besides the message."""
     unchecked: tuple[str, ...] = ()
-    """What of the object could not be looked at, each with its reason, where upstream goes on."""
+    """Parts of the object that could not be evaluated, with reasons, if upstream continues."""
     hints: tuple[str, ...] = ()
-    """Lookups of the rule without an answer, and how to give one."""
+    """Lookups of the rule without a result, and how to provide one."""
     rule_name: str = ""
-    """The name that reports give, where it is not the rule's own."""
+    """The rule name in reports, if it is not the rule's own."""
     silent: bool = False
-    """Whether upstream has no result here, although something was `unchecked`."""
+    """Whether upstream has no result here, although parts are `unchecked`."""
     own: str = ""
-    """What people read instead of the message, see `RuleResult.own`."""
+    """The text that people read instead of the message, see `RuleResult.own`."""
 
 
 class Proof(NamedTuple):
-    """What shows how a body ends, without evaluating it."""
+    """Determines how a body ends, without evaluating it."""
 
     shape: "Shape"
     outcome: Outcome
     """A status and a message, the same for every object of this shape."""
     exact: bool = False
-    """Whether no other object could make the body end like this."""
+    """Whether no other object could have this outcome."""
     is_all: bool = False
-    """Whether the body looks at nothing but what its proofs look at, however it ends."""
+    """Whether the body reads only what its proofs read, for every outcome."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
@@ -183,25 +183,25 @@ def passed(message: str) -> Outcome:
 
 
 def failed(message: str, path: str = "", own: str = "") -> Outcome:
-    """Return a failure, with the place in the object where there is one.
+    """Return a failure, with the path in the object if there is one.
 
-    `own` is what of the message the policy says itself.
+    `own` is the part of the message that comes from the policy.
     """
     return Outcome(RuleStatus.FAIL, message, path=path, own=own)
 
 
 def errored(what: str, cause: object = "") -> Outcome:
-    """Return an error: what could not be done, and why."""
+    """Return an error: the failed operation, and the cause."""
     return Outcome(RuleStatus.ERROR, f"{what}: {cause}" if cause else what)
 
 
 def nothing_checked(unchecked: tuple[str, ...]) -> Outcome:
-    """Return what upstream gives no result for, because nothing could be looked at."""
+    """Return an outcome without result in upstream, because nothing could be evaluated."""
     return Outcome(RuleStatus.SKIP, "", unchecked=unchecked, silent=True)
 
 
 def skipped(message: str, exceptions: tuple[str, ...] = ()) -> Outcome:
-    """Return a skip, with the keys of the exceptions that brought it about."""
+    """Return a skip, with the keys of the exceptions that caused it."""
     return Outcome(RuleStatus.SKIP, message, exceptions=exceptions)
 
 
@@ -209,136 +209,133 @@ CompiledConditions = Callable[[JSONContext], ConditionsResult]
 
 
 class CompiledException(NamedTuple):
-    """A policy exception as one rule sees it."""
+    """A policy exception compiled for one rule."""
 
     key: str
     matches: Predicate
     conditions: CompiledConditions | None
     controls: tuple[Exclusion, ...]
-    """The controls of Pod security that it lets pass; () where it lets everything pass."""
+    """The exempt controls of Pod Security; () if everything is exempt."""
     written: MatchBlock = NO_MATCH
-    """What `matches` says, as it is written."""
+    """The written form of `matches`."""
 
 
 FindExceptions: TypeAlias = Callable[[MatchFacts], Sequence[CompiledException]]
 
 
 class Properties(NamedTuple):
-    """The properties in reports, besides the message of a rule."""
+    """The properties of a rule in reports, besides the message."""
 
     template: Template
     written: Mapping[str, object]
-    """The properties where its variables have no value."""
+    """The properties if their variables have no value."""
 
 
 class Proofs(NamedTuple):
-    """What shows how a rule ends for a creation, whoever sends it."""
+    """The proofs of how a rule ends for a creation, with any user."""
 
     proofs: tuple[Proof, ...]
-    """The first whose shape the object has counts, if all before it are exact."""
+    """The first whose shape the object has applies, if all before it are exact."""
     after_preconditions: bool
-    """Whether the preconditions are still to be evaluated; they read the operation only."""
+    """Whether the preconditions must still be evaluated; they read only the operation."""
 
 
 class CompiledRule(NamedTuple):
-    """One rule, ready to run."""
+    """One compiled rule."""
 
     rule: Rule
     stage: Stage
     matches: Predicate
     kinds: KindIndexEntry
-    """The kinds it can match at all; None where a wildcard keeps it open."""
+    """The kinds it can match; None if a wildcard leaves it open."""
     body: CompiledBody
     entries: tuple[tuple[str, EntryLoader], ...] = ()
     preconditions: CompiledConditions | None = None
     exceptions: tuple[CompiledException, ...] = ()
     weighs_exceptions: bool = False
-    """Whether the body itself says what the exceptions that match change."""
+    """Whether the body itself evaluates matching exceptions."""
     concerns: Callable[[KubernetesObject | None], bool] | None = None
     """Whether an object has any field that the rule reads; None if every object has."""
     tolerates_violations: bool = False
-    """Whether an UPDATE may keep a violation that the old object had already."""
+    """Whether an UPDATE may keep a violation of the old object."""
     properties: Properties | None = None
-    """The properties in reports, besides the message, where the rule has some."""
+    """The properties in reports, besides the message, if the rule has some."""
     later: bool = False
-    """Whether it is looked at when the request's object is in the cluster already."""
+    """Whether it is evaluated when the request's object is already in the cluster."""
     included: Callable[[], Predicate] | None = None
-    """Compiles what its match block says alone; None where it excludes nothing."""
+    """Compiles the match block alone; None if nothing is excluded."""
     unmatched: Outcome | None = None
     """The outcome for objects that it does not match."""
     payloads: Mapping[PayloadMode, CompiledBody] = MappingProxyType({})
-    """What it says of payloads, which are matched by nothing but what they are."""
+    """The bodies for payloads, which are matched only by their mode."""
     stands_alone: bool = False
-    """Whether tests see its answer apart from those of the policy's other rules."""
+    """Whether tests see its result separately from the policy's other rules."""
     answers_always: bool = True
     """Whether tests see an empty response if it has no result."""
 
     meter: Meter | None = None
-    """Counts what evaluating it takes; None where its expressions count for themselves."""
+    """Counts the steps of its evaluation; None if its expressions count their own."""
     find_exceptions: FindExceptions | None = None
-    """Finds those of the exceptions that may cover an object; None if all are to be evaluated."""
+    """Finds the exceptions that may apply to an object; None if all are evaluated."""
     proofs: Callable[[], Proofs] | None = None
-    """Compiles what shows how it ends; None where its match block looks at more than kind and
-    operation, or anything else than an object's shape can make a difference."""
+    """Compiles proofs of how it ends; None if its match block depends on more than kind and
+    operation, or if something besides an object's shape can make a difference."""
 
     def matches_again(self, facts: MatchFacts) -> bool:
-        """Return whether it applies, after its evaluation.
-
-        Its steps do not count again.
-        """
+        """Return whether it applies, after its evaluation; its steps do not count again."""
         if self.meter is not None:
             self.meter.begin_resource()
         return self.matches(facts)
 
     @property
     def phase(self) -> Phase:
-        """The phase that reports name."""
+        """The phase in reports."""
         return self.stage.phase
 
 
 class DerivedForms(NamedTuple):
-    """The rules of a policy together with those that are derived from them."""
+    """The rules of a policy, including derived rules."""
 
     rules: tuple[CompiledRule, ...]
-    """All rules, as the mutate and generate phases take them."""
+    """All rules, as in the mutate and generate phases."""
     validating: Mapping[str, tuple[CompiledRule, ...]]
-    """Rules of the validate phase for each kind that meets derived ones."""
+    """Rules of the validate phase for each kind that has derived rules."""
 
 
 class Derivation(NamedTuple):
-    """What is known of derived rules before they are made."""
+    """The facts about derived rules before they are created."""
 
     kinds: frozenset[str]
-    """Kinds whose objects may meet them."""
+    """Kinds whose objects may have derived rules."""
     is_open: bool
-    """Whether objects of other kinds may, too."""
+    """Whether objects of other kinds may have derived rules, too."""
     retained: tuple[CompiledRule, ...]
-    """The written rules next to them, in all phases; each autogen rule comes from one of these."""
+    """The written rules, in all phases; each autogen rule comes from one of these."""
     derived_count: int
     forms: Callable[[], DerivedForms]
-    """Returns the rules, always the same: they are compiled on the first call."""
+    """Returns the rules; they are compiled on the first call."""
 
     def concerns(self, kind: str) -> bool:
-        """Return whether objects of a kind may meet them."""
+        """Return whether objects of a kind may have derived rules."""
         return self.is_open or kind in self.kinds
 
 
 class CompiledPolicy(NamedTuple):
-    """One policy, ready to run."""
+    """One compiled policy."""
 
     policy: Policy
     plain: tuple[CompiledRule, ...]
-    """The rules for objects of kinds that meet no derived ones."""
+    """The rules for objects of kinds without derived rules."""
     derivation: Derivation | None = None
 
     @property
     def rules(self) -> tuple[CompiledRule, ...]:
-        """All rules, derived ones included, as the mutate and generate phases take them."""
+        """All rules, including derived rules, as in the mutate and generate phases."""
         return self.plain if self.derivation is None else self.derivation.forms().rules
 
     @property
     def every(self) -> tuple[CompiledRule, ...]:
-        """All rules in all forms, `rules` first; some are there twice."""
+        """All rules in all forms, `rules` first; some occur twice."""
         if self.derivation is None:
             return self.plain
         forms = self.derivation.forms()
@@ -347,13 +344,13 @@ class CompiledPolicy(NamedTuple):
 
     @property
     def rule_count(self) -> int:
-        """How many rules it has, derived ones included; those that have several phases once."""
+        """The number of rules, including derived rules; those with several phases count once."""
         derived = 0 if self.derivation is None else self.derivation.derived_count
         return len({one.rule for one in self.written}) + derived
 
     @property
     def written(self) -> tuple[CompiledRule, ...]:
-        """Those of `rules` that are not derived; there is one for each phase that `rules` have."""
+        """The rules that are not derived, one for each phase that `rules` have."""
         return self.plain if self.derivation is None else self.derivation.retained
 
     def of_kind(self, kind: str) -> Iterator[CompiledRule]:
@@ -369,17 +366,17 @@ class CompiledPolicy(NamedTuple):
         return (rule for rule in rules if rule.kinds is None or kind in rule.kinds)
 
 
-# The exceptions of a rule by the names of the objects that they are for.
+# The exceptions of a rule by the names of the objects that they apply to.
 
 
 _FEW = 8
-"""So many are evaluated one by one as quickly."""
+"""Up to this number, evaluating them one by one is as fast."""
 
 
 def index_exceptions(exceptions: Sequence[CompiledException]) -> FindExceptions | None:
-    """Return what finds those that may cover an object, in their order; None where all may.
+    """Return a function that finds exceptions that may apply to an object; None if all may.
 
-    An exception with names, or else with namespaces, is found by them; others always.
+    An exception is found by its names, or by its namespaces; one without both always is.
     """
     if len(exceptions) < _FEW:
         return None

@@ -1,6 +1,6 @@
-"""Plans: one walk over an object shows how the rules of a stage end for it.
+"""Plans: one traversal of an object determines how the rules of a stage end for it.
 
-A plan is made once there are many objects of a kind.
+A plan is created once there are many objects of a kind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,37 +27,37 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 
-# Most rules pass most objects, with messages that never change. Their proofs are joined, so that
-# the walk reads each field once. Where it shows nothing a rule is evaluated as usual: plans decide
-# nothing by itself.
+# Most rules pass most objects, with constant messages. Their proofs are combined, so that the
+# traversal reads each field once. If it proves nothing, a rule is evaluated as usual: plans never
+# change results.
 
 
 _REMEMBERED: Final = 1024
-"""How many combinations of what is found a plan caches the fast results of."""
+"""The number of combinations of bits whose fast results a plan caches."""
 
 
 class _PossibleOutcome(NamedTuple):
     mark: BitMask
-    """What shows it."""
+    """The bits that prove it."""
     result: RuleResult
     exact: bool
 
 
 class RulePlan(NamedTuple):
-    """How the rules of one policy may be shown to end."""
+    """The possible outcomes of the rules of one policy that a plan can prove."""
 
     open: UnresolvedRules
-    """The rules that can match such objects."""
+    """The rules that can match these objects."""
     chances: tuple[tuple[_PossibleOutcome, ...], ...]
-    """Those of each rule; none where nothing shows how the rules end."""
+    """The outcomes of each rule; empty if nothing can be proved."""
     single: int
-    """The bits that say that the only chances of the rules are not shown; 0 where some have more,
-    or lists with an element are counted."""
+    """The bits that refute the only possible outcomes of the rules; 0 if some rules have several
+    outcomes, or lists must have an element."""
     likely: PolicyPasses
-    """The results where the first chance of each rule is shown."""
+    """The results if the first possible outcome of each rule is proved."""
 
     def passes(self, found: int) -> PolicyPasses | None:
-        """Return the results if all are shown, where such bits were found."""
+        """Return the results if all are proved, given the found bits."""
         if self.single:
             return None if found & self.single else self.likely
         shown: list[RuleResult] = []
@@ -74,7 +74,7 @@ class RulePlan(NamedTuple):
 
 
 class StagePlan:
-    """What is known of the rules of one stage for all objects of one kind that are created."""
+    """The plan of one stage's rules for all created objects of one kind."""
 
     __slots__ = ("_all", "_lacking", "_phase", "_trace", "_where_found", "plans")
 
@@ -90,7 +90,7 @@ class StagePlan:
         walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
         marks = iter(walk.marks)
         self.plans = tuple(_rule_plan(one, marks) for one in shown)
-        """Of the policies with rules for such objects."""
+        """Plans of the policies with rules for these objects."""
         self._phase = phase
         self._trace = walk.trace
         self._lacking = 0
@@ -100,7 +100,7 @@ class StagePlan:
         self._all = tuple(plan.open for plan in self.plans)
 
     def fast_results(self, obj: KubernetesObject) -> Sequence[FastResult]:
-        """Return what is known before any rule is evaluated, in the order of the policies."""
+        """Return the known results, in the order of the policies."""
         trace = self._trace(obj)
         if trace is None:
             return self._all
@@ -142,7 +142,7 @@ class _ProvenRules(NamedTuple):
     policy_rules: PolicyRules
     settled: bool
     proofs: tuple[tuple[Proof, ...], ...] = ()
-    """Those of each rule; none where they would be of no use."""
+    """The proofs of each rule; empty if they are useless."""
 
 
 def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
@@ -191,12 +191,12 @@ def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
 
 
 def _is_simple(rule: CompiledRule) -> bool:
-    """Return whether nothing but kind, preconditions and body make a difference."""
+    """Return whether nothing but kind, preconditions and body affects the result."""
     return not (rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched)
 
 
 def _known_of(rule: CompiledRule, scope: JSONContext) -> tuple[bool, tuple[Proof, ...]]:
-    """Return whether a rule applies to each such object, and the proofs that are of use."""
+    """Return whether a rule applies to every such object, and its useful proofs."""
     proofs, after_preconditions = rule.proofs() if rule.proofs else Proofs((), False)
     if after_preconditions and not (rule.preconditions and rule.preconditions(scope).met):
         return False, ()

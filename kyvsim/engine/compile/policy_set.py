@@ -1,4 +1,4 @@
-"""The index of compiled policies: which rules can an object touch, and what is known before."""
+"""The index of compiled policies: which rules can match an object, and known results."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -11,16 +11,16 @@ from kyvsim.model.result import PassingPolicies, Phase, PolicyResponse, RuleResu
 if TYPE_CHECKING:
     from kyvsim.engine.prefilter import BitMask, Trace
 
-# Results of the rules of a policy, cached by what a walk has found of the object.
+# Results of the rules of a policy, cached by the bits that a traversal found in the object.
 #
-# This is sound for rules that read nothing but what their shapes read, however they end.
+# This is valid for rules that read only what their shapes read, for every outcome.
 
 
 _KEPT: Final = 1024
 
 
 class ResultCache:
-    """Cached results of a policy's rules; without marks that cover all that they read, none."""
+    """Caches results of a policy's rules; empty without marks that cover all that they read."""
 
     __slots__ = ("_by_message", "_known", "_pending", "_relevant", "_unsure")
 
@@ -34,7 +34,7 @@ class ResultCache:
         self._pending: tuple[KubernetesObject, tuple[int, ...]] | None = None
 
     def results(self, obj: KubernetesObject, trace: "Trace") -> tuple[RuleResult, ...] | None:
-        """Return the results for an object of which this was found; None where none are known."""
+        """Return the results for an object with these bits; None if none are cached."""
         relevant, self._pending = self._relevant, None
         if not relevant:
             return None
@@ -47,7 +47,7 @@ class ResultCache:
     def keep(
         self, obj: KubernetesObject | None, results: tuple[RuleResult, ...]
     ) -> tuple[RuleResult, ...]:
-        """Cache the results for the object that was looked up last, if they were not known.
+        """Cache the results for the object that was looked up last, if they were not cached.
 
         Returns them, or equal ones that were cached before: equal results share one object.
         """
@@ -61,50 +61,50 @@ class ResultCache:
         return kept
 
 
-# The rules of a policy in a stage, and what is known of their results.
+# The rules of a policy in a stage, and their known results.
 
 
 class PolicyRules(NamedTuple):
-    """A policy with those of its rules that a stage runs on an object of some kind."""
+    """A policy with the rules that a stage runs on an object of some kind."""
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
 
 
 class UnresolvedRules(NamedTuple):
-    """Rules whose results are not known before they are evaluated."""
+    """Rules whose results are not known before evaluation."""
 
     policy_rules: PolicyRules
     settled: bool = False
-    """Whether all of them are known to apply, so that only their bodies are evaluated."""
+    """Whether all of them are known to apply, and only their bodies are evaluated."""
     cache: ResultCache | None = None
-    """Their earlier results; None where more than bodies can make a difference."""
+    """Their earlier results; None if the results do not depend only on bodies."""
 
 
 FastResult: TypeAlias = PassingPolicies | PolicyResponse | UnresolvedRules
-"""Consecutive policies that are shown to pass, cached results, or rules to evaluate."""
+"""Consecutive policies that are proved to pass, cached results, or rules to evaluate."""
 Plan: TypeAlias = Callable[[KubernetesObject], Sequence[FastResult]]
-"""Returns what is known of an object before any rule is evaluated, in the order of the policies."""
+"""Returns the known results for an object, in the order of the policies."""
 
 
-# The index: which rules can an object of this kind touch at all?
+# The index: which rules can match an object of this kind?
 
 
 _PLANNED_AFTER: Final = 8
-"""Build a plan only after this many objects: making one costs as much as evaluating these."""
+"""Build a plan only after this number of objects: it costs as much as evaluating them."""
 _MOST_KINDS: Final = 256
 
 _PlanKey: TypeAlias = tuple[Stage, tuple[str, str]]
 
 
 class KindPlans:
-    """The rules for one kind of object, and the plans that are made for them."""
+    """The rules for one kind of object, and the plans for them."""
 
     __slots__ = ("_met", "_plans", "stages")
 
     def __init__(self, stages: Mapping[Stage, tuple[PolicyRules, ...]]) -> None:
         self.stages = stages
-        """The rules of each stage; stages that run nothing are left out."""
+        """The rules of each stage; stages without rules are omitted."""
         self._met: dict[_PlanKey, int] = {}
         self._plans: dict[_PlanKey, Plan] = {}
 
@@ -113,7 +113,7 @@ class KindPlans:
     ) -> Plan | None:
         """Return the plan of a stage for objects of an API version and kind, or None.
 
-        It is made once there are enough of them.
+        It is created when there are enough objects.
         """
         key = stage, kind
         plan = self._plans.get(key)
@@ -126,7 +126,7 @@ class KindPlans:
 
 
 class PolicySet:
-    """Compiled policies in the order in which they were given, indexed by kind on demand."""
+    """Compiled policies in the given order, indexed by kind on demand."""
 
     __slots__ = ("_by_kind", "_meter", "_named", "_otherwise", "policies")
 
@@ -139,7 +139,7 @@ class PolicySet:
 
     @property
     def mutates(self) -> bool:
-        """Whether a policy has mutate rules: objects may not be stored as they are given."""
+        """Whether a policy has mutate rules: objects may not be stored as given."""
         return any(
             rule.stage.phase is Phase.MUTATE
             for policy in self.policies
@@ -147,16 +147,16 @@ class PolicySet:
         )
 
     def begin_resource(self) -> None:
-        """Count the steps of another resource from here on."""
+        """Start counting the steps of another resource."""
         if self._meter is not None:
             self._meter.begin_resource()
 
     def stage_rules(self, stage: Stage, kind: str) -> tuple[PolicyRules, ...]:
-        """Return what a stage runs on an object of a kind; rules still decide if they match."""
+        """Return the rules of a stage for objects of a kind, before match blocks are evaluated."""
         return self.of_kind(kind).stages.get(stage, ())
 
     def of_kind(self, kind: str) -> KindPlans:
-        """Return the same for all stages."""
+        """Return the rules of all stages for objects of a kind."""
         found = self._by_kind.get(kind)
         if found is None:
             if kind not in self._named:
@@ -166,7 +166,7 @@ class PolicySet:
 
 
 def index_policies(policies: Iterable[CompiledPolicy], meter: Meter | None = None) -> PolicySet:
-    """Return the policies with an index by kind, and what counts their steps."""
+    """Return the policies with an index by kind, and the meter that counts their steps."""
     return PolicySet(tuple(policies), meter)
 
 

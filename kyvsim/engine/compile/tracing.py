@@ -1,4 +1,4 @@
-"""Rules and loops that report to a tracer: the steps of their evaluation, and their outcomes."""
+"""Traced rules and loops: the steps of their evaluation, and their outcomes."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -26,7 +26,7 @@ _Found = TypeVar("_Found")
 
 
 class _Turn(Protocol):
-    """One turn of a loop."""
+    """One iteration of a loop."""
 
     @property
     def number(self) -> int: ...
@@ -41,9 +41,9 @@ _Element = TypeVar("_Element", bound=_Turn)
 def traced_rule(
     compiled: CompiledRule, policy: Policy, trace: TraceContext, *field: str
 ) -> CompiledRule:
-    """Return a rule that reports its begin and the outcome of its body, which is at `field`.
+    """Return a rule that traces its start and the outcome of its body, which is at `field`.
 
-    Match blocks, conditions and exceptions report themselves: they were compiled to.
+    Match blocks, conditions and exceptions are already compiled with the tracer.
     """
     tracer = trace.tracer
     if tracer is None or not tracer.takes_steps:
@@ -54,7 +54,7 @@ def traced_rule(
     def after(
         report: Callable[[RuleRun], None], call: Callable[[_Argument], _Found]
     ) -> Callable[[_Argument], _Found]:
-        """Return a closure of the rule that first reports which rule it is of."""
+        """Return a closure of the rule that first reports its rule."""
 
         def wrapper(argument: _Argument) -> _Found:
             subject = argument.key if isinstance(argument, MatchFacts) else None
@@ -68,7 +68,7 @@ def traced_rule(
         step = Step(StepKind.CONCERN, "any field that the rule reads")
         concerns = traced(at_body, concerns, step, with_answer)
     return compiled._replace(
-        # The background evaluates the match of exceptions before that of the rule.
+        # The background matches exceptions before the rule.
         exceptions=tuple(
             one._replace(matches=after(tracer.resume, one.matches)) for one in compiled.exceptions
         ),
@@ -83,7 +83,7 @@ def traced_rule(
 
 
 def _traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledBody:
-    """Return a body that reports its outcome, and what it changed and generated."""
+    """Return a body that traces its outcome, and what it changed and generated."""
 
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
@@ -111,7 +111,7 @@ def _ended(step: Step, outcome: Outcome | None, _: Evaluation) -> Step:
 
 
 def traced_template(template: Template, name: str, trace: TraceContext, *way: str) -> Template:
-    """Return a template that is rendered each time, and reports what is at `way` then."""
+    """Return a template that is always rendered, and then traces the value at `way`."""
     if not trace.takes_steps:
         return template
 
@@ -127,7 +127,7 @@ def traced_template(template: Template, name: str, trace: TraceContext, *way: st
 def traced_elements(
     elements: Callable[_Given, Iterator[_Element]], trace: TraceContext
 ) -> Callable[_Given, Iterator[_Element]]:
-    """Return the elements of a loop; the steps until the next one belong to each."""
+    """Return the elements of a loop; steps up to the next element belong to each."""
     tracer = trace.tracer
     if tracer is None or not tracer.takes_steps:
         return elements
@@ -145,7 +145,7 @@ def traced_elements(
     return wrapper
 
 
-# What can come of a rule where it applies, as coverage counts it.
+# The possible outcomes of a rule that applies, for coverage.
 
 Ends: TypeAlias = Outcomes[Outcome]
 
@@ -167,7 +167,7 @@ def counted_rule(
     number: int = 0,
     forms: tuple[str, ...] = (),
 ) -> CompiledRule:
-    """Return a rule of which coverage counts every outcome, on objects and on payloads.
+    """Return a rule whose outcomes coverage counts, on objects and on payloads.
 
     It also counts that the form of the rule with this number applied, if there are several.
     """

@@ -29,18 +29,18 @@ from kyvsim.model.tracing import (
 )
 from kyvsim.policy.tree import Condition, ConditionGroup, Conditions
 
-# Conditions that report the values of both of their sides.
+# Conditions that trace the values of both sides.
 
 
 _STARTS = ((("request", "object"), True), (("target",), True), (("element",), False))
-"""What leads to an object, and whether it is the whole one."""
+"""The beginnings of paths to an object, and whether it is the whole object."""
 
 
 def _traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
-    """Return a side of a condition that reports its value when it is filled in.
+    """Return a side of a condition that traces its value when it is rendered.
 
-    Of an expression that is more than a path each part is reported, unless it is a long one: parts
-    of parts are written out as often as they are nested.
+    For an expression that is not only a path each part is traced, unless it is long: nested parts
+    are printed once for each level.
     """
     path, is_whole = _path_of(written)
     place = trace.at(side)
@@ -77,9 +77,9 @@ def _completed(step: Step, found: object, _: object) -> Step:
 
 
 def _path_of(written: object) -> tuple[Path | None, bool]:
-    """Return where a side looks, if it leads there and nothing else, and whether from the object.
+    """Return the path of a side, if it is only a path, and whether it starts at the object.
 
-    Otherwise the path starts at the element of a loop.
+    If not, the path starts at the element of a loop.
     """
     access = path_of_text(written)
     for start, is_whole in _STARTS:
@@ -100,7 +100,7 @@ def _traced_condition(
     sides: tuple[Template, Template],
     trace: TraceContext,
 ) -> Callable[[RuleScope], bool]:
-    """Return a condition that reports its answer, and its sides that are fixed."""
+    """Return a condition that traces its answer, and its constant sides."""
     key, value = sides
     begun = Step(StepKind.CONDITION, trace.name, condition.operator, note=condition.message)
 
@@ -136,9 +136,9 @@ class ConditionsResult(NamedTuple):
 
 
 _MULTIPLE: Final = (list, str)
-"""Values of many elements: strings may contain lists."""
+"""Types of values with many elements: strings may contain lists."""
 _PAIRS: Final = 4
-"""So many comparisons take a step."""
+"""The number of comparisons in a step."""
 MET: Final = ConditionsResult(True)
 UNMET: Final = ConditionsResult(False)
 
@@ -146,7 +146,7 @@ Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
 
 
 class _CompiledCondition(NamedTuple):
-    """One condition; `fixed` is its outcome where that is known at compile time."""
+    """One condition; `fixed` is its outcome if it is known at compile time."""
 
     holds: Callable[[RuleScope], bool]
     message: str
@@ -156,11 +156,11 @@ class _CompiledCondition(NamedTuple):
 def compile_conditions(
     conditions: Conditions | None, system: System, trace: TraceContext = NO_TRACE
 ) -> Evaluate:
-    """Return a function that says whether a block of conditions holds.
+    """Return a function that evaluates a block of conditions.
 
-    `any` stops at the first condition that holds, `all` at the first that does not, so errors
-    after it do not show. Evaluation raises `ConditionError`. A missing block holds; `trace` is at
-    its place, too.
+    `any` stops at the first condition that holds, `all` at the first that does not, so errors in
+    later ones are not reported. Evaluation raises `ConditionError`. A missing block holds; `trace`
+    is that of the block.
     """
     return _traced_block(_compile_groups(conditions, system, trace), trace)
 
@@ -187,7 +187,7 @@ def _compile_groups(conditions: Conditions | None, system: System, trace: TraceC
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
-    """Return a block of conditions that reports whether it holds."""
+    """Return a block of conditions that traces whether it holds."""
     if trace.tracer is None:
         return evaluate
     begun = Step(StepKind.CONDITIONS, trace.name)
@@ -197,9 +197,9 @@ def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
 def compile_exception_conditions(
     conditions: Conditions, system: System, trace: TraceContext = NO_TRACE
 ) -> Evaluate:
-    """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
+    """Return the same for the conditions of an exception: `all` is first, an empty `any` holds.
 
-    Messages are left out.
+    Messages are omitted.
     """
     every = (one for group in conditions.groups for one in group.all or ())
     some = (one for group in conditions.groups for one in group.any or ())
@@ -216,7 +216,7 @@ def compile_exception_conditions(
 
 
 def _compile_group(group: ConditionGroup, system: System, trace: TraceContext) -> Evaluate:
-    """Return the evaluation of one group; `any` that is there but empty never holds."""
+    """Return the evaluation of one group; an empty `any` never holds."""
     all_of = _all_of(_compile_list(group.all or (), system, trace))
     if group.any is None:
         return all_of
@@ -225,7 +225,7 @@ def _compile_group(group: ConditionGroup, system: System, trace: TraceContext) -
 
 
 def _both(some: Sequence[_CompiledCondition], all_of: Evaluate) -> Evaluate:
-    """Return the evaluation of `any` and `all` together; `all` is evaluated in every case."""
+    """Return the evaluation of `any` and `all` together; `all` is always evaluated."""
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
         refused: list[str] = []
@@ -297,7 +297,7 @@ def _compile_list(
 def _compile_condition(
     condition: Condition, system: System, trace: TraceContext
 ) -> _CompiledCondition:
-    """Return one condition; with a tracer it is evaluated even if its outcome is known."""
+    """Return a compiled condition; with a tracer it is evaluated even if its outcome is known."""
     sides = _compared(condition.key), _compared(condition.value)
     key, value = (compile_template(side, system) for side in sides)
     if trace.takes_steps:
@@ -360,7 +360,7 @@ def _compile_sides(
 
 
 def _compared(data: object) -> object:
-    """Return a key or value as it is compared: a number that stands alone is a float."""
+    """Return a key or value for comparison: a number that is not in a list or map is a float."""
     return float(data) if data.__class__ is int else data
 
 

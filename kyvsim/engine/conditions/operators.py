@@ -1,4 +1,4 @@
-"""The operators of conditions: what each does, and one record each, with all that is known of it.
+"""The operators of conditions: their implementation, and one record each.
 
 Source of the rules: upstream pkg/engine/variables/operator.
 """
@@ -36,27 +36,27 @@ Test: TypeAlias = Callable[[object], bool]
 """Returns whether a condition holds for this key."""
 _TextTest: TypeAlias = Callable[[str], bool]
 
-# Readings of operands that several operators share: pairs of durations, seconds.
+# Conversions of operands that several operators share: pairs of durations, seconds.
 #
 # upstream: parseDuration in pkg/engine/variables/operator/operator.go.
 
 
 def seconds_as_duration(value: object) -> int | None:
-    """Return a number of seconds, without its fraction, in nanoseconds; None for what is none."""
+    """Return whole seconds in nanoseconds, without the fraction; None if it is not a number."""
     if value.__class__ is float:
         return wrap_int64(to_int64(value) * SECOND)
     return wrap_int64(value * SECOND) if value.__class__ is int else None
 
 
 def duration_of(value: object) -> int | None:
-    """Return the nanoseconds of a duration's text; the text "0" counts as no duration."""
+    """Return the nanoseconds of a duration string; the string "0" is not a duration."""
     return parse_duration(value) if value.__class__ is str and value != "0" else None
 
 
 def duration_pair(one: object, other: object) -> tuple[int, int] | None:
-    """Return both sides in nanoseconds where they compare as durations.
+    """Return both sides in nanoseconds if they compare as durations.
 
-    They do when one of them is a duration's text and the other one too, or a number of seconds.
+    They do if one of them is a duration string and the other one too, or a number of seconds.
     """
     left, right = duration_of(one), duration_of(other)
     if left is None and right is None:
@@ -69,7 +69,7 @@ def duration_pair(one: object, other: object) -> tuple[int, int] | None:
 
 
 def in_seconds(nanoseconds: int) -> float:
-    """Return a duration as seconds, in which long ones lose their last nanoseconds."""
+    """Return a duration as seconds; long ones lose their last nanoseconds."""
     whole, rest = divmod(abs(nanoseconds), SECOND)
     amount = float(whole) + rest / 1e9
     return -amount if nanoseconds < 0 else amount
@@ -77,7 +77,7 @@ def in_seconds(nanoseconds: int) -> float:
 
 # Equals and NotEquals.
 #
-# The key's type decides how both sides compare. A text as value is a wildcard pattern for the key.
+# The key's type decides how both sides compare. A string value is a wildcard pattern for the key.
 #
 # upstream: pkg/engine/variables/operator/equal.go and notequal.go.
 
@@ -127,9 +127,9 @@ def _prepare_not_equals(value: object) -> Test:
 
 
 def _text_test(value: object) -> _TextTest | None:
-    """Return the test of text keys against a text that is neither duration nor quantity.
+    """Return the test of string keys against a string that is neither duration nor quantity.
 
-    Such a value never equals a key that is a quantity; any other key it compares with as text.
+    Such a value never equals a key that is a quantity; other keys are compared as strings.
     """
     if value.__class__ is not str or value == "":
         return None
@@ -141,10 +141,10 @@ def _text_test(value: object) -> _TextTest | None:
     return value.__eq__
 
 
-# GreaterThan, LessThan and their kin, and the older Duration operators.
+# GreaterThan, LessThan and similar operators, and the deprecated Duration operators.
 #
-# Both sides compare as durations, else as quantities, else as numbers, else as versions; what
-# compares in no way is never in order.
+# Both sides are compared as durations, quantities, numbers or versions, in this order; if
+# none of these is possible, conditions do not hold.
 #
 # upstream: pkg/engine/variables/operator/numeric.go and duration.go.
 
@@ -196,29 +196,29 @@ def _as_duration(value: object) -> int | None:
     return parse_duration(value) if value.__class__ is str else seconds_as_duration(value)
 
 
-# AnyIn, AllIn, AnyNotIn, AllNotIn, and the older In and NotIn.
+# AnyIn, AllIn, AnyNotIn, AllNotIn, and the deprecated In and NotIn.
 #
-# Keys and list elements compare as texts. A value is a list, a text that is JSON for a list of
-# texts, a range, or one text; of another type it makes every operator false. Between elements,
-# wildcards count on both sides.
+# Keys and list elements are compared as strings. A value is a list, a string that is a JSON list of
+# strings, a range, or one string; with any other type every operator is false. Between elements,
+# wildcards apply on both sides.
 #
 # upstream: anyin.go, allin.go, anynotin.go, allnotin.go, in.go and notin.go in
 # pkg/engine/variables/operator.
 
 
 class Membership(NamedTuple):
-    """A value, read as what keys may be in."""
+    """The set of values that keys may be in."""
 
     holds_scalar: Callable[[str], bool | None]
-    """Whether a scalar key's text is in it; None if the value is not a list or string."""
+    """Whether a scalar key is in it; None if the value is not a list or string."""
     holds: _TextTest | None = None
     """Whether an element of a list key is in it; None if the value is not a list or string."""
     lacks: _TextTest | None = None
     """Whether an element of a list key is outside, for AnyNotIn; None: the opposite of `holds`."""
     text: str | None = None
-    """The value where it is a text: a list key of just this text is in."""
+    """The value if it is a string: a list key of just this string is in it."""
     is_single: bool = False
-    """Whether it is a number or boolean: a choice for AnyIn and AnyNotIn with list keys only."""
+    """Whether it is a number or boolean: supported by AnyIn and AnyNotIn with list keys only."""
 
 
 def _any_in(key: object, choice: Membership) -> bool:
@@ -298,9 +298,9 @@ def _no_choice(_: str) -> None:
 
 
 def _listed(value: str) -> list[str] | None:
-    """Return the texts that a value's text stands for: a JSON list's, or itself if it is no JSON.
+    """Return the strings of a string value: of a JSON list, or itself if it is not JSON.
 
-    None where it is JSON for something else.
+    None if it is other JSON.
     """
     try:
         data = _read_json(value)
@@ -310,7 +310,7 @@ def _listed(value: str) -> list[str] | None:
 
 
 def _as_texts(data: object) -> list[str] | None:
-    """Return decoded JSON as Go fills a list of texts: null is empty in both places."""
+    """Return decoded JSON as Go decodes a list of strings: null is empty in both places."""
     if data is None:
         return []
     if data.__class__ is not list:
@@ -325,7 +325,7 @@ def _refuse(text: str) -> NoReturn:
 
 
 _read_json: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=_refuse).decode
-"""Reads what Go calls valid JSON; numbers only need to be recognised."""
+"""Reads what Go accepts as JSON; numbers are only recognised."""
 
 
 def _among(texts: list[str]) -> _TextTest:
@@ -343,9 +343,9 @@ def _among(texts: list[str]) -> _TextTest:
 
 
 def pairs(left: object, right: object) -> int:
-    """Return how many elements of a list key and a value are held against each other, one by one.
+    """Return how many pairs of elements of a list key and a value are compared one by one.
 
-    Those without wildcards are looked up. What is few is not counted.
+    Elements without wildcards are looked up. Small lists do not count.
     """
     if left.__class__ is not list or len(left) <= FEW:
         return 0
@@ -363,7 +363,7 @@ def _wild(values: Sequence[object]) -> int:
 def _older_is_in(key: object, value: object, *, wanted: bool) -> bool:
     """Return whether the key, or every element of a list key, is in the value, or is not.
 
-    List keys know no wildcards and no texts other than the elements' own.
+    List keys have no wildcards, and only their elements are compared.
     """
     if key.__class__ is list:
         texts = _texts(key)
@@ -395,9 +395,9 @@ def _json_texts(value: str) -> list[str] | None:
         return None
 
 
-# The operators of conditions: one record each, and nothing else of them anywhere.
+# The operators of conditions: one record each with all their properties.
 #
-# The order is that in which refusals list them. upstream: pkg/engine/variables/operator
+# The order is that of upstream's error messages. upstream: pkg/engine/variables/operator
 # (operator.go, utils.go), pkg/validation/policy/validate.go.
 
 
@@ -405,26 +405,26 @@ Holds: TypeAlias = Callable[[object, object], bool]
 
 
 class Operator(NamedTuple):
-    """What an operator is called, and what it does."""
+    """The name and the implementation of an operator."""
 
     name: str
     meaning: str
-    """When a condition with it holds."""
+    """When a condition with the operator holds."""
     holds: Holds
     """Whether a condition with this key and value holds; never raises."""
     prepare: Callable[[object], Test] | None = None
-    """Makes the test of keys against one value; None where nothing of it can be worked out
-    beforehand."""
+    """Creates the test of keys against one value; None if nothing can be computed in
+    advance."""
     successors: tuple[str, ...] = ()
-    """The operators to use in its place, where it is on its way out."""
+    """The operators to use instead, if it is deprecated."""
     pairs: Callable[[object, object], int] | None = None
-    """Counts the elements of a key and a value that are held against each other, where those may be
+    """Counts pairs of elements of a key and a value that are compared, if there may be
     many."""
     warned: bool = False
-    """Whether the admission of a policy warns of it."""
+    """Whether Kyverno warns of it when it admits a policy."""
 
     def test(self, value: object) -> Test:
-        """Return the test of keys against one value: what can be prepared of `value` is."""
+        """Return the test of keys against one value, with prepared parts of `value`."""
         holds = self.holds
         return self.prepare(value) if self.prepare else lambda key: holds(key, value)
 
@@ -440,7 +440,7 @@ _NOT_EQUAL = (
 def _membership(
     decide: Callable[[object, Membership], bool],
 ) -> tuple[Holds, Callable[[object], Test]]:
-    """Return whether a condition holds by such a decision, and the test against one value."""
+    """Return the implementation of an operator, and the test against one value."""
 
     def prepare(value: object) -> Test:
         choice = _read(value)
@@ -498,4 +498,4 @@ OPERATORS: tuple[Operator, ...] = (
 )
 
 operators: Mapping[str, Operator] = MappingProxyType({one.name: one for one in OPERATORS})
-"""The same by name."""
+"""The operators by name."""

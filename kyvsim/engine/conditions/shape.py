@@ -1,6 +1,6 @@
-"""Conditions as shapes: what an object looks like for which they certainly hold, or do not.
+"""Shapes of objects for which conditions certainly hold, or do not.
 
-A shape that holds means that the evaluation in `block.py` gives this outcome, without an error.
+If a shape holds, the evaluation in `block.py` has this outcome, without an error.
 """
 
 from collections.abc import Sequence
@@ -31,24 +31,24 @@ from kyvsim.model.ports import FEW
 from kyvsim.policy.tree import Condition, Conditions
 
 _SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})
-"""Operators that do not hold of a list if they hold of none of its elements."""
+"""Operators that are false for a list if they are false for each of its elements."""
 _CONTAINING: Final = (("AnyIn", True), ("AllIn", True), ("AnyNotIn", False), ("AllNotIn", False))
-"""Operators whose outcome for a text and a list is known once the text is in the list."""
+"""Operators whose outcome for a string and a list is known if the string is in the list."""
 
 
 def refuting_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
-    """Return the shape of what is under `start` for which a block certainly does not hold."""
+    """Return the shape of the value at `start` for which a block certainly does not hold."""
     some, every = _any_and_all(conditions)
     if some and not every:
         return _all(some, start, outcome=False)
-    # The first condition that does not hold settles it: the others could only add errors.
+    # The first condition that does not hold decides: the others could only add errors.
     return _condition_shape(every[0], start, outcome=False) if every and some is None else None
 
 
 def is_seen_whole(conditions: Conditions | None) -> bool:
-    """Return whether a block looks at nothing but what its refuting shape looks at.
+    """Return whether a block reads only what its refuting shape reads.
 
-    However it ends then, it ends so for all that looks the same, in the same words.
+    Then its outcome and messages are the same for all objects with the same bits.
     """
     some, every = _any_and_all(conditions)
     listed = (*(some or ()), *(every or ()))
@@ -57,18 +57,18 @@ def is_seen_whole(conditions: Conditions | None) -> bool:
 
 
 def confirming_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
-    """Return the shape of what is under `start` for which a block certainly holds."""
+    """Return the shape of the value at `start` for which a block certainly holds."""
     some, every = _any_and_all(conditions)
     if every and some is None:
         return _all(every, start, outcome=True)
-    # The first that holds settles it.
+    # The first condition that holds decides.
     return _condition_shape(some[0], start, outcome=True) if some and not every else None
 
 
 def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None:
-    """Return the shape of what has elements, all of them of a shape, where an expression leads.
+    """Return the shape of a value in which all elements of a list expression have a shape.
 
-    One of the lists of elements in the whole shape has to have an element.
+    One of the lists of elements in the whole shape must have an element.
     """
     found = path_of(expression)
     path = found.below(*start) if found else None
@@ -77,7 +77,7 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     steps = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
     keys = [step.key for step in steps if isinstance(step, FieldStep)]
     if len(keys) == len(steps):
-        # Where a key is missing, a loop has no elements; that is no error, unlike in conditions.
+        # If a key is missing, a loop has no elements; this is no error, unlike in conditions.
         shape: Shape = ItemShape(element, counted=True)
         for key in reversed(keys):
             shape = MapShape((FieldShape(key, shape, absent=True),))
@@ -88,7 +88,7 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
 
 
 def reads_only(conditions: Conditions | None, *keys: str) -> bool:
-    """Return whether a block looks at nothing but the value that some keys lead to."""
+    """Return whether a block reads nothing but the value at these keys."""
     listed = conditions.conditions if conditions else ()
     sides = (side for one in listed for side in (one.key, one.value))
     return all(
@@ -100,7 +100,7 @@ def reads_only(conditions: Conditions | None, *keys: str) -> bool:
 def _any_and_all(
     conditions: Conditions | None,
 ) -> tuple[Sequence[Condition] | None, Sequence[Condition] | None]:
-    """Return what a block has under `any` and `all`; None twice for a list."""
+    """Return the `any` and `all` conditions of a block; None twice for a list."""
     if conditions is None or conditions.is_list:
         return None, None
     return next(((group.any, group.all) for group in conditions.groups), (None, None))
@@ -133,7 +133,7 @@ def _condition_shape(
                     return None
                 if default is not None and not value and value.__class__ is not float:
                     return default
-                # The value of a text with variables is unknown.
+                # The value of a string with variables is unknown.
                 return test(value) is outcome or (
                     None if value.__class__ is str and "{{" in value else False
                 )
@@ -154,7 +154,7 @@ def _access_path(text: object, start: tuple[str, ...]) -> AccessPath | None:
 
 
 def _is_fixed(value: object) -> bool:
-    """Return whether a side has no variables and no references, and so stands for itself."""
+    """Return whether a side is constant: without variables and references."""
     if value.__class__ is str:
         return "{{" not in value and "$(" not in value
     if value.__class__ is list:
@@ -163,10 +163,10 @@ def _is_fixed(value: object) -> bool:
 
 
 def _spreading_shape(path: AccessPath, test: Test, *, one_by_one: bool) -> Shape | None:
-    """Return the shape of an object in which a test holds of nothing that a path leads to.
+    """Return the shape of an object in which a test holds for none of the values at a path.
 
-    Values are only tested `one_by_one` where a list of them is tested in the same way; otherwise
-    there must not be any.
+    Values are tested only if they are tested `one_by_one` in a list, too; otherwise there must be
+    none.
     """
     empty = path.default or (None,)
     if test(empty[0]) or test([]):
@@ -181,9 +181,9 @@ def _spreading_shape(path: AccessPath, test: Test, *, one_by_one: bool) -> Shape
 
 
 def _containing_shape(path: AccessPath, text: str) -> Shape | None:
-    """Return the shape of an object in which a list of texts has this one.
+    """Return the shape of an object in which a list of strings contains this string.
 
-    Without it a wildcard in the list may still stand for it.
+    If it does not, a wildcard in the list may still match it.
     """
     *before, last = path.steps or (None,)
     if last is not Spread.ELEMENTS or Spread.KEYS in before or path.besides is not None:
@@ -208,9 +208,9 @@ def _is_plain_text(value: object) -> bool:
 def _shape_at(
     path: AccessPath, shape: Shape, *, absent: bool, counted: bool = False
 ) -> Shape | None:
-    """Return the shape of an object in which all that a path leads to has a shape.
+    """Return the shape of an object in which all values at a path have a shape.
 
-    `absent` says whether keys may be missing on the path, `counted` whether there has to be an
+    `absent` is whether keys may be missing on the path, `counted` whether there must be an
     element at its end.
     """
     follows: Spread | None = None
@@ -220,7 +220,7 @@ def _shape_at(
                 return None
             shape = KeysShape(shape.fits)
         elif step is Spread.ELEMENTS:
-            # The keys of a map are its elements already.
+            # The keys of a map are its elements.
             if before is not Spread.KEYS:
                 shape, counted = ItemShape(shape, counted=counted), False
         elif isinstance(step, Lists):

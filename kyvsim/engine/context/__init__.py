@@ -1,4 +1,4 @@
-"""The JSON context that expressions are evaluated in, and what fills it."""
+"""The JSON context of expressions, and its loaders."""
 
 from kyvsim.engine.context.json_context import (
     SKIPPED,

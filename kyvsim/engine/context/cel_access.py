@@ -1,8 +1,8 @@
-"""What CEL expressions read of the world: objects, images, shared data, answers of services.
+"""External data for CEL expressions: objects, images, shared data, responses of services.
 
-Lookups without an answer are added to `hints`, with what to write to answer them.
+Lookups without a result are added to `hints`, with how to provide one.
 
-upstream: pkg/cel/libs (fake_context.go, http_mock.go), with the objects given in place of a fake
+upstream: pkg/cel/libs (fake_context.go, http_mock.go), with the given objects instead of a fake
 cluster's.
 """
 
@@ -26,7 +26,7 @@ from kyvsim.model.request import UserInfo
 def resource_access(
     clusters: Sequence[ClusterView], namespace: str, hints: list[str]
 ) -> ResourceAccess:
-    """Return the value of `resource`: reads answered by the objects of the first that has them.
+    """Return the value of `resource`: it reads objects from the first cluster that has them.
 
     `namespace` is that of a namespaced policy, "" for others.
     """
@@ -64,8 +64,8 @@ def resource_access(
 def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> ResourceAccess:
     """Return the value of `resource` in a cluster: the objects that the account may read.
 
-    A kind that is served has objects, or none; of one without any upstream's stand-in for a
-    cluster knows nothing.
+    A served kind has objects, or none; other kinds without objects are unknown to upstream's fake
+    cluster.
     """
 
     def kind_for(verb: str, api_version: str, resource: str, place: tuple[str, str]) -> str:
@@ -107,7 +107,7 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
 
 
 def image_access(images: Mapping[str, object], hints: list[str]) -> ImageDataAccess:
-    """Return the value of `image`: answers for the references that `images` have."""
+    """Return the value of `image`: data for the references in `images`."""
 
     def data_of(reference: str) -> object:
         if reference not in images:
@@ -130,7 +130,7 @@ def registry_access() -> ImageDataAccess:
 
 
 def http_access(external: ExternalData, namespace: str) -> HttpAccess:
-    """Return the value of `http`: the answers that are given; nothing is ever called.
+    """Return the value of `http`: mocked responses; nothing is ever called.
 
     In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
     """
@@ -154,7 +154,7 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
 
 
 def global_access(external: ExternalData, system: System, hints: list[str]) -> GlobalContextAccess:
-    """Return the value of `globalContext`: data given for entries, or what given entries keep."""
+    """Return the value of `globalContext`: data given for entries, or the data of given entries."""
 
     def data_of(name: str, projection: str) -> object:
         try:
@@ -191,5 +191,5 @@ def _of_mock(name: str, projection: str, external: ExternalData, system: System)
 
 
 def constants() -> dict[str, object]:
-    """Return the values that are the same in every evaluation, by the names of variables."""
+    """Return the constant values of variables, by name."""
     return {"json": JsonCodec(), "yaml": YamlCodec(), "mylib_version": ""}

@@ -22,7 +22,7 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 
-# SubjectAccessReviews, answered from the RBAC objects given.
+# SubjectAccessReviews, evaluated with the given RBAC objects.
 #
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac and
 # pkg/registry/rbac/validation.
@@ -36,12 +36,12 @@ class _Access(NamedTuple):
     user: str
     groups: tuple[str, ...]
     attributes: Mapping[str, object]
-    """Of a resource, or of a URL path where `on_resource` is false."""
+    """Attributes of a resource, or of a URL path if `on_resource` is false."""
     on_resource: bool
 
 
 def can_review(cluster: ClusterView) -> bool:
-    """Return whether there is any RBAC object to review with."""
+    """Return whether there are RBAC objects for reviews."""
     return any(cluster.list(_RBAC, kind, "") for kind in _KINDS)
 
 
@@ -67,8 +67,8 @@ def review(
 Bound: TypeAlias = Callable[
     [tuple[str, str], str, tuple[str, ...]], Sequence[tuple[str, KubernetesObject]]
 ]
-"""Gives the bindings of a kind and namespace that name a user, or one of some groups, each after
-the subject by which it does."""
+"""Returns the bindings of a kind and namespace with a user, or one of some groups, each after
+the matching subject."""
 
 
 def allows(
@@ -77,9 +77,9 @@ def allows(
     cluster: ClusterView,
     bound: Bound | None = None,
 ) -> bool:
-    """Return whether the roles let a user do something to resources.
+    """Return whether the roles allow a user an action on resources.
 
-    `bound` is for those who keep the answers.
+    `bound` is for callers that cache bindings.
     """
     access = _Access(user.username, user.groups, attributes, on_resource=True)
     return _reason(access, cluster, bound) is not None
@@ -91,10 +91,10 @@ def allows_any(
     cluster: ClusterView,
     bound: Bound | None = None,
 ) -> bool | None:
-    """Return whether the roles let a user do something to resources of any name.
+    """Return whether the roles allow a user an action on resources of any name.
 
-    It is None where that depends on the name: a rule about some names comes before one that
-    decides. What is read of the cluster is what `allows` reads for each of these names.
+    It is None if that depends on the name: a rule about some names precedes one that decides. It
+    reads from the cluster what `allows` reads for each of these names.
     """
     access = _Access(user.username, user.groups, attributes, on_resource=True)
     if _MASTERS in access.groups:
@@ -109,7 +109,7 @@ def allows_any(
 def bound_to(
     cluster: ClusterView, place: tuple[str, str], user: str, groups: tuple[str, ...]
 ) -> Sequence[tuple[str, KubernetesObject]]:
-    """Return the bindings that name a user, each after the subject that does so.
+    """Return the bindings with a user, each after the matching subject.
 
     `place` is their kind and namespace, "" for all.
     """
@@ -120,10 +120,10 @@ def bound_to(
 def roles_given(
     bindings: Iterable[KubernetesObject], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the Roles (as `namespace:name`) and the ClusterRoles that bindings give, sorted.
+    """Return the Roles (as `namespace:name`) and the ClusterRoles that bindings grant, sorted.
 
-    Roles are those of all namespaces; a ClusterRole that a RoleBinding gives counts for requests in
-    the `namespace` of that. upstream: pkg/userinfo/roleRef.go
+    Roles are those of all namespaces; a ClusterRole of a RoleBinding counts for requests in its
+    namespace, `namespace`. upstream: pkg/userinfo/roleRef.go
     """
     roles: set[str] = set()
     cluster_roles: set[str] = set()
@@ -179,7 +179,7 @@ def _rules(binding: KubernetesObject, cluster: ClusterView) -> Iterator[Mapping[
     if role is None:
         return
     yield from filter(_is_map, role.get("rules") or ())
-    # A controller copies the rules of the roles that an aggregating role selects.
+    # A controller copies the rules of roles that an aggregated role selects.
     for selector in _map(role.get("aggregationRule")).get("clusterRoleSelectors") or ():
         fits = compile_selector(selector)
         for other in cluster.list(_RBAC, "ClusterRole", ""):
@@ -226,10 +226,10 @@ def _is_map(given: object) -> bool:
     return given.__class__ is dict
 
 
-# The options of a LIST: label selector, field selector and limit, out of a URL's query.
+# The options of a LIST: label selector, field selector and limit, from a URL's query.
 #
-# Source of the rules: k8s.io/apimachinery pkg/labels and pkg/fields, and the field labels that
-# Kubernetes' own kinds can be selected by (pkg/apis/*/v1/conversion.go).
+# Source of the rules: k8s.io/apimachinery pkg/labels and pkg/fields, and the field labels of
+# Kubernetes' own kinds (pkg/apis/*/v1/conversion.go).
 
 _Test = Callable[[KubernetesObject], bool]
 
@@ -280,11 +280,11 @@ _WITHOUT_EFFECT = frozenset(
 
 
 class OptionsError(ValueError):
-    """Options that the API refuses, or that cannot be followed here."""
+    """Options that the API rejects, or that are not supported here."""
 
 
 class ListOptions(NamedTuple):
-    """Which objects of a kind are wanted."""
+    """The options that select objects of a kind."""
 
     fits: _Test
     limit: int
@@ -364,21 +364,21 @@ def _field_test(key: str, value: str, *, wanted: bool) -> _Test:
     return test
 
 
-# The Kubernetes API over the given objects: what a GET of a path answers.
+# The Kubernetes API over the given objects: responses to a GET of a path.
 #
 # Source of the rules: upstream `rawAbsPathForFakeClient` in pkg/clients/dclient/client.go, which
-# reads no options and no paths of Namespaces, and dies on lists of kinds that nobody gave.
+# supports no options and no paths of Namespaces, and panics on lists of kinds without objects.
 
 _PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
 _WHOLE_OBJECT = frozenset({"", "status"})
 
 
 class CallError(Exception):
-    """A call that cannot be answered."""
+    """A call without response."""
 
 
 class NotThereError(CallError):
-    """A call for an object that is not there: the answer that a cluster gives too."""
+    """A call for a missing object: a cluster responds with the same error."""
 
     def __init__(self, message: str, missing: ObjectKey) -> None:
         super().__init__(message)
@@ -386,7 +386,7 @@ class NotThereError(CallError):
 
 
 class NoRightError(CallError):
-    """A call that an API server refuses to who makes it; raw calls show nothing of the reason."""
+    """A call that an API server forbids to the account; raw calls do not show the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("permission denied: unknown")
@@ -394,7 +394,7 @@ class NoRightError(CallError):
 
 
 class ApiPath(NamedTuple):
-    """What a path of the API names; empty texts where it names nothing."""
+    """The parts of an API path; "" for missing parts."""
 
     api_version: str
     namespace: str
@@ -404,9 +404,9 @@ class ApiPath(NamedTuple):
 
 
 def parse_path(path: str) -> ApiPath | None:
-    """Return what a path without its query names, or None where it names no resource.
+    """Return the parts of a path without query, or None if it names no resource.
 
-    An empty namespace stands for all of them, as it does upstream.
+    An empty namespace means all of them, as in upstream.
     """
     root, *parts = path.removeprefix("/").split("/")
     if root == "api" and len(parts) > 1:
@@ -429,7 +429,7 @@ def parse_path(path: str) -> ApiPath | None:
 
 
 def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> object:
-    """Return what a GET of a URL path with its query is answered with; raise `CallError`.
+    """Return the response to a GET of a URL path with its query; raise `CallError`.
 
     An API server first checks whether the account is allowed to.
     """
@@ -502,7 +502,7 @@ def list_of(
     return list(cluster.list(api_version, kind, namespace))
 
 
-# Addresses that Kyverno lets no policy call, whatever answers there.
+# Addresses that Kyverno does not let policies call.
 #
 # Source of the rules: upstream pkg/toggle/toggle.go (the default block list), kyverno/sdk
 # extensions/cel/libs/http.
@@ -513,7 +513,7 @@ _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 
 
 def blocked(method: str, url: str) -> str:
-    """Return why Kyverno calls nothing at a URL, "" where it would; nothing is looked up."""
+    """Return why Kyverno does not call a URL, or ""; nothing is resolved."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)

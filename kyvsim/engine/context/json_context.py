@@ -1,4 +1,4 @@
-"""The JSON context of an evaluation: what a request opens it with, entries loaded on demand."""
+"""The JSON context of an evaluation: the data of a request, and entries loaded on demand."""
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from kyvsim.policy.tree import (
     VariableEntry,
 )
 
-# Variables given by dotted names, put into the data that expressions see.
+# Variables given by dotted names, merged into the data for expressions.
 
 
 @lru_cache(maxsize=1024)
@@ -45,13 +45,13 @@ def top_names(variables: Mapping[str, object]) -> frozenset[str]:
 
 
 class _Copied(dict[str, "_Copied"]):
-    """The fields of a map whose maps were copied, and the same of these."""
+    """The copied fields of a map that are maps, each with the same for its own fields."""
 
 
 def with_variables(data: dict[str, Json], variables: Mapping[str, object]) -> dict[str, Json]:
     """Return `data` with the variables merged in; maps are merged, everything else is replaced.
 
-    Each map is copied once, however many of the variables are below it.
+    Each map is copied once, even if it contains several of the variables.
     """
     found: Json = dict(data)
     copied = _Copied()
@@ -68,7 +68,7 @@ def with_variables(data: dict[str, Json], variables: Mapping[str, object]) -> di
 
 
 def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: object) -> None:
-    """Merge a value into a map that is a copy, as are those of its fields that are in `copied`."""
+    """Merge a value into a copied map, whose fields in `copied` are copies, too."""
     *lead, last = parts
     for part in lead:
         if part not in copied:
@@ -86,11 +86,11 @@ def _merged(old: object, new: object) -> object:
     return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
 
 
-# What expressions of one rule evaluation see: plain values, and entries loaded when first read.
+# Data for the expressions of one rule: plain values, and entries loaded on first access.
 
 
 class _Skipped:
-    """Marks an entry that stays undefined because nothing here can answer it."""
+    """Marks an entry that stays undefined because its data is unknown."""
 
 
 SKIPPED = _Skipped()
@@ -101,7 +101,7 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 EntryLoader = Callable[["JSONContext"], Json]
 """Computes an entry's value from the entries before it; `SKIPPED` leaves it undefined.
 
-Raises `QueryError` where the value cannot be computed.
+Raises `QueryError` if the value cannot be computed.
 """
 
 
@@ -115,17 +115,17 @@ class _LazyEntry:
 
     def value(self, before: "JSONContext") -> object:
         """Return the value, computed on first use from the context `before` this entry."""
-        # A loop's later elements see what an outer entry gave for the first, as upstream.
+        # Later elements of a loop reuse the value of an outer entry from the first, as upstream.
         if self._value is None:
             self._value = self._load(before)
         return self._value
 
 
 class JSONContext:
-    """Top-level names of one evaluation. Layers share entries, never the data they write.
+    """Top-level names of one evaluation. Layers share entries, but not the data that they write.
 
-    upstream: pkg/engine/context. There a checkpoint is restored after each element of a loop;
-    here each element gets a layer of its own.
+    upstream: pkg/engine/context. It restores a checkpoint after each element of a loop; here each
+    element has its own layer.
     """
 
     __slots__ = (
@@ -161,16 +161,15 @@ class JSONContext:
         self.external = external
         self.deleting = deleting
         self.hints: list[str] = []
-        """What nothing answered while entries were loaded, and how to answer it.
-
-        All layers write into one list."""
+        """Lookups without a result while entries were loaded, and how to provide one; shared by all
+        layers."""
         self.policy_namespace = ""
-        """Where a namespaced policy may look; "" for everywhere."""
+        """The namespace that a namespaced policy can read; "" for all."""
 
     def root(self, names: frozenset[str]) -> dict[str, Json]:
         """Return the data for a query that may read the top-level `names`.
 
-        Raises `QueryError` where an entry among them cannot be computed.
+        Raises `QueryError` if one of these entries cannot be computed.
         """
         if not self._entry_names.isdisjoint(names):
             self._settle(names)
@@ -180,7 +179,7 @@ class JSONContext:
         for position, entry in enumerate(self._entries):
             if entry.name not in names or entry in self._settled:
                 continue
-            # Marked first: an entry that reads its own name finds nothing there.
+            # Marked first: an entry that reads its own name finds no value.
             self._settled.add(entry)
             earlier = JSONContext(
                 self._data, self.external, deleting=self.deleting, valued=self._valued
@@ -203,10 +202,10 @@ class JSONContext:
         loaders: Iterable[tuple[str, EntryLoader]] = (),
         variables: Mapping[str, object] = _NOTHING,
     ) -> "JSONContext":
-        """Return a context with further values and entries; this one stays as it is.
+        """Return a context with additional values and entries; this one does not change.
 
-        Dotted `variables` are merged in here, and again in every layer above. They are what a user
-        gave: entries with their names are not loaded.
+        Dotted `variables` are merged into it, and again into every layer above. They are given by
+        users: entries with their names are not loaded.
         """
         given = variables or self._variables
         data = {**self._data, **values}
@@ -225,7 +224,7 @@ class JSONContext:
         return added
 
     def confined(self, namespace: str) -> "JSONContext":
-        """Return a context whose entries may only read objects of a namespace."""
+        """Return a context whose entries can read only objects of a namespace."""
         inside = self.layer(_NOTHING)
         inside.policy_namespace = namespace
         return inside
@@ -237,16 +236,16 @@ class JSONContext:
         return elsewhere
 
     def holds(self, name: str) -> bool:
-        """Return whether a user gave a value for a top-level name, or for something in it."""
+        """Return whether a user gave a value for a top-level name, or for a field of it."""
         return name in self._valued
 
     def with_object(self, obj: KubernetesObject) -> "JSONContext":
-        """Return a context in which `request.object` is another one."""
+        """Return a context with another `request.object`."""
         seen = self.external.as_json(obj)
         return self.layer({"request": {**self._data["request"], "object": seen}})
 
 
-# Context entries: one module for each source, imported when the first entry needs it.
+# Context entries: one module for each source, imported on first use.
 
 
 class ContextLoader(NamedTuple):
@@ -272,7 +271,7 @@ LOADERS: Final[Mapping[type, str]] = MappingProxyType(
 
 @lru_cache(maxsize=16)
 def loader_of(entry_class: type) -> ContextLoader:
-    """Return what compiles the entries of a class."""
+    """Return the loader for entries of a class."""
     module = import_module(f"{__package__}.loaders.{LOADERS[entry_class]}")
     return cast("ContextLoader", module.LOADER)
 
@@ -282,7 +281,7 @@ def compile_entries(
 ) -> tuple[tuple[str, EntryLoader], ...]:
     """Return name and loader of each context entry, in the order in which they are written.
 
-    `trace` is that of the rule, or of a part of it. Entries are traced when they are first read.
+    `trace` is that of the rule, or of a part of it. Entries are traced on first access.
     """
     found = []
     for entry in entries:
@@ -299,7 +298,7 @@ def _completed(step: Step, found: object, _: JSONContext) -> Step:
     return step._replace(found=Value(found))
 
 
-# The `images` variable: references of the containers of a Pod or of a controller's template.
+# The `images` variable: image references in the containers of a Pod or a Pod template.
 #
 # Source of the rules: upstream pkg/utils/api/image.go.
 
@@ -308,7 +307,7 @@ _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class ImageError(QueryError):
-    """An image that cannot be read; `place` is where it stands, such as `/spec/containers/0`."""
+    """An image that cannot be parsed; `place` is its path, such as `/spec/containers/0`."""
 
     def __init__(self, message: str, way: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -316,9 +315,9 @@ class ImageError(QueryError):
 
 
 def load_images(obj: KubernetesObject | None) -> Json:
-    """Return `{group: {container: {registry, path, …}}}`, or `SKIPPED` where there is no image.
+    """Return `{group: {container: {registry, path, …}}}`, or `SKIPPED` if there is no image.
 
-    Raises `ImageError` where one cannot be read.
+    Raises `ImageError` if one cannot be parsed.
     """
     way = POD_SPEC_PATHS.get(text_field(obj, "kind"))
     if way is None:
@@ -365,7 +364,7 @@ def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
     return found
 
 
-# The context that a request opens with.
+# The initial context of a request.
 #
 # Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
 
@@ -376,7 +375,7 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 def request_context(
     request: AdmissionRequest, external: ExternalData, variables: Mapping[str, object]
 ) -> JSONContext:
-    """Return the context for a request: its fields, its user, the images of its object.
+    """Return the context of a request: its fields, its user, the images of its object.
 
     `variables` are merged in by their dotted names; they can change any part of the request.
     """
@@ -419,7 +418,7 @@ def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str
         fields["roles"] = list(user.roles)
     if user.cluster_roles:
         fields["clusterRoles"] = list(user.cluster_roles)
-    # upstream cuts off the prefix by its length, without a look at what it cuts.
+    # upstream cuts off the length of the prefix without checking it.
     parts = user.username[len(_SERVICE_ACCOUNT) :].split(":")
     namespace, name = (parts[0], parts[1]) if len(parts) > 1 else ("", "")
     return {"request": fields, "serviceAccountName": name, "serviceAccountNamespace": namespace}

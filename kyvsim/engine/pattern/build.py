@@ -1,4 +1,4 @@
-"""Patterns to checks: decides what each part of a pattern is and compiles it."""
+"""Compiles patterns to checks, by the kind of each part."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def _traced_absences(
     members: Sequence[Member],
     trace: TraceContext,
 ) -> Check:
-    """Return the check of a map that also reports anchors whose keys the object lacks."""
+    """Return the check of a map that also traces anchors whose keys are missing in the object."""
     optional = [
         (entry, member)
         for entry, member in zip(entries, members, strict=True)
@@ -77,10 +77,10 @@ def _traced_elements(
     make: Callable[[tuple[Check, ...]], Check],
     trace: TraceContext,
 ) -> Check:
-    """Return the check of a list that reports each element which its patterns read.
+    """Return the check of a list that traces each element that its patterns check.
 
-    A pattern looks at the elements in order: from the first one on, or where each pattern has its
-    own element, at that one.
+    A pattern checks the elements in order, or, if each pattern has its own element, the one at its
+    index.
     """
     paired = isinstance(patterns[0], PatternList)
     numbers = [0] * len(checks)
@@ -114,33 +114,33 @@ def _completed(step: Step, mismatch: Mismatch | None, value: object, _: Notes | 
     )
 
 
-# Patterns to checks: decides what each part of a pattern is and compiles it.
+# Compiles patterns to checks, by the kind of each part.
 #
 # upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
 # keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 
 
 TAGS = frozenset({"labels", "annotations"})
-"""Fields of metadata whose keys may be wildcards."""
+"""Fields of metadata whose keys may contain wildcards."""
 _CACHED_EXPANSIONS = 256
 _CACHED_WILDCARDS = 1024
 
 
 class _Part(NamedTuple):
-    """What a part of a pattern is compiled with."""
+    """The inputs for compiling a part of a pattern."""
 
     place: Place
-    """What paths in messages call it."""
+    """The path in messages."""
     trace: TraceContext
     meter: Meter | None = None
-    """Counts what grows with the pattern times the object; None where nothing is counted."""
+    """Counts steps that grow with the pattern times the object; None if nothing is counted."""
 
     def below(self, key: str) -> "_Part":
-        """Return the place of a member."""
+        """Return the part for a member."""
         return self._replace(place=below(self.place, key))
 
     def inside(self) -> "_Part":
-        """Return the place of the elements."""
+        """Return the part for the elements."""
         return self._replace(place=inside(self.place))
 
 
@@ -150,10 +150,10 @@ _ValueCompiler: TypeAlias = Callable[[str, PatternNode, _Part], Check]
 def compile_pattern(
     pattern: PatternNode, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Callable[[object], PatternFailure | None]:
-    """Return a function that matches an object against `pattern`; None says that it matches.
+    """Return a function that matches an object against `pattern`; it returns None for a match.
 
-    The tracer of `trace` gets what each part of the pattern found. The function raises
-    BudgetError where `meter` has no steps left.
+    `trace` receives the result of each part of the pattern. The function raises BudgetError if
+    `meter` has no steps left.
 
     upstream: MatchPattern in pkg/engine/validate.
     """
@@ -166,7 +166,7 @@ def compile_pattern(
         check = traced(here, check, begun, _completed)
 
     def lacks_anchor_key(value: object) -> bool:
-        """Check once more, noting anchors: return whether the key of one never occurred."""
+        """Check again with notes: return whether the key of an anchor never occurred."""
         notes = Notes({}, {})
         untraced(here, lambda: compiled(value, notes))
         return not all(notes.anchors.values())
@@ -190,7 +190,7 @@ def compile_pattern(
 def any_pattern_nodes(alternatives: Iterable[Pattern]) -> Iterator[PatternNode]:
     """Yield the patterns of an `anyPattern` as they are compiled.
 
-    Whole numbers there have gone through JSON once more and are floats.
+    Their whole numbers are floats, since they were converted to JSON and back.
     """
     return (with_data(one, with_floats(one.data)).root for one in alternatives)
 
@@ -286,7 +286,7 @@ def _compile_existence(pattern: PatternNode, part: _Part) -> Check:
 
 
 def _member_value(key: str, pattern: PatternNode, part: _Part) -> Check:
-    """Compile the value of a member of any map; `metadata` has rules of its own."""
+    """Compile the value of a member of any map; `metadata` is special."""
     if key == "metadata" and isinstance(pattern, PatternMap):
         return _compile_map(pattern, part, _metadata_value)
     return _compile(pattern, part)
@@ -299,10 +299,10 @@ def _metadata_value(key: str, pattern: PatternNode, part: _Part) -> Check:
 
 
 def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
-    """Return the check of labels or annotations, whose keys may be wildcards.
+    """Return the check of labels or annotations, whose keys may contain wildcards.
 
-    Members whose value is not a string are not checked: upstream loses them. Within one walk,
-    say over a list, a key stays what the first tags made of it: upstream writes it into the
+    Members whose value is not a string are not checked: upstream drops them. Within one traversal,
+    for example of a list, a key keeps the name that it matched first: upstream writes it into the
     pattern.
     """
     texts = {key: value for key, value in pattern.data.items() if value.__class__ is str}
@@ -312,7 +312,7 @@ def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
 
     @lru_cache(maxsize=_CACHED_EXPANSIONS)
     def expanded(keys: tuple[str, ...]) -> Check:
-        # A key may become an anchor by the tag that it gets.
+        # With the name of a tag, a key may become an anchor.
         tags = pattern_map(dict(zip(keys, values, strict=True)), pattern.path)
         return _compile_map(tags, part, _member_value)
 
@@ -333,10 +333,10 @@ def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
 
 
 def _expand(key: str, tags: Sequence[str], meter: Meter | None) -> str:
-    """Return a key with the first of the sorted tags that its wildcards fit in their place.
+    """Return a key whose wildcards are replaced by the first of the sorted tags that it matches.
 
-    upstream takes any of those that fit, as chance has it. Tags that fit begin with what the key
-    has before its first wildcard, so that most others are passed over; the others are counted, as
+    upstream uses a random one of the matching tags. They begin with the key's prefix before its
+    first wildcard, so that most others are skipped quickly; the remaining ones are counted, since
     there may be as many of them as the pattern has keys.
     """
     if not has_wildcard(key):

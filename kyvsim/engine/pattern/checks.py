@@ -12,16 +12,16 @@ from kyvsim.kubernetes.wildcard import compile_text_pattern, plain_alternatives
 from kyvsim.policy.anchors import ANCHORS, CONDITION, NEGATION
 from kyvsim.policy.tree import PatternEntry
 
-# What did not match, and where: built only when a check fails.
+# Mismatches and their paths: created only when a check fails.
 #
-# A place is known when a pattern is compiled but for the list indices in it. So a failing leaf
-# knows its place, and every list that the failure passes on its way out adds one index in front.
+# A path is known when a pattern is compiled, except for list indices. So a failing leaf has its
+# path, and every list that contains it prepends one index.
 #
 # upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 
 
 Place: TypeAlias = tuple[str, ...]
-"""Pieces of a path; a list index stands between each two: ("/spec/containers/", "/image/")."""
+"""Parts of a path; a list index is between each two: ("/spec/containers/", "/image/")."""
 Indices: TypeAlias = tuple[int, ...]
 
 ROOT: Final[Place] = ("/",)
@@ -30,22 +30,22 @@ _MISMATCH = "anchor mismatch"
 _SKIPPING = tuple(f"{kind.name} {_MISMATCH}" for kind in ANCHORS.values() if kind.skips)
 _NEGATED = f"{ANCHORS[NEGATION].name} anchor matched in resource"
 _COMMON = "anchor m"
-"""Part of all three phrases: most texts are cleared by looking for it alone."""
+"""Part of all three phrases: most texts are ruled out by searching for it alone."""
 
 
 class FailureKind(Enum):
-    """What a mismatch means for the rule."""
+    """The effect of a mismatch on the rule."""
 
     SKIP = "skip"
     """A conditional or global anchor did not match: the rule does not apply."""
     FAIL = "fail"
-    """The object breaks the pattern at `PatternFailure.path`."""
+    """The object violates the pattern at `PatternFailure.path`."""
     ERROR = "error"
     """The object violates the pattern, but an anchor's key never occurred: there is no path."""
 
 
 class Weight(Enum):
-    """How a mismatch acts on the anchors around it."""
+    """The effect of a mismatch on surrounding anchors."""
 
     PLAIN = "plain"
     SKIP = "skip"
@@ -53,11 +53,11 @@ class Weight(Enum):
 
 
 class Mismatch(NamedTuple):
-    """One failed check, on its way out of the pattern."""
+    """One failed check, propagated through the pattern."""
 
     weight: Weight
     place: Place | None
-    """None where upstream reports no path."""
+    """None if upstream reports no path."""
     text: Callable[[Indices], str]
     indices: Indices = ()
     collected: bool = False
@@ -65,7 +65,7 @@ class Mismatch(NamedTuple):
 
 
 class PatternFailure(NamedTuple):
-    """Why an object does not match a pattern."""
+    """The reason why an object does not match a pattern."""
 
     kind: FailureKind
     path: str
@@ -74,14 +74,14 @@ class PatternFailure(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Upstream's text of the mismatch; made on demand, since few results show it."""
+        """Upstream's text of the mismatch; created on demand, since few results show it."""
         return self.mismatch.text(self.mismatch.indices)
 
 
 def weigh(text: str) -> Weight:
     """Return the weight of a plain error's text.
 
-    upstream: an error that lost its type is recognised by its words, even where they come from
+    upstream: an error that lost its type is recognised by its text, even if that comes from
     the object or the pattern.
     """
     if _COMMON not in text:
@@ -110,7 +110,7 @@ def path_text(place: Place, indices: Indices) -> str:
 
 
 def in_element(mismatch: Mismatch, index: int) -> Mismatch:
-    """Return a mismatch of a list's element as one of the list."""
+    """Return the mismatch of a list for a mismatch of its element."""
     weight, place, text, indices, collected = mismatch
     return Mismatch(weight, place, text, (index, *indices), collected)
 
@@ -126,14 +126,14 @@ def collect(mismatches: Sequence[Mismatch], place: Place) -> Mismatch:
 
 
 def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
-    """Return a mismatch under a conditional or global anchor as that anchor's own."""
+    """Return a mismatch under a conditional or global anchor as a mismatch of that anchor."""
     inner = mismatch.text
     return Mismatch(
         Weight.SKIP, mismatch.place, lambda indices: f"{prefix}: {inner(indices)}", mismatch.indices
     )
 
 
-# Scalars of patterns: one pattern value to one predicate.
+# Scalars of patterns: compiles one pattern value to one predicate.
 #
 # upstream: pkg/engine/pattern/pattern.go.
 
@@ -142,9 +142,9 @@ Predicate: TypeAlias = Callable[[object], bool]
 
 
 def compile_scalar(pattern: object) -> Predicate:
-    """Return a predicate that says whether one value (no list) fits `pattern`.
+    """Return a predicate: whether one value (not a list) matches `pattern`.
 
-    A map as pattern fits any map; a list fits nothing.
+    A map as pattern matches any map; a list matches nothing.
     """
     if pattern.__class__ is str:
         return compile_text_pattern(pattern)
@@ -160,26 +160,26 @@ def compile_scalar(pattern: object) -> Predicate:
 
 
 def _is_nothing(value: object) -> bool:
-    """Return whether a value is null or its type's zero; maps and lists never are."""
+    """Return whether a value is null or its type's zero value; maps and lists never are."""
     return value.__class__ is not dict and value.__class__ is not list and not value
 
 
-# What checks of pattern nodes are, and those of scalars.
+# Checks of pattern nodes, and checks of scalars.
 #
 # upstream: pkg/engine/validate/validate.go and pkg/engine/anchor/handlers.go.
 
 
 class Notes(NamedTuple):
-    """What one walk over an object notes, in the order in which it comes by."""
+    """Records of one traversal of an object."""
 
     anchors: dict[str, bool]
-    """Conditions and existence anchors met, and whether the object ever had their keys."""
+    """Condition and existence anchors that were reached, and whether the object had their keys."""
     tags: dict[object, tuple[str, ...]]
-    """Keys of labels and annotations whose wildcards have been filled in already."""
+    """Keys of labels and annotations whose wildcards have been replaced."""
 
 
 Check: TypeAlias = Callable[[object, Notes | None], Mismatch | None]
-"""Takes the object's value; gives None where it matches."""
+"""Checks a value of the object; returns None if it matches."""
 
 _TYPE_NAMES = MappingProxyType(
     {
@@ -195,12 +195,12 @@ _TYPE_NAMES = MappingProxyType(
 
 
 def type_name(value: object) -> str:
-    """Return the type of a value as messages name it."""
+    """Return the type of a value as in messages."""
     return _TYPE_NAMES[value.__class__]
 
 
 def plain_mismatch(place: Place, form: str) -> Mismatch:
-    """Return a mismatch whose text is `form`, with the path for the `%s` it may hold."""
+    """Return a mismatch with the text `form`, in which `%s` is replaced by the path."""
     before, sign, after = form.partition("%s")
 
     def text(indices: Indices) -> str:
@@ -210,7 +210,7 @@ def plain_mismatch(place: Place, form: str) -> Mismatch:
 
 
 def scalar_check(pattern: object, place: Place) -> Check:
-    """Return the check of a scalar; of a list as value every element must fit."""
+    """Return the check of a scalar; if the value is a list, every element must match."""
     fits = compile_scalar(pattern)
     wanted = sprint(pattern)
     fixed = wanted + "".join(place)
@@ -260,7 +260,7 @@ def present_check(key: str, place: Place) -> Check:
     return check
 
 
-# Checks of lists, also under existence anchors.
+# Checks of lists, and of lists under existence anchors.
 #
 # upstream: validateArray and validateArrayOfMaps in pkg/engine/validate/validate.go,
 # existenceHandler in pkg/engine/anchor/handlers.go.
@@ -280,7 +280,7 @@ def failing_list_check(place: Place, text: str) -> Check:
 
 
 def scalar_list_check(scalar: Check, place: Place) -> Check:
-    """Return the check of a list pattern that starts with a scalar: all elements must fit it."""
+    """Return the check of a list pattern that starts with a scalar: all elements must match it."""
     wrong_type = _list_mismatch(place)
     return lambda value, notes: scalar(value, notes) if value.__class__ is list else wrong_type
 
@@ -288,7 +288,7 @@ def scalar_list_check(scalar: Check, place: Place) -> Check:
 def each_check(element: Check, place: Place) -> Check:
     """Return the check of a list all of whose elements must match one map pattern.
 
-    Elements that skip are left out; when all of them do, so does the list.
+    Skipped elements are ignored; if all of them are skipped, so is the list.
     """
     wrong_type = _list_mismatch(place)
 
@@ -312,7 +312,7 @@ def each_check(element: Check, place: Place) -> Check:
 
 
 def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
-    """Return the check of a list of lists: each pattern against the element at its index."""
+    """Return the check of a list of lists: each pattern applies to the element at its index."""
     wrong_type = _list_mismatch(place)
 
     def check(value: object, notes: Notes | None) -> Mismatch | None:
@@ -363,7 +363,7 @@ def _no_list_mismatch(value: object, place: Place) -> Mismatch:
     return plain_mismatch(place, f"{text} list/array type resource")
 
 
-# Checks of maps: their members, and the anchors that decide whether a map counts.
+# Checks of maps: their members, and the anchors that decide whether a map is checked.
 #
 # upstream: validateMap in pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go.
 
@@ -374,13 +374,13 @@ class Member(NamedTuple):
     key: str
     check: Check
     as_null: bool = False
-    """Whether the object's lack of the key is checked as null."""
+    """Whether a missing key is checked as null."""
     absent: Mismatch | None = None
-    """The outcome, otherwise, where the object lacks the key."""
+    """The outcome of a missing key if `as_null` is false."""
 
 
 def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:
-    """Return the check of a map with anchors that may skip: all of them run before the rest."""
+    """Return the check of a map with anchors that may skip: these run before the others."""
     rest, no_map = plain_map_check(second, place), structure_mismatch(place)
 
     def check(value: object, notes: Notes | None) -> Mismatch | None:
@@ -397,8 +397,8 @@ def _check_anchors(
 ) -> Mismatch | None:
     """Check anchors in order; those that skip are collected.
 
-    A skip counts when no anchor of the map matched, or when one of the skips is a single anchor's
-    and not that of a whole map or list below. From then on other mismatches are ignored.
+    A skip counts if no anchor of the map matched, or if one of the skips is due to a single anchor
+    and not to a whole nested map or list. After that, other mismatches are ignored.
     """
     skips: list[Mismatch] = []
     is_applied = is_single = False
@@ -417,7 +417,7 @@ def _check_anchors(
 
 
 def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
-    """Return the check of a map whose members are checked one after the other."""
+    """Return the check of a map whose members are checked in order."""
     if len(members) == 1 and members[0].absent is None:
         return _single_map_check(members[0], place)
     if all(not member.as_null and member.absent is None for member in members):
@@ -472,7 +472,7 @@ def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) ->
 
 
 def structure_mismatch(place: Place) -> Callable[[object], Mismatch]:
-    """Return what makes the mismatch of a value that should be a map."""
+    """Return a function that creates the mismatch of a value that should be a map."""
     weight = weigh("".join(place))
 
     def mismatch(value: object) -> Mismatch:
@@ -489,7 +489,7 @@ def structure_mismatch(place: Place) -> Callable[[object], Mismatch]:
 
 
 def noting(check: Check, entries: Iterable[PatternEntry]) -> Check:
-    """Return `check`, which also notes whether the keys of some anchors of the map occurred."""
+    """Return `check`, which also records whether the keys of some anchors of the map occurred."""
     tracked = tuple((entry.text, entry.key) for entry in entries)
 
     def noted(value: object, notes: Notes | None) -> Mismatch | None:
@@ -502,14 +502,14 @@ def noting(check: Check, entries: Iterable[PatternEntry]) -> Check:
 
 
 def absent_condition(place: Place) -> Mismatch:
-    """Return the mismatch of a condition whose key the object lacks."""
+    """Return the mismatch of a condition whose key is missing in the object."""
     name = ANCHORS[CONDITION].name
     text = f"{name} {_MISMATCH}: {name} anchor key doesn't exist in the resource"
     return Mismatch(Weight.SKIP, place, lambda _: text)
 
 
 def skipping_check(check: Check, name: str) -> Check:
-    """Return the check under a conditional or global anchor: its mismatch skips the rule."""
+    """Return the check under a conditional or global anchor: a mismatch skips the rule."""
     prefix = f"{name} {_MISMATCH}"
 
     def checked(value: object, notes: Notes | None) -> Mismatch | None:
@@ -520,7 +520,7 @@ def skipping_check(check: Check, name: str) -> Check:
 
 
 def negation_check(place: Place) -> Check:
-    """Return the check under a negation anchor: it fails because the key is there."""
+    """Return the check under a negation anchor: it fails if the key exists."""
 
     def text(indices: Indices) -> str:
         return f"{_NEGATED}: {path_text(place, indices)} is not allowed"

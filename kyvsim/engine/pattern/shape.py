@@ -1,7 +1,7 @@
-"""Patterns as shapes: what an object that matches looks like, where that is all there is to it.
+"""Shapes of objects that match patterns.
 
-It mirrors `build.py`: a shape that holds means that the check there finds no mismatch. Anchors
-that skip, existence anchors and lists of lists have no shape.
+They mirror `build.py`: if a shape holds, the check there finds no mismatch. Anchors that skip,
+existence anchors and lists of lists have no shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,15 +41,15 @@ class PatternShape(NamedTuple):
 
     shape: Shape
     exact: bool
-    """Whether everything that matches has it, too."""
+    """Whether every matching object has the shape, too."""
 
 
 class _NoShapeError(Exception):
-    """A part of a pattern that has no shape."""
+    """A part of a pattern without shape."""
 
 
 def pattern_shape(pattern: PatternNode) -> PatternShape | None:
-    """Return the shape of what certainly matches a pattern, or None where that is not known."""
+    """Return a shape of objects that certainly match a pattern, or None if it has none."""
     if checks.weigh(str(pattern.data)) is not Weight.PLAIN:
         return None
     try:
@@ -59,7 +59,7 @@ def pattern_shape(pattern: PatternNode) -> PatternShape | None:
 
 
 def alternative_shapes(patterns: Iterable[Pattern]) -> Iterator[PatternShape | None]:
-    """Yield the same for each pattern of an `anyPattern`, as `compile_any_pattern` reads them."""
+    """Yield the shape of each pattern of an `anyPattern`, as `compile_any_pattern` reads them."""
     return map(pattern_shape, any_pattern_nodes(patterns))
 
 
@@ -78,10 +78,10 @@ def _shape(pattern: PatternNode) -> Shape:
 
 
 def _fits(check: checks.Check) -> Callable[[object], bool | None]:
-    """Return what says whether a value has no mismatch.
+    """Return a predicate: whether a value has no mismatch.
 
-    One whose text weighs more than it says is a doubt: around such a value even an element that
-    does not match may be passed over. That of a list may be one of its elements.
+    It is undecided if the text of the mismatch looks like that of an anchor: around such a value,
+    even a mismatching element may be skipped. The value may be an element of a list.
     """
 
     def fits(value: object) -> bool | None:
@@ -115,7 +115,7 @@ def _member_shape(key: str, pattern: PatternNode, *, in_metadata: bool) -> Shape
     if not isinstance(pattern, PatternMap):
         return _shape(pattern)
     if in_metadata and key in TAGS:
-        # Other values than strings are not checked.
+        # Only string values are checked.
         texts = [one for one in pattern.entries if one.value.data.__class__ is str]
         wild = [one for one in texts if has_wildcard(one.text)]
         plain = _map_shape((one for one in texts if one not in wild), in_metadata=False)
@@ -124,7 +124,7 @@ def _member_shape(key: str, pattern: PatternNode, *, in_metadata: bool) -> Shape
 
 
 def _lacks_tag(entry: PatternEntry) -> Callable[[str], bool]:
-    """Return whether a tag is not one that an entry is about; then nothing of it is checked."""
+    """Return a predicate: whether a tag does not match an entry, which then does not check it."""
     kind = anchors.kind_of(entry)
     if kind.skips or kind.demand is Demand.ELEMENTS or kind.lack is not Lack.FREE:
         raise _NoShapeError

@@ -1,22 +1,22 @@
-"""The JMESPath functions: those of the standard here, one file for each family of Kyverno's.
+"""The JMESPath functions: standard functions here, one module for each family of Kyverno's.
 
-Most policies call only functions of the standard. The modules of the others take as long to load
-as the rest of this package, so the first call of one imports them.
+Most policies call only standard functions. The modules of the others take as long to load as the
+rest of this package, so the first call of one imports them.
 
-A family is a tuple of records. The code of a record is called with the evaluated arguments, one by
-one, after their types were checked against the record as upstream does (kyverno/go-jmespath
+A family is a tuple of records. The code of a record is called with the evaluated arguments, after
+their types were checked against the record as in upstream (kyverno/go-jmespath
 `functions.go`):
 
-* A number is a Python `float` only: an `int` (Go's int64) is no number to the type check.
-* A missing field has become None before the call, and None satisfies only `any`.
-* An `expref` argument (`&key`) is a callable that takes an item; a missing field gives None.
-* A variadic record is checked for the least number of arguments, not for their types.
-* A record without arguments accepts and drops whatever is given.
+* A number is a Python `float`: an `int` (Go's int64) is not a number to the type check.
+* A missing field is None, which is valid only for `any`.
+* An `expref` argument (`&key`) is a function of an item; a missing field returns None.
+* For a variadic record the minimum number of arguments is checked, but not their types.
+* A record without arguments accepts and ignores any arguments.
 * With `needs_system` the `System` is the first argument of the code.
 
-The code raises `QueryError` with upstream's text when it cannot answer; a Python `ArithmeticError`,
-`LookupError`, `TypeError` or `ValueError` out of it is a bug. A whole number that upstream returns
-as a Go int is an `int`, a float64 is a `float`.
+The code raises `QueryError` with upstream's text for errors; a Python `ArithmeticError`,
+`LookupError`, `TypeError` or `ValueError` is a bug. A whole number that upstream returns as a Go
+int is an `int`, a float64 is a `float`.
 """
 
 import math
@@ -41,7 +41,7 @@ class QueryError(Exception):
 
 
 class FunctionExample(NamedTuple):
-    """An expression, the data it is run on, and what comes out; shown in the docs and tested."""
+    """An expression, its data, and the result; shown in the docs and tested."""
 
     expression: str
     output: object
@@ -59,11 +59,11 @@ class Function(NamedTuple):
     variadic: bool = False
     """The last argument may be repeated."""
     needs_system: bool = False
-    """The code wants the clock or chance: it gets the `System` before the arguments."""
+    """The code needs the clock or random numbers: its first argument is the `System`."""
     examples: tuple[FunctionExample, ...] = ()
 
     def refusal(self, count: int) -> str:
-        """Return why a call with this number of arguments can only fail, or "" where it can work.
+        """Return why a call with this number of arguments always fails, or "".
 
         upstream: kyverno/go-jmespath `functions.go`, resolveArgs
         """
@@ -75,7 +75,7 @@ class Function(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """What it takes and returns, as `kyvsim jp function` writes it."""
+        """The arguments and the result, as printed by `kyvsim jp function`."""
         shown = ["|".join(types) for types in self.arguments]
         types = f"({', '.join(shown)}) {','.join(self.returns)}"
         return self.name + types.replace("boolean", "bool")
@@ -89,9 +89,9 @@ def function(
     variadic: bool = False,
     needs_system: bool = False,
 ) -> Function:
-    """Return the record of a function; the signature is as in `items(object|array, string) array`.
+    """Return the record of a function with a signature such as `items(object|array, string) array`.
 
-    An example is its expression, what comes out, and the data that it is run on, if any.
+    An example is an expression, its result, and its data, if any.
     """
     name, _, rest = signature.partition("(")
     arguments, _, returns = rest.partition(") ")
@@ -107,7 +107,7 @@ def function(
     )
 
 
-# The functions of the standard as upstream has them.
+# The standard functions as in upstream.
 #
 # upstream: kyverno/go-jmespath `functions.go`. `sum` is Kyverno's own: see arithmetic.py.
 
@@ -116,7 +116,7 @@ def _contains(search: str | list[object], item: object) -> bool:
     if isinstance(search, str):
         return item.__class__ is str and item in search
     kind = item.__class__
-    if kind in {dict, list}:  # upstream crashes where it compares two maps or two lists
+    if kind in {dict, list}:  # upstream panics when it compares two maps or two lists
         if any(one.__class__ is kind for one in search):
             name = "map[string]interface {}" if kind is dict else "[]interface {}"
             raise QueryError(f"runtime error: comparing uncomparable type {name}")
@@ -132,7 +132,7 @@ def _join(system: System, separator: str, texts: list[str]) -> str:
 
 
 def _merge(*mappings: object) -> dict[str, object]:
-    """Join maps; where upstream crashes on something else this is an error."""
+    """Merge maps; other values, on which upstream panics, are an error."""
     merged: dict[str, object] = {}
     for mapping in mappings:
         if mapping.__class__ is not dict:
@@ -298,12 +298,12 @@ FAMILIES: Final[Mapping[str, str]] = {
     "Random strings": "functions.strings.RANDOMNESS",
     "Certificates": "functions.strings.CERTIFICATES",
 }
-"""Every family by its title, with the module and the name of its tuple; no name is in two."""
+"""Every family by its title, with the module and the name of its tuple; names are unique."""
 _STANDARD: Final[Mapping[str, Function]] = MappingProxyType({one.name: one for one in STANDARD})
 
 
 def family(title: str) -> tuple[Function, ...]:
-    """Return the functions of a family, whose module is imported."""
+    """Return the functions of a family, importing its module."""
     module, _, name = FAMILIES[title].rpartition(".")
     found: tuple[Function, ...] = getattr(import_module(f"kyvsim.jmespath.{module}"), name)
     return found

@@ -1,7 +1,7 @@
 """Arithmetic on numbers, quantities (`1Gi`) and durations (`1h`).
 
-upstream: pkg/engine/jmespath/arithmetic.go. A text is a quantity if it can be one, else a duration:
-`30m` is 0.03 and no half hour.
+upstream: pkg/engine/jmespath/arithmetic.go. A string is a quantity if it can be parsed as one, or
+a duration: `30m` is 0.03 and not half an hour.
 """
 
 import math
@@ -21,7 +21,7 @@ from kyvsim.kubernetes.quantities import (
 )
 
 _Operand: TypeAlias = float | Quantity | int
-"""A float is a number, an int the nanoseconds of a duration."""
+"""A float is a number, an int is a duration in nanoseconds."""
 
 
 def _operand(name: str, value: object) -> _Operand:
@@ -52,7 +52,7 @@ def _zero(name: str) -> QueryError:
 def _text(name: str, compute: Callable[[Quantity], Quantity], other: Quantity) -> str:
     try:
         return str(compute(other))
-    except (OverflowError, ValueError):  # ValueError: Python prints no more than 4300 digits
+    except (OverflowError, ValueError):  # ValueError: Python converts at most 4300 digits
         raise _problem(name, "quantity is out of range") from None
 
 
@@ -94,7 +94,7 @@ def add(left: object, right: object) -> str | float:
 
 
 def total(items: list[object]) -> object:
-    """Return the sum of a list; one element is returned as it is, whatever it is."""
+    """Return the sum of a list; the only element of a list is returned unchanged."""
     if not items:
         raise _problem("sum", "at least one element in the array is required")
     result, *rest = items
@@ -123,7 +123,7 @@ def multiply(left: object, right: object) -> str | float:
 
 
 def divide(left: object, right: object) -> str | float:
-    """Return a quotient: a number for operands of one type, else the dividend's type."""
+    """Return a quotient: a number for operands of one type, or a value of the dividend's type."""
     one, other = _operand("divide", left), _operand("divide", right)
     if isinstance(other, float):
         if not other:
@@ -146,7 +146,7 @@ def divide(left: object, right: object) -> str | float:
 
 
 def modulo(left: object, right: object) -> str | float:
-    """Return the rest of a division of whole operands of one type; it has the dividend's sign."""
+    """Return the remainder of whole operands of one type, with the dividend's sign."""
     one, other = _operand("modulo", left), _operand("modulo", right)
     if isinstance(one, Quantity) and isinstance(other, Quantity):
         rest = _rest(_whole(one.approximate()), _whole(other.approximate()))
@@ -176,7 +176,7 @@ def round_half_away(number: float, digits: float) -> float:
     """Return `number` rounded to that many decimal places, halves away from zero."""
     if not digits.is_integer():
         raise _problem("round", "Non-integer argument(s) passed for round off")
-    if digits < 0:  # upstream: the format lacks its numbers, and Go says so
+    if digits < 0:  # upstream: the format string has too few arguments, and Go prints that
         raise _problem("round", "%!d(MISSING) argument is out of bounds (%!d(MISSING))")
     shift = _power_of_ten(int(digits)) if digits <= 308 else math.inf
     shifted = number * shift
@@ -189,7 +189,7 @@ def round_half_away(number: float, digits: float) -> float:
 
 
 def _power_of_ten(exponent: int) -> float:
-    """Return 10**exponent by squaring as Go's math.Pow does; beyond 22 its last digits differ."""
+    """Return 10**exponent by squaring, as Go's math.Pow; beyond 22 the last digits differ."""
     power, power_scale = 1.0, 0
     square, scale = math.frexp(10.0)
     while exponent:

@@ -1,4 +1,4 @@
-"""Functions on lists and maps, and those that put items in order."""
+"""Functions on lists and maps, and functions that sort items."""
 
 from collections.abc import Callable
 from operator import gt, lt
@@ -17,7 +17,7 @@ _INT_RANGE = float(1 << 63)
 
 
 def lookup(container: dict[str, object] | list[object], key: str | float) -> object:
-    """Return the value at a key or index, None where there is none."""
+    """Return the value at a key or index, None if there is none."""
     argument = "JMESPath function 'lookup': argument #2"
     if isinstance(container, dict):
         if not isinstance(key, str):
@@ -43,7 +43,7 @@ def items(
 
 
 def object_from_lists(keys: list[object], values: list[object]) -> dict[str, object]:
-    """Return a map of keys to values; values that lack are None, those over are dropped."""
+    """Return a map of keys to values; missing values are None, surplus values are dropped."""
     padding = [None] * (len(keys) - len(values))
     return dict(zip(map(_key, keys), [*values, *padding], strict=False))
 
@@ -60,7 +60,7 @@ def _key(value: object) -> str:
 
 
 def label_match(expected: dict[str, object], labels: dict[str, object]) -> bool:
-    """Tell whether `labels` has everything that `expected` has."""
+    """Return whether `labels` contains all of `expected`."""
     return all(key in labels and deep_equal(labels[key], value) for key, value in expected.items())
 
 
@@ -93,20 +93,20 @@ CONTAINERS = (
 )
 
 
-# Functions that put items in order, or find the first and the last of one.
+# Functions that sort items, or find the first or the last in order.
 #
 # upstream: kyverno/go-jmespath `functions.go`.
 
 
 _Ordered: TypeAlias = float | str
 _Reference: TypeAlias = Callable[[object], Any]
-"""An expression for an item; its values should be numbers or texts."""
+"""An expression for an item; its values should be numbers or strings."""
 _Better: TypeAlias = Callable[[Any, Any], bool]
-"""Compares two numbers or two texts."""
+"""Compares two numbers or two strings."""
 
 
 def _extreme(better: _Better) -> Callable[[list[_Ordered]], _Ordered | None]:
-    """Return `max` or `min` of a list of numbers or texts; null of an empty one."""
+    """Return `max` or `min` of a list of numbers or strings; null for an empty list."""
 
     def find(items: list[_Ordered]) -> _Ordered | None:
         best = items[0] if items else None
@@ -119,7 +119,7 @@ def _extreme(better: _Better) -> Callable[[list[_Ordered]], _Ordered | None]:
 
 
 def _extreme_by(better: _Better) -> Callable[[list[object], _Reference], object]:
-    """Return `max_by` or `min_by`; a list of one item is not looked at."""
+    """Return `max_by` or `min_by`; a list of one item is not evaluated."""
 
     def find(items: list[object], reference: _Reference) -> object:
         if len(items) < 2:

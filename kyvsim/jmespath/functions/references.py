@@ -1,4 +1,4 @@
-"""Functions on what names things elsewhere: images, versions, addresses.
+"""Functions on references: images, versions, addresses.
 
 upstream: pkg/engine/jmespath/functions.go.
 """
@@ -40,10 +40,10 @@ def _range(text: str) -> Range:
 
 
 def is_external_url(url: str) -> bool:
-    """Tell whether the host of a URL is neither a loopback nor a private address.
+    """Return whether the host of a URL is neither a loopback nor a private address.
 
-    Names are not resolved, other than upstream: names that only exist inside (one word, or an
-    ending such as `.svc` or `.internal`) are internal, every other name is external.
+    Unlike upstream, names are not resolved: internal names (one word, or with an ending such as
+    `.svc` or `.internal`) are internal, all others are external.
     """
     try:
         host = parse_url(url).hostname
@@ -55,7 +55,7 @@ def is_external_url(url: str) -> bool:
         name = host.lower().removesuffix(".")
         *_, last = labels = name.split(".")
         if not name or last[:1].isdigit():
-            # no name ends in a number; some resolvers take such texts for addresses, Go's does not
+            # no host name ends in a number; some resolvers parse it as an address, Go's does not
             raise QueryError(f"lookup {name}: no such host") from None
         return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
     if isinstance(address, ipaddress.IPv6Address):

@@ -1,4 +1,4 @@
-"""Functions on strings: cutting, comparing, matching, encodings, hashes, certificates."""
+"""Functions on strings: splitting, comparing, matching, encodings, hashes, certificates."""
 
 import base64
 import hashlib
@@ -24,18 +24,18 @@ from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
-# Functions on texts: case, cutting, replacing, comparing.
+# Functions on strings: case, splitting, replacing, comparing.
 #
-# upstream: pkg/engine/jmespath/functions.go; texts are Go strings, mapped character by character.
+# upstream: pkg/engine/jmespath/functions.go; strings are Go strings, mapped character by character.
 
 
 def lower(text: str) -> str:
-    """Return `text` in lower case, each character on its own as Go does."""
+    """Return `text` in lower case, mapping each character separately, as Go does."""
     return text.lower() if text.isascii() else "".join(char.lower()[0] for char in text)
 
 
 def upper(text: str) -> str:
-    """Return `text` in upper case; a character whose upper case is several stays as it is."""
+    """Return `text` in upper case; a character whose upper case is several is unchanged."""
     if text.isascii():
         return text.upper()
     cases = ((char.upper(), char.title(), char) for char in text)
@@ -43,7 +43,7 @@ def upper(text: str) -> str:
 
 
 def equal_fold(left: str, right: str) -> bool:
-    """Tell whether two texts differ in case only."""
+    """Return whether two strings differ only in case."""
     if len(left) != len(right):
         return False
     return left == right or all(
@@ -52,13 +52,13 @@ def equal_fold(left: str, right: str) -> bool:
 
 
 def _fold(char: str) -> str:
-    """Return what is the same for a character's cases; Go folds one character to one."""
+    """Return a common form of a character's cases; Go folds one character to one."""
     folded = char.casefold()
     return folded if len(folded) == 1 else char.lower()
 
 
 def replace(system: System, text: str, old: str, new: str, count: float) -> str:
-    """Return `text` with the first `count` places of `old` replaced, all where it is negative."""
+    """Return `text` with the first `count` occurrences of `old` replaced, all if it is negative."""
     _count(system, text, old, new)
     return text.replace(old, new, max(to_int64(count), -1))
 
@@ -70,7 +70,7 @@ def replace_all(system: System, text: str, old: str, new: str) -> str:
 
 
 def _count(system: System, text: str, old: str, new: str) -> None:
-    """Count what a replacement adds to a text, at most."""
+    """Count the maximum number of characters that a replacement adds to a string."""
     added = (len(new) - len(old)) * text.count(old)
     if added > SHORT:
         system.meter.spend_text(added)
@@ -166,12 +166,12 @@ _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
 
 def as_text(value: str | float) -> str:
-    """Return a text argument, numbers written plainly with the digits of a float32."""
+    """Return a string argument; numbers are formatted with the digits of a float32."""
     return value if isinstance(value, str) else format_float(value, "f", bits=32)
 
 
 def regex_match(pattern: str, source: str | float) -> bool:
-    """Return whether a place in `source` fits the pattern."""
+    """Return whether the pattern matches anywhere in `source`."""
     return is_found(_compiled(pattern), as_text(source))
 
 
@@ -185,7 +185,7 @@ def _compiled(pattern: str, where: str = "") -> Any:
 def regex_replace_all(
     system: System, pattern: str, source: str | float, replacement: str | float
 ) -> str:
-    """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
+    """Return `source` with each match replaced; `$1` and `${name}` are groups."""
     parts = _template(as_text(replacement))
     compiled = _compiled(pattern, "JMESPath function 'regex_replace_all': ")
 
@@ -203,7 +203,7 @@ def regex_replace_all(
 def regex_replace_all_literal(
     system: System, pattern: str, source: str | float, replacement: str | float
 ) -> str:
-    """Return `source` with each match replaced by the text as it stands."""
+    """Return `source` with each match replaced by the literal text."""
     compiled = _compiled(pattern, "JMESPath function 'regex_replace_all_literal': ")
     text = as_bytes(as_text(replacement))
     return _replaced(system, compiled, as_text(source), lambda _: text)
@@ -225,7 +225,7 @@ def _replaced(system: System, compiled: Any, source: str, expand: Callable[[Any]
 
 @lru_cache(maxsize=128)
 def _template(text: str) -> tuple[bytes | tuple[str], ...]:
-    """Return literal texts and, as one-element tuples, the names of groups."""
+    """Return literal text and, as one-element tuples, the names of groups."""
     parts: list[bytes | tuple[str]] = []
     last = 0
     for found in _REFERENCE.finditer(text):
@@ -236,7 +236,7 @@ def _template(text: str) -> tuple[bytes | tuple[str], ...]:
 
 
 def _group(match: Any, name: str) -> bytes:
-    """Return what a group by number or name matched, nothing where there is none."""
+    """Return the match of a group by number or name, empty if there is none."""
     found = None
     if name.isascii() and name.isdigit():
         is_number = name == "0" or name[0] != "0"
@@ -251,7 +251,7 @@ def _group(match: Any, name: str) -> bytes:
 REGEXES = (
     function(
         "regex_replace_all(string, string|number, string|number) string",
-        "replaces every match with the third string, in which `$1` and `${name}` stand for groups",
+        "replaces every match with the third string, in which `$1` and `${name}` refer to groups",
         regex_replace_all,
         ("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),
         needs_system=True,
@@ -278,7 +278,7 @@ REGEXES = (
 )
 
 
-# Functions that decode and encode texts: base64, JSON, YAML.
+# Functions that decode and encode strings: base64, JSON, YAML.
 #
 # upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
 
@@ -287,7 +287,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def base64_decode(text: str) -> str:
-    """Return the text that base64 holds; bytes that are no UTF-8 become U+FFFD, one each."""
+    """Return the decoded base64 text; each byte that is not UTF-8 becomes U+FFFD."""
     try:
         data = decode_base64(text)
     except Base64Error as error:
@@ -297,7 +297,7 @@ def base64_decode(text: str) -> str:
 
 
 def parse_json(text: str) -> object:
-    """Return the data that a JSON text holds; every number is a float."""
+    """Return the data of a JSON text; every number is a float."""
     try:
         return go_text.parse_json(text)
     except JsonError as error:
@@ -340,7 +340,7 @@ ENCODING = (
 )
 
 
-# Hashes of texts, in hexadecimal.
+# Hashes of strings, in hexadecimal.
 #
 # upstream: pkg/engine/jmespath/functions.go.
 
@@ -371,13 +371,13 @@ HASHES = (
 )
 
 
-# The function that makes random texts.
+# The function that generates random strings.
 #
 # upstream: pkg/engine/jmespath/functions.go.
 
 
 def random(system: System, pattern: str) -> str:
-    """Return a random text that fits `pattern`."""
+    """Return a random string that matches `pattern`."""
     if not pattern:
         raise QueryError("no pattern provided")
     try:
@@ -398,7 +398,7 @@ RANDOMNESS = (
 )
 
 
-# The function that takes certificates apart.
+# The function that decodes certificates.
 #
 # upstream: pkg/engine/jmespath/functions.go (jpX509Decode).
 

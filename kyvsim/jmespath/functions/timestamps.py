@@ -1,4 +1,4 @@
-"""Functions on points in time (RFC 3339 texts) and durations.
+"""Functions on timestamps (RFC 3339 strings) and durations.
 
 upstream: pkg/engine/jmespath/time.go.
 """
@@ -18,7 +18,7 @@ from kyvsim.model.ports import System
 
 
 def _time(text: str, layout: str | None = None) -> Time:
-    """Return a time in a layout, of RFC 3339 without one."""
+    """Parse a time with a layout, by default RFC 3339."""
     try:
         return parse_rfc3339(text) if layout is None else parse_time(layout, text)
     except TimeError as error:
@@ -42,7 +42,7 @@ def _now(system: System) -> Time:
 
 
 def time_since(system: System, layout: str, start: str, end: str) -> str:
-    """Return the duration from `start` to `end`, to now where `end` is empty."""
+    """Return the duration from `start` to `end`, or to now if `end` is empty."""
     first = _time(start, layout or None)
     last = _time(end, layout or None) if end else _now(system)
     return format_duration(last.since(first))
@@ -55,7 +55,7 @@ def time_diff(start: str, end: str) -> str:
 
 
 def time_parse(layout: str, text: str) -> str:
-    """Return a time written in a Go layout as RFC 3339; for a whole number as layout, an epoch."""
+    """Return a time in a Go layout as RFC 3339; if the layout is a whole number, it is an epoch."""
     if parse_int(layout) is None:
         return str(_time(text, layout))
     seconds = parse_int(text)
@@ -74,7 +74,7 @@ def time_to_cron(time: str) -> str:
 
 
 def time_between(time: str, start: str, end: str) -> bool:
-    """Tell whether a time lies after `start` and before `end`."""
+    """Return whether a time is after `start` and before `end`."""
     moment = _time(time).nanoseconds
     first = _time(start).nanoseconds
     last = _time(end).nanoseconds

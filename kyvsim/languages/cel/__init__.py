@@ -1,4 +1,4 @@
-"""Kyverno's CEL policy kinds: one file for each kind, and what they share."""
+"""Kyverno's CEL policy kinds: one module for each kind, and shared code."""
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
@@ -45,12 +45,12 @@ LANGUAGE = Language(
 
 
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
-    """Return group, version and resource of all that a policy names."""
+    """Return group, version and resource of everything that a policy names."""
     return tuple(matched_resources(policy.cel))
 
 
 def webhook_facts_of(policy: Policy, kinds: KindTable = NO_KINDS) -> WebhookFacts:
-    """Return the facts for the webhook that sends requests to a policy."""
+    """Return the facts of a policy for its webhook."""
     return webhook_facts(policy, variants_of(policy), kinds)
 
 

@@ -1,7 +1,7 @@
-"""A policy of a CEL kind → CompiledPolicy, and what is wrong with its expressions.
+"""Compiles a policy of a CEL kind to a CompiledPolicy, and reports problems of its expressions.
 
-Codes: KV150 an expression that cannot be compiled, KV159 a policy or an entry of it that does
-nothing, KV160 a policy that changes nothing in a cluster.
+Codes: KV150 an expression that cannot be compiled, KV159 a policy or an entry without effect,
+KV160 a policy that changes nothing in a cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ _BY_NAME: Mapping[str, CelKind] = {
 def compile_cel_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
-    """Return a policy compiled, or None with what is wrong with it."""
+    """Return a compiled policy, or None, and its diagnostics."""
     compiled, problems = _lowered(policy, options)
     problems_of_targets = selector_problems(policy.cel.target_match_constraints)
     told = tuple(selector_errors(policy.document, problems_of_targets))
@@ -65,14 +65,14 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
 
 
 def variants_of(policy: Policy) -> tuple[PolicyVariant, ...]:
-    """Return what a policy becomes for the controllers of Pods, besides itself."""
+    """Return the variants of a policy for Pod controllers."""
     return tuple(_BY_NAME[policy.kind].variants(policy.cel))
 
 
 def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingChange, ...]:
-    """Return what each variant of a policy makes of existing objects, its own first.
+    """Return the changes of existing objects by each variant of a policy, its own first.
 
-    There is nothing where it changes none.
+    It is empty for a policy without targets.
     """
     specs = [policy.cel, *(one.spec for one in variants_of(policy))]
     found = []
@@ -85,7 +85,7 @@ def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingC
 
 
 def pinning(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return what an ImageValidatingPolicy does before images are validated."""
+    """Return the part of an ImageValidatingPolicy that runs before images are validated."""
     return _lower(policy, options, PINNING)[0]
 
 
@@ -121,7 +121,7 @@ def _lower(
     for one in kind.variants(policy.cel):
         derived, further = _lower_part(kind, policy, one, options)
         rules.append(derived)
-        # Problems of the policy as written are not reported again for derived variants.
+        # Problems of the written policy are not repeated for its variants.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
@@ -210,12 +210,12 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def wants_native_policy(policy: Policy, kind: str) -> bool:
-    """Return whether a policy wants an admission policy of a kind."""
+    """Return whether a policy enables an admission policy of a kind."""
     return policy.cel.autogen.native_policies[kind] is True
 
 
 def why_no_native_policy(policy: Policy, kind: str) -> str:
-    """Return why there is no admission policy for a policy, "" where there is one."""
+    """Return why no admission policy is generated for a policy, or ""."""
     skipped = f"skip generating {kind}:"
     if not wants_native_policy(policy, kind):
         return f"{skipped} not enabled."

@@ -1,7 +1,7 @@
 """DeletingPolicy and NamespacedDeletingPolicy of `policies.kyverno.io`.
 
-At the times of its schedule a policy deletes the objects that match and for which all conditions
-hold. It looks at objects as they are: there is no request, and operations do not count.
+A schedule determines when a policy deletes the objects that match and for which all conditions
+hold. There is no request, and operations are ignored.
 
 Source of the rules: upstream pkg/cel/policies/dpol (compiler/policy.go, engine/engine.go), and
 cmd/cli/kubectl-kyverno/commands/apply/command.go for the results.
@@ -23,7 +23,7 @@ _ANSWERS = MappingProxyType(
         for what in ("resource", "json")
     }
 )
-"""The outcomes for objects and payloads that would be deleted, and that would not."""
+"""The outcomes for objects and payloads that would be deleted, and for others."""
 
 
 def _compile(part: PolicyPart) -> CompiledBody:
@@ -56,7 +56,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def _own(evaluation: Evaluation) -> dict[str, Json]:
-    """Return what differs from other kinds: a Namespace is its own."""
+    """Return the values that differ from other kinds: a Namespace is its own namespace."""
     subject = evaluation.request.subject
     key = object_key(subject)
     if evaluation.request.is_payload or (key.api_version, key.kind) != ("v1", "Namespace"):

@@ -1,8 +1,8 @@
 """PolicyExceptions of `policies.kyverno.io`, for policies in CEL.
 
-An exception that names images or values lets nothing off itself: the policy's expressions read
-them. Any other is full: nothing is checked, and the result notes it. Expired ones do not count
-any more; the result notes that too, since upstream's command line still applies them.
+An exception that names images or values exempts nothing itself: the policy's expressions read
+them. Any other is full: nothing is checked, and the result notes it. Expired exceptions are
+ignored; the result notes that too, since upstream's command line still applies them.
 
 Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/engine.go).
 """
@@ -37,7 +37,7 @@ class _ExceptionEntry(NamedTuple):
     exception: CelException
     conditions: tuple[CompiledExpression, ...]
     unbound: str
-    """A variable that its conditions read and that has no value; "" for none."""
+    """A variable without a value that its conditions read; "" for none."""
     counts: tuple[Count, ...]
 
 
@@ -54,12 +54,12 @@ class Matched(NamedTuple):
 
     @property
     def partial(self) -> tuple[MatchedException, ...]:
-        """What expressions read of them."""
+        """The exceptions as expressions read them."""
         return tuple(MatchedException(one.key, (), one.images, one.values) for one in self.counting)
 
     @property
     def note(self) -> str:
-        """What a user should know of those that have expired."""
+        """The note for users about expired exceptions."""
         return "; ".join(
             f"the exception `{one.key}` has expired and is ignored" for one in self.expired
         )
@@ -72,12 +72,12 @@ class CompiledExceptions(NamedTuple):
     values: RequestValues
     options: CompileOptions
     ignores_faults: bool
-    """Whether conditions that cannot be evaluated count as not met."""
+    """Whether conditions that cannot be evaluated do not hold."""
     settled_by_full: bool
-    """Whether what comes after a full one that matches may fail."""
+    """Whether errors are ignored after a matching full exception."""
 
     def matching(self, evaluation: Evaluation) -> Matched:
-        """Return those that match; raises EvaluationError unless one settles it before."""
+        """Return those that match; raises EvaluationError unless a full exception settles it."""
         values = self.values.of(evaluation)
         now = self.options.system.clock.now()
         counting: list[CelException] = []
@@ -116,15 +116,15 @@ def compile_exceptions(
     variables: Mapping[str, CompiledExpression] | None = None,
     settled_by_full: bool = True,
 ) -> CompiledExceptions | None:
-    """Return the exceptions that name a policy, None where there are none.
+    """Return the exceptions that name a policy, None if there are none.
 
-    Their conditions are compiled with the policy's expressions: what is wrong with them is wrong
-    with the policy. `ignorable` says whether the policy's `failurePolicy` counts for them too;
-    `variables` are those that they may read; `settled_by_full` says whether an exception that
-    cannot be evaluated does no harm after a full one that matches.
+    Their conditions are compiled with the policy's expressions: their problems are problems of the
+    policy. `ignorable` is whether the policy's `failurePolicy` applies to them too; `variables`
+    are those that they may read; `settled_by_full` is whether errors of exceptions are ignored
+    after a full exception that matches.
     """
     policy, entries = part.policy, []
-    # What conditions of exceptions may name and cannot read.
+    # Variables that conditions of exceptions may name but that have no value there.
     without = ("exceptions", "variables") if variables is None else ("exceptions",)
     for exception in part.options.cel_exceptions:
         named = [
@@ -144,7 +144,7 @@ def compile_exceptions(
             ]
             read = {name for one in conditions for name in one.reads}
             unbound = next((name for name in without if name in read), "")
-            for index in named:  # one that names the policy twice counts twice, as upstream's
+            for index in named:  # one that names the policy twice counts twice, as in upstream
                 point = _point(exception, index, part.options)
                 seen = (point,) if point else ()
                 entries.append(_ExceptionEntry(exception, conditions, unbound, seen))
@@ -156,7 +156,7 @@ def compile_exceptions(
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:
-    """Declare every policy that exceptions name for coverage, absent policies too."""
+    """Declare every policy that exceptions name for coverage, including absent policies."""
     for exception in options.cel_exceptions:
         for index in range(len(exception.policies)):
             _point(exception, index, options)
@@ -173,7 +173,7 @@ def with_exceptions(
 ) -> CompiledBody:
     """Return a body that runs only if no full exception matches.
 
-    `faulted` gives the outcome if an exception's conditions cannot be evaluated.
+    `faulted` returns the outcome if an exception's conditions cannot be evaluated.
     """
 
     def run(evaluation: Evaluation) -> Outcome | None:
@@ -190,7 +190,7 @@ def with_exceptions(
 
 
 def excepted(matched: Matched) -> Outcome:
-    """Return the result where a full exception matches: that of the one with most priority."""
+    """Return the result of the matching full exception with the highest priority."""
     keys = tuple(one.key for one in matched.counting)
     chosen = max(matched.counting, key=lambda one: one.priority)
     status, done = (RuleStatus.PASS, "passed") if chosen.passes else (RuleStatus.SKIP, "skipped")
@@ -208,10 +208,10 @@ def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
 def lone_problems(
     exceptions: Iterable[CelException], policies: Iterable[Policy], options: CompileOptions
 ) -> Iterator[Diagnostic]:
-    """Yield KV150 for conditions of exceptions for policies that are not given.
+    """Yield KV150 for conditions of exceptions whose policies are not given.
 
-    Where a policy is given, its own compilation finds them. What reads the policy's variables is
-    left alone.
+    The conditions are otherwise compiled with the policy. Those that read the policy's variables
+    are skipped.
     """
     given = {(one.kind, one.name) for one in policies}
     for exception in exceptions:

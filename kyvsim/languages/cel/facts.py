@@ -23,7 +23,7 @@ def policy_facts(kind: str, spec: CelPolicyNode) -> PolicyFacts:
     evaluation = spec.evaluation
     decided = (PayloadMode.HTTP, PayloadMode.ENVOY)
     return PolicyFacts(
-        f"{CEL_GROUP}/v1beta1",  # the one that Kyverno itself reads and speaks of
+        f"{CEL_GROUP}/v1beta1",  # the version that Kyverno itself uses and reports
         FailureAction("Enforce" if "Deny" in actions else "Audit"),
         admission=evaluation.admission is not False,
         background=evaluation.background is not False,
@@ -40,12 +40,12 @@ def policy_facts(kind: str, spec: CelPolicyNode) -> PolicyFacts:
 
 
 def verifies_images(kind: str) -> bool:
-    """Return whether policies of a kind are about the images of objects."""
+    """Return whether policies of a kind verify images of objects."""
     return kind.endswith("ImageValidatingPolicy")
 
 
 def generates(kind: str) -> bool:
-    """Return whether policies of a kind generate: their webhook only takes note of requests."""
+    """Return whether policies of a kind generate; their webhook only records requests."""
     return kind.endswith("GeneratingPolicy")
 
 
@@ -55,9 +55,9 @@ def mutates(kind: str) -> bool:
 
 
 def rule_facts(spec: CelPolicyNode) -> RuleFacts:
-    """Return the facts of the one rule that a policy is.
+    """Return the facts of the policy's only rule.
 
-    Later changes of what it generates are spoken of once, under `evaluation`.
+    Later changes of generated objects are reported once, under `evaluation`.
     """
     evaluation = spec.evaluation
     sees = evaluation.skip_background_requests is False
@@ -73,21 +73,21 @@ def rule_facts(spec: CelPolicyNode) -> RuleFacts:
 
 
 class GeneratingFacts(NamedTuple):
-    """What the controllers need to know of a policy that generates."""
+    """The facts that controllers need about a generating policy."""
 
     synchronizes: bool
-    """Whether what it generated is kept as it wants it."""
+    """Whether generated objects are kept in sync."""
     orphans: bool
-    """Whether that stays when the policy goes."""
+    """Whether generated objects remain when the policy is deleted."""
     looks_back: bool
-    """Whether it generates for triggers that are there before it."""
+    """Whether it generates for existing triggers."""
     applies_server_side: bool
     heeds_deletions: bool
-    """Whether a trigger's deletion generates; else it deletes what was generated."""
+    """Whether deleting a trigger generates; if not, it deletes the generated objects."""
 
 
 def generating_facts(policy: Policy) -> GeneratingFacts:
-    """Return what there is to know of a policy that generates."""
+    """Return the facts of a generating policy."""
     spec, evaluation = policy.cel, policy.cel.evaluation
     return GeneratingFacts(
         evaluation.synchronize is True,
@@ -99,18 +99,18 @@ def generating_facts(policy: Policy) -> GeneratingFacts:
 
 
 class MutatingFacts(NamedTuple):
-    """What the controllers need to know of a policy that mutates."""
+    """The facts that controllers need about a mutating policy."""
 
     changes_existing: bool
-    """Whether it is to change objects that are there."""
+    """Whether it mutates existing objects."""
     keeps_triggers: bool
-    """Whether it has targets of its own: the objects of requests stay as they are."""
+    """Whether it has targets of its own, and does not change the objects of requests."""
     by_expression: bool
-    """Whether an expression names its targets for each trigger."""
+    """Whether an expression returns the targets of each trigger."""
 
 
 def mutating_facts(policy: Policy) -> MutatingFacts:
-    """Return what there is to know of a policy that mutates."""
+    """Return the facts of a mutating policy."""
     spec = policy.cel
     targets = spec.target_match_constraints
     return MutatingFacts(
@@ -120,25 +120,25 @@ def mutating_facts(policy: Policy) -> MutatingFacts:
     )
 
 
-# What a policy in CEL needs of its webhook.
+# The facts of a policy in CEL for its webhook.
 #
 # Source of the rules: upstream pkg/controllers/webhook (validating.go, match_conditions.go),
 # pkg/cel/autogen.
 _WITHOUT_VARIANTS = frozenset(
     {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
 )
-"""Kinds of which a webhook does not name what is derived: one of its own (True), or a shared one.
+"""Kinds for whose variants a webhook has no rules: a dedicated (True) or a shared one.
 
-upstream: validating.go `buildWebhookRules`, which asks for the Go type of a policy in some places
-and for what it has in common with its namespaced twin in others.
+upstream: validating.go `buildWebhookRules`, which switches on the Go type of a policy in some
+places and on the interface shared with its namespaced twin in others.
 """
 
 
 class WebhookFacts(NamedTuple):
-    """What a webhook needs to know of a policy."""
+    """The facts of a policy for its webhook."""
 
     rules: tuple[ResourceRule, ...]
-    """Resource rules of the policy, then those of its variants."""
+    """Resource rules of the policy, followed by those of its variants."""
     namespace_selector: Json
     object_selector: Json
     conditions: tuple[tuple[str, str], ...]
@@ -146,16 +146,16 @@ class WebhookFacts(NamedTuple):
     alone: bool
     """Whether the policy needs a webhook of its own."""
     exact: bool
-    """Whether other versions of a resource do not count."""
+    """Whether `matchPolicy` is Exact."""
     timeout: int | None
     takes: Predicate
-    """Whether its rules take a request."""
+    """Whether its rules match a request."""
 
 
 def webhook_facts(
     policy: Policy, variants: Iterable[PolicyVariant], kinds: KindTable = NO_KINDS
 ) -> WebhookFacts:
-    """Return what a webhook needs to know of a policy."""
+    """Return the facts of a policy for its webhook."""
     spec = policy.cel
     constraints = spec.match_constraints or MatchConstraints(())
     conditions = _pushed(spec)
@@ -175,7 +175,7 @@ def webhook_facts(
         for one in sorted(derived, key=lambda one: one.name):
             texts += _for_kinds(f"autogen-{one.name}", one.spec, _pushed(one.spec) or [])
     if makes:
-        # Whatever it lists, every operation reaches a generating policy: it cleans up after
+        # Every operation is sent to a generating policy, whatever it lists: it cleans up after
         # triggers.
         every = ("CREATE", "UPDATE", "DELETE", "CONNECT")
         rules = [rule._replace(operations=every) for rule in rules]
@@ -192,12 +192,12 @@ def webhook_facts(
 
 
 def matched_resources(spec: CelPolicyNode) -> Iterator[tuple[str, str, str]]:
-    """Yield group, version and resource of all that constraints name."""
+    """Yield group, version and resource of everything that constraints name."""
     return (named for rule in spec.resource_rules for named in rule.named)
 
 
 def _pushed(spec: CelPolicyNode) -> list[tuple[str, str]] | None:
-    """Return the conditions that the API server can evaluate; None if it cannot, or has none."""
+    """Return the conditions that the API server can evaluate; None if there are none."""
     if not spec.match_conditions:
         return None
     env = kubernetes_environment(authorizer=True)
@@ -207,7 +207,7 @@ def _pushed(spec: CelPolicyNode) -> list[tuple[str, str]] | None:
             program = compile_expression(one.expression, env, BOOL)
         except CompileError:
             return None
-        # The API server knows its type, and has no value where webhooks are chosen.
+        # The API server knows its type, but has no value when it selects webhooks.
         if "namespaceObject" not in program.reads:
             found.append((one.name, one.expression))
     return found

@@ -1,13 +1,13 @@
 r"""GeneratingPolicy and NamespacedGeneratingPolicy of `policies.kyverno.io`, and their templates.
 
-The entries of `generate` run in order: an expression makes objects by calling `generator.Apply`, a
-template describes them. The first that cannot be evaluated ends it, and nothing is generated.
-Templates are YAML with expressions in `((` and `))`. A scalar that is one placeholder becomes
-whatever its expression gives; inside a longer string an expression gives a scalar. An escaped
-`\((` gives `((`.
+The entries of `generate` run in order: an expression generates objects with `generator.Apply`, a
+template describes them. At the first entry that cannot be evaluated, nothing is generated.
+Templates are YAML with expressions in `((` and `))`. A scalar that is one placeholder is replaced
+by the expression's value; inside a longer string the value must be a scalar. An escaped `\((` is
+the text `((`.
 
 Source of the rules: upstream pkg/cel/policies/gpol (compiler/policy.go, engine/engine.go,
-template/scanner.go, template/template.go) and, for what becomes of the objects,
+template/scanner.go, template/template.go) and, for generated objects,
 pkg/cel/libs/fake_context.go.
 """
 
@@ -40,7 +40,7 @@ _MARK = re.compile(r"\\?\(\(")
 
 Values: TypeAlias = Sequence[object]
 _Render: TypeAlias = Callable[[Values], Json]
-"""Gives a part of a document; raises EvaluationError."""
+"""Returns a part of a document; raises EvaluationError."""
 
 
 class TemplateError(ValueError):
@@ -70,7 +70,7 @@ class ManifestTemplate(NamedTuple):
 
 
 def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> ManifestTemplate:
-    """Return a template ready to run; raises TemplateError."""
+    """Return a compiled template; raises TemplateError."""
     documents: list[_Render] = []
     try:
         for node in parse_nodes(text):
@@ -159,7 +159,7 @@ def _inside(place: str, render: _Render, values: Values) -> Json:
 
 
 def _placeholder_value(placeholder: CompiledExpression, values: Values) -> Json:
-    """Return the value of a placeholder; whole numbers stay whole."""
+    """Return the value of a placeholder; whole numbers stay ints."""
     text = placeholder.text
     try:
         found = placeholder.value(values)
@@ -215,7 +215,7 @@ def _has_placeholder(node: Node) -> bool:
 
 
 class _Placeholder(NamedTuple):
-    """An expression inside a text."""
+    """An expression inside a string."""
 
     text: str
 
@@ -270,18 +270,18 @@ _Generate: TypeAlias = Callable[[Sequence[object], "Generated"], None]
 
 
 class Generated:
-    """The objects that one evaluation of a policy makes."""
+    """The objects that one evaluation of a policy generates."""
 
     def __init__(
         self, part: PolicyPart, writes: Callable[[str, KubernetesObject], None] | None
     ) -> None:
-        """Take what writes objects at once, if this is more than a trial."""
+        """Store the function that writes objects at once; None for a dry run."""
         self.objects: list[KubernetesObject] = []
         self._policy, self._options = part.policy, part.options
         self._writes = writes
 
     def add(self, namespace: str, objects: Sequence[KubernetesObject]) -> None:
-        """Take objects into a namespace, lists as what they hold; raises ValueError."""
+        """Add objects to a namespace, lists as their items; raises ValueError."""
         for one in objects:
             items = one.get("items")
             parts = items if items.__class__ is list else [one]
@@ -293,8 +293,8 @@ class Generated:
                     self._writes(namespace, part)
                 else:
                     # A kind of unknown scope counts as namespaced if a namespace is given. Raises
-                    # ValueError for what no cluster makes. upstream: pkg/cel/libs/context.go
-                    # `GenerateResources`
+                    # ValueError for objects that a cluster rejects. upstream:
+                    # pkg/cel/libs/context.go `GenerateResources`
                     api_version, kind, _, name = object_key(part)
                     is_cluster_wide = is_cluster_scoped(
                         f"{api_version}/{kind}", self._options.kinds
@@ -328,7 +328,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
     def run(evaluation: Evaluation) -> Outcome | None:
         generated = Generated(part, evaluation.scope.external.writes)
-        # A namespaced policy generates nothing elsewhere.
+        # A namespaced policy generates only into its own namespace.
         generator = Generator(generated.add, namespace)
         values = request_values.of(evaluation, generator=generator)
         try:
@@ -377,7 +377,7 @@ def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Gen
         expression = compiler.compile(text, path, BOOL, decides=False)
         return lambda values, _: expression.value(values)
     if template is None or text is not None:
-        # A rule of Kyverno's CRD demands it; a policy that violates it is not loaded.
+        # A rule of Kyverno's CRD requires this; a policy that violates it is not loaded.
         compiler.reject("", node.path, "exactly one of expression or template must be set")
         return None
     path = (*template.path, "value")

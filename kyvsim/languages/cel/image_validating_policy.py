@@ -1,9 +1,9 @@
 """ImageValidatingPolicy and NamespacedImageValidatingPolicy of `policies.kyverno.io`.
 
-Images are found, chosen and checked for a digest; then their data are fetched, which here is
-what a context file gives; then validations see them. No signature is ever verified, so a policy
-that requires verified images passes only where it matches none. What cannot be compiled is an
-error of every object that the policy matches, besides a diagnostic.
+Images are extracted, selected and checked for a digest; then their data are read from a context
+file, and used in validations. No signature is ever verified, so a policy that requires verified
+images passes only if it matches none. An expression that cannot be compiled is an error of every
+object that the policy matches, besides a diagnostic.
 
 Source of the rules: upstream pkg/image/verification (evaluator/compiler.go, evaluator/policy.go,
 variables/attestors.go), pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler (compiler.go,
@@ -58,9 +58,9 @@ from kyvsim.policy.cel_policy import ImageReference
 def compile_references(
     nodes: Iterable[ImageReference], compiler: Compiler
 ) -> Callable[[str], bool]:
-    """Return whether an image is one of those referred to; without any all are. Raises CelError.
+    """Return a predicate: whether an image is selected; without nodes all are. Raises CelError.
 
-    What is wrong with the references is noted in the compiler.
+    Problems of the references are recorded in the compiler.
     """
     tests: list[Callable[[str], object]] = []
     for node in nodes:
@@ -89,20 +89,19 @@ def _holds(program: Program, image: str) -> Any:
         raise CelError(str(error)) from None
 
 
-# The attestors of a policy: values that functions take, some of which expressions complete.
+# The attestors of a policy: arguments of functions, some with fields that expressions compute.
 #
 # Source of the rules: upstream pkg/image/verification/variables/attestors.go.
 
 AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, CompiledExpression], ...]]
-"""What completes each attestor, by its name."""
+"""The fields of each attestor that expressions compute, by its name."""
 
 
 class Attestors(dict[str, Any]):
-    """The value of `attestors` on one request, each completed on first access.
+    """The value of `attestors` for one request, each completed on first access.
 
-    It supports access by name and iteration, which yields the attestors and not their
-    names, and for nothing else.
-    upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
+    It supports access by name and iteration, which yields the attestors and not their names, and
+    nothing else. upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
     """
 
     only_own_kind = True
@@ -113,7 +112,7 @@ class Attestors(dict[str, Any]):
         self._values: Sequence[object] = ()
 
     def see(self, values: Sequence[object]) -> None:
-        """Take the values that the expressions see."""
+        """Set the values for the expressions."""
         self._values = values
 
     def __iter__(self) -> Iterator[Any]:
@@ -151,22 +150,22 @@ _POD_SPECS: Mapping[tuple[str, str, str], str] = {
 }
 """The path of the Pod's specification in resources whose images are found by default."""
 _UNBOUND = ("images", "attestors", "attestations")
-"""What conditions may name and cannot read."""
+"""Variables that conditions may name but that have no value there."""
 
 
 class ImageValidatingPolicy(NamedTuple):
-    """A policy, or one of its variants, as programs."""
+    """The programs of a policy, or of one of its variants."""
 
     values: RequestValues
     kinds: KindTable
     conditions: tuple[CompiledExpression, ...]
     unbound: str
-    """A variable that conditions read and that has no value yet; "" for none."""
+    """A variable without a value that conditions read; "" for none."""
     exceptions: CompiledExceptions | None
     takes: Callable[[str], bool]
-    """Whether it is about an image; raises CelError."""
+    """Whether it selects an image; raises CelError."""
     extractors: Mapping[str, Mapping[str, CompiledExpression]]
-    """What finds images, by the name of their list: first by where the Pod is, "" for no Pod."""
+    """Image extractors by the name of their list; grouped by the path of the Pod, "" for no Pod."""
     attestors: AttestorPrograms
     attestations: Mapping[str, str]
     validations: tuple[Validation, ...]
@@ -183,7 +182,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         return _body(policy, given)
 
     def run(evaluation: Evaluation) -> Outcome:
-        """Return why the policy cannot be compiled, which upstream finds out each time."""
+        """Return why the policy cannot be compiled; upstream compiles it each time."""
         found = _pod_spec(evaluation, policy.kinds)
         text = compile_error_text(problems, {"images": len(_IMAGE_LISTS) if found else 0})
         message = f"failed to compile policy: {text}"
@@ -193,9 +192,9 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
-    """Return a policy as programs, and the dict into which what is given of images is put.
+    """Return the programs of a policy, and the dict for the given image data.
 
-    What is wrong with it is noted in the compiler.
+    Problems are recorded in the compiler.
     """
     spec, compiler = part.spec, part.compiler
     conditions = compiler.conditions(spec.match_conditions)
@@ -349,10 +348,10 @@ IMAGE_VALIDATING = CelKind(
     judges_json=lambda mode: mode == "JSON",
 )
 
-# What ImageValidatingPolicies do before they look at images: tags become digests.
+# ImageValidatingPolicies replace tags by digests before they validate images.
 #
-# A registry knows the digests, so that here an image without one is an error. Images are those of
-# containers, whatever `spec.images` finds.
+# Only a registry knows the digests, so that here an image without digest is an error. Images are
+# those of containers, whatever `spec.images` extracts.
 #
 # Source of the rules: upstream pkg/image/verification/evaluator/policy.go (`MutateDigest`),
 # pkg/cel/policies/ivpol/engine/engine.go.
@@ -361,7 +360,7 @@ IMAGE_VALIDATING = CelKind(
 def _compile_pinning(part: PolicyPart) -> CompiledBody:
     policy, _ = image_programs(part)
     if part.compiler.problems:
-        # Reported where images are validated.
+        # Reported by the validation of images.
         return lambda _: None
 
     def run(evaluation: Evaluation) -> Outcome | None:
@@ -388,4 +387,4 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
 
 
 PINNING = IMAGE_VALIDATING._replace(compile=_compile_pinning)
-"""The kind, as the webhook sees it that changes objects."""
+"""The kind as the mutating webhook uses it."""

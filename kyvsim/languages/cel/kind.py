@@ -1,4 +1,4 @@
-"""What a kind of policy in CEL is, and the values that its expressions see."""
+"""The properties of a kind of policy in CEL, and the values for its expressions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -26,7 +26,7 @@ from kyvsim.policy.cel_policy import CelPolicyNode
 
 
 class PolicyPart(NamedTuple):
-    """A policy as written, or one of its variants, about to be compiled."""
+    """A policy as written, or one of its variants, to be compiled."""
 
     policy: Policy
     spec: CelPolicyNode
@@ -35,12 +35,12 @@ class PolicyPart(NamedTuple):
 
     @property
     def mode(self) -> str:
-        """What the policy judges: the text of its `evaluation.mode`."""
+        """The evaluation mode of the policy: its `evaluation.mode`."""
         return self.spec.evaluation.mode
 
 
 NoEffect: TypeAlias = tuple[Path, str]
-"""The path of a part of a policy that has no effect, from its document, and the reason."""
+"""The path of a part without effect in the policy's document, and the reason."""
 
 
 class CelKind(NamedTuple):
@@ -50,9 +50,9 @@ class CelKind(NamedTuple):
     stage: Stage
     compile: Callable[[PolicyPart], CompiledBody]
     variants: Callable[[CelPolicyNode], Iterable[PolicyVariant]] = lambda _: ()
-    """What a specification becomes for the controllers of Pods, besides itself."""
+    """The variants of a specification for Pod controllers."""
     ends: Ends = APPLIED
-    """What can come of a policy, as coverage counts it."""
+    """The possible outcomes of a policy, for coverage."""
     names_rules: bool = True
     """Whether results name the policy as their rule, too; if not, their rule has no name."""
     without_constraints: bool = False
@@ -60,52 +60,52 @@ class CelKind(NamedTuple):
     fault: str = "failed to evaluate policy"
     """The message if something that decides whether to evaluate the policy cannot be evaluated."""
     forgives_faults: bool = False
-    """Whether `failurePolicy: Ignore` makes conditions that cannot be evaluated count as unmet."""
+    """Whether conditions that cannot be evaluated do not hold under `failurePolicy: Ignore`."""
     weighs_exceptions: bool = False
-    """Whether the body evaluates exceptions itself; if not, a full one replaces its result."""
+    """Whether the body evaluates exceptions; if not, a full exception replaces its result."""
     judges_json: Callable[[str], bool] = lambda _mode: False
-    """Whether a policy of some mode judges JSON payloads."""
+    """Whether a policy of a mode evaluates JSON payloads."""
     json_objects: bool = False
-    """Whether a policy of mode JSON judges every object too, as if it were a payload."""
+    """Whether a policy of mode JSON also evaluates every object, like a payload."""
     tells_faults: bool = False
     """Whether a compile error is also an error result for each object."""
     later: bool = False
-    """Whether it acts when the request's object is in the cluster already."""
+    """Whether it acts after the request's object is in the cluster."""
     any_operation: bool = False
-    """Whether `operations` of resource rules count for nothing."""
+    """Whether `operations` of resource rules are ignored."""
     match_fault: str = "failed to execute matching: "
     """The start of the message if the constraints cannot be read."""
     match_rule: str = ""
-    """The rule that such results name."""
+    """The rule name of such results."""
     answers_always: Callable[[CelPolicyNode], bool] = lambda _: False
-    """Whether `test` sees an empty response for a specification that does nothing."""
+    """Whether `test` has an empty response for a specification that does nothing."""
     no_effect: Callable[[CelPolicyNode], Iterable[NoEffect]] = lambda _: ()
-    """What of a specification does nothing, although Kyverno takes it."""
+    """The parts of a specification that Kyverno accepts but that have no effect."""
     unmatched: str = ""
-    """The message of the failure of objects that the policy does not match; "" for no result."""
+    """The failure message for objects that the policy does not match; "" for no result."""
 
     def unevaluated(self, cause: object) -> Outcome:
-        """Return the result where what decides on evaluating the policy cannot be evaluated."""
+        """Return the result if it cannot be determined whether to evaluate the policy."""
         name = "" if self.names_rules else "evaluation"
         return Outcome(RuleStatus.ERROR, f"{self.fault}: {cause}", rule_name=name)
 
 
-# What the expressions of a policy see of one request.
+# The values of one request for a policy's expressions.
 #
-# Only what they read is worked out, and what no request changes is made once for each policy.
+# Only values that expressions read are computed, and constant ones once for each policy.
 #
 # Source of the rules: upstream pkg/cel/policies/vpol/compiler/eval.go, and cmd/cli/kubectl-
-# kyverno/processor for what there is of a request without a cluster: at CREATE the old object is
-# an empty map, at DELETE the object is.
+# kyverno/processor for requests without a cluster: at CREATE the old object is an empty map, at
+# DELETE the object is.
 
 _Source: TypeAlias = Callable[[Evaluation], Any]
 
 
 class RequestValues:
-    """The values of a policy's variables, worked out for one request after the other."""
+    """The values of a policy's variables for each request."""
 
     def __init__(self, part: PolicyPart, variables: Mapping[str, CompiledExpression]) -> None:
-        """Take the policy, whose expressions are all compiled until the first request."""
+        """Store the policy, whose expressions are all compiled before the first request."""
         namespace, kinds = part.policy.namespace, part.options.kinds
         system = part.options.system
         self._compiler = part.compiler
@@ -126,7 +126,7 @@ class RequestValues:
     def of(self, evaluation: Evaluation, **own: Any) -> list[object]:
         """Return the values for a request in the order of the environment.
 
-        `own` has those that only the policy's kind knows; what no expression reads is None.
+        `own` has the values specific to the policy's kind; variables that are not read are None.
         """
         base, sources, places = self._plan or self._planned()
         values = base.copy()
@@ -143,7 +143,7 @@ class RequestValues:
         return (self._plan or self._planned())[2][name]
 
     def _planned(self) -> tuple[list[object], list[tuple[int, _Source]], dict[str, int]]:
-        """Return the values that never change, what makes the others, and where each belongs."""
+        """Return constant values, the functions that compute the others, and their indexes."""
         reads, env = self._compiler.reads, self._compiler.env
         fixed = constants()
         names = [name for name, _ in env.variables]
@@ -168,13 +168,13 @@ def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
 
 
 def _hints(evaluation: Evaluation) -> list[str]:
-    """Return where to record lookups of objects that are missing; a cluster has all its objects."""
+    """Return the list that records missing objects; a cluster has all its objects."""
     scope = evaluation.scope
     return scope.hints if scope.external.account is None else []
 
 
 def namespace_object(evaluation: Evaluation, name: str) -> Json:
-    """Return a Namespace, as far as anything is known of it."""
+    """Return a Namespace with the data that are known."""
     external = evaluation.scope.external
     given = external.namespaces.get(name)
     if given is None and external.answers_calls:
@@ -218,12 +218,12 @@ _SOURCES: Mapping[str, _Source] = {
 
 
 def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:
-    """Return the value of `request`, with what an API server has filled in."""
+    """Return the value of `request`, with the fields that an API server sets."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
     deletes = request.operation is Operation.DELETE
-    # The request for a Namespace has that namespace, unlike the object.
+    # The request for a Namespace has its name as namespace, unlike the object.
     namespace = key.namespace if request.details is None else request.namespace
     return {
         **review_request(request, resource, namespace),

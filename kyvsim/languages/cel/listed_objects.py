@@ -1,7 +1,7 @@
-"""The objects in a cluster that the background controller lists: targets and triggers of policies.
+"""The objects of a cluster that the background controller lists: targets and triggers of policies.
 
 Targets: it lists each resource that the rules for targets name, in the selected namespaces, and
-takes all of them: operations, excluded rules and conditions for requests do not count.
+uses all of them: operations, excluded rules and conditions for requests are ignored.
 
 Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, resolveTargetRoute),
 pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
@@ -35,13 +35,13 @@ class Listing(NamedTuple):
     key: ObjectKey
     """apiVersion, kind and namespace ("" for all of them); no name."""
     names: tuple[str, ...]
-    """The names that count; () for all."""
+    """The names to include; () for all."""
     subresource: str
-    """Where the objects are written: "" for themselves."""
+    """The subresource that is written; "" for the object itself."""
 
 
 def target_constraints(policy: Policy) -> MatchConstraints:
-    """Return the constraints that choose targets: their own where they have rules."""
+    """Return the constraints that select targets: their own if they have rules."""
     own = policy.cel.target_match_constraints
     if own is None or own.expression or not own.resource_rules:
         own = policy.cel.match_constraints
@@ -49,7 +49,7 @@ def target_constraints(policy: Policy) -> MatchConstraints:
 
 
 def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Listing]:
-    """Yield the lists in which targets are found; `kinds` are custom ones."""
+    """Yield the lists that contain the targets; `kinds` are custom kinds."""
     selector = target_constraints(policy).namespace_selector
     places = [policy.namespace]
     if not policy.namespace and selector is not None:
@@ -68,7 +68,7 @@ def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
 def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
     """Yield lists of all objects of each kind that the rules for targets name.
 
-    Resources that are not served are skipped, and so are wildcards, which name none.
+    Resources that are not served are skipped, and so are wildcards.
     """
     for rule in target_constraints(policy).resource_rules:
         for group, version, resource in rule.named:
@@ -84,7 +84,7 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
 def selected_targets(
     policy: Policy, listing: Listing, cluster: ClusterView
 ) -> Iterator[KubernetesObject]:
-    """Yield the objects of a list that count; raises SelectorError."""
+    """Yield the selected objects of a list; raises SelectorError."""
     selects = compile_selector(target_constraints(policy).object_selector or {})
     key = listing.key
     for obj in cluster.list(key.api_version, key.kind, key.namespace):
@@ -93,7 +93,7 @@ def selected_targets(
 
 
 def written_part(policy: Policy, obj: KubernetesObject, kinds: KindTable) -> str:
-    """Return the subresource through which a target is written that an expression named."""
+    """Return the subresource to write for a target that an expression returned."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
     named = group, version, plural(group, key.kind, kinds)
@@ -110,10 +110,10 @@ def written_part(policy: Policy, obj: KubernetesObject, kinds: KindTable) -> str
 def listed_triggers(
     policy: Policy, cluster: ClusterView, kinds: KindTable
 ) -> Iterator[KubernetesObject]:
-    """Give the objects that the constraints of a policy name; `kinds` are custom ones.
+    """Yield the objects that the constraints of a policy name; `kinds` are custom kinds.
 
-    There are none where a selector cannot be read: upstream's list of them fails. A single wildcard
-    for versions means the preferred one; other wildcards, and names of subresources, are not kinds.
+    There are none if a selector is invalid: upstream's list request fails. A single wildcard for
+    versions is the preferred version; other wildcards, and names of subresources, are not kinds.
     """
     written = policy.cel.match_constraints or MatchConstraints(())
     try:

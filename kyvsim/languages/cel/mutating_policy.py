@@ -1,7 +1,7 @@
 """MutatingPolicy and NamespacedMutatingPolicy of `policies.kyverno.io`, and their existing targets.
 
-Mutations are done in order, each on what the one before left; if one of them fails, the object
-stays as it was. A policy has one result, whose rule has no name, or `evaluation` for an error.
+Mutations run in order, each on the result of the previous one; if one of them fails, the object
+is unchanged. A policy has one result, whose rule has no name, or `evaluation` for an error.
 
 Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine),
 pkg/background/mpol/processor.go, cmd/cli/kubectl-kyverno/processor/policy_processor.go
@@ -36,24 +36,24 @@ from kyvsim.policy.cel_autogen import mutation_variants
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints
 from kyvsim.schema.merge_types import type_finder
 
-# The existing objects that a MutatingPolicy changes on behalf of a trigger.
+# The existing objects that a MutatingPolicy changes for a trigger.
 #
-# They are found by an expression, or chosen by constraints, their own or else those of triggers,
-# whatever the operation, among the objects given as targets. Each has conditions of its own.
+# An expression returns them, or constraints (those of targets, or of triggers) select them from the
+# objects given as targets, whatever the operation. Targets have conditions of their own.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go
 # (discoverCELTargets, targetMatchPredicate), pkg/cel/policies/mpol/compiler/policy.go.
 
 
 class Targets(NamedTuple):
-    """What finds the existing objects of a policy."""
+    """Finds the existing objects that a policy changes."""
 
     expression: CompiledExpression | None
     chosen: Constraints
     conditions: tuple[CompiledExpression, ...]
 
     def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[KubernetesObject]:
-        """Yield them in their order; raises EvaluationError."""
+        """Yield the targets in their order; raises EvaluationError."""
         if self.expression is None:
             for obj in evaluation.scope.external.targets:
                 namespace = object_key(obj).namespace
@@ -63,12 +63,12 @@ class Targets(NamedTuple):
                 if facts is not None and self.chosen.matches(facts):
                     yield obj
             return
-        # What an earlier policy made of a given target counts, and not what the expression read.
+        # An object as changed by an earlier policy replaces the one that the expression returns.
         given = {object_key(obj): obj for obj in evaluation.scope.external.targets}
         try:
             found = self._evaluated_targets(values.of(evaluation))
             if found is None and not given:
-                return  # there is nothing to look among
+                return  # there are no targets to find
             named = _target_list(found)
         except EvaluationError as error:
             raise EvaluationError(f"failed to discover CEL targets: {error}") from None
@@ -77,10 +77,7 @@ class Targets(NamedTuple):
                 yield given.get(object_key(obj), obj)
 
     def named(self, values: list[object]) -> list[KubernetesObject]:
-        """Return what the expression gives, one object or those of a list.
-
-        Raises EvaluationError.
-        """
+        """Return the objects that the expression returns, one or a list; raises EvaluationError."""
         return _target_list(self._evaluated_targets(values))
 
     def take(self, values: list[object]) -> bool:
@@ -92,13 +89,13 @@ class Targets(NamedTuple):
 
 
 class TargetKinds(NamedTuple):
-    """The kinds of the existing objects that a policy changes in place of its triggers."""
+    """The kinds of existing objects that a policy changes instead of its triggers."""
 
     constraints: Constraints | None
-    """None if an expression finds the objects: then their kinds count."""
+    """None if an expression returns the objects: then their kinds count."""
 
     def have(self, trigger: KubernetesObject | None, found: Iterable[object]) -> bool:
-        """Return whether a trigger is of one of them; `found` is what an expression gave."""
+        """Return whether a trigger is of one of the kinds; `found` is the expression's value."""
         if self.constraints is None:
             kind = _group_and_kind(trigger)
             return any(isinstance(one, dict) and _group_and_kind(one) == kind for one in found)
@@ -112,7 +109,7 @@ def _group_and_kind(obj: object) -> tuple[str, str]:
 
 
 def _compile_targets(part: PolicyPart) -> Targets | None:
-    """Return what finds the targets of a policy, None where it changes no existing objects."""
+    """Return the targets of a policy, or None if it changes no existing objects."""
     spec, compiler = part.spec, part.compiler
     own = spec.target_match_constraints
     expression = None
@@ -143,7 +140,7 @@ _KEPT = ("a cluster does not change this object: the policy has targets of its o
 
 
 class MutatingPolicy(NamedTuple):
-    """A policy, or one of its variants, as programs."""
+    """The programs of a policy, or of one of its variants."""
 
     values: RequestValues
     conditions: tuple[CompiledExpression, ...]
@@ -151,15 +148,15 @@ class MutatingPolicy(NamedTuple):
     annotations: Mapping[str, CompiledExpression]
     exceptions: CompiledExceptions | None
     looks_again: bool
-    """Whether an expression looks at the object after a mutation."""
+    """Whether an expression reads the object after a mutation."""
     targets: Targets | None
-    """What finds the existing objects that it changes, too; None where there are none."""
+    """The existing objects that it also changes; None if there are none."""
     target_kinds: TargetKinds | None
-    """The kinds that it changes in place of its triggers; None where it changes these."""
+    """The kinds that it changes instead of its triggers; None if it changes the triggers."""
 
 
 def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
-    """Return a policy, or one of its variants, as programs."""
+    """Return the programs of a policy, or of one of its variants."""
     spec, compiler = part.spec, part.compiler
     variables = compiler.variables(spec.variables)
     conditions = compiler.conditions(spec.match_conditions)
@@ -232,9 +229,9 @@ def _no_effect(spec: CelPolicyNode) -> Iterator[NoEffect]:
 
 
 def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None) -> Outcome:
-    """Return the result for a trigger; `excused` is the result of an exempt one.
+    """Return the result for a trigger; `excused` is the result of an exempt trigger.
 
-    What becomes of existing objects is another matter: that is decided by conditions alone.
+    Only conditions decide whether existing objects are changed.
     """
     values = policy.values.of(evaluation)
     try:
@@ -245,14 +242,14 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
     found: list[KubernetesObject] = []
     fault = None
     try:
-        # In a cluster existing objects are changed later, by another controller.
+        # In a cluster, another controller changes existing objects later.
         if policy.targets is not None and evaluation.scope.external.account is None:
             found = list(policy.targets.find(policy.values, evaluation))
     except EvaluationError as error:
         fault = error
-    # No cluster changes the trigger where the policy has targets. The command line does; that is
-    # followed for targets of the trigger's kind only, since what is written for another kind fails
-    # or does harm.
+    # In a cluster, the trigger of a policy with targets is not changed. The command line does; this
+    # is reproduced only for targets of the trigger's kind, since mutations for another kind
+    # fail or do harm.
     kinds, spares = policy.target_kinds, evaluation.scope.external.spares_triggers
     if excused is None and (kinds is None or (not spares and kinds.have(evaluation.object, found))):
         outcome = mutation_outcome(policy, values, evaluation.object)
@@ -295,7 +292,7 @@ def _changed_targets(
 def mutation_outcome(
     policy: MutatingPolicy, values: list[object], obj: KubernetesObject | None
 ) -> Outcome:
-    """Return the result for an object whose conditions hold, with what the policy leaves of it."""
+    """Return the result for an object whose conditions hold, with the mutated object."""
     try:
         after = _mutated(policy, values, {} if obj is None else obj)
         properties = annotation_texts(policy.annotations, values, '"')
@@ -308,10 +305,10 @@ def mutation_outcome(
 
 
 def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject) -> Json:
-    """Return an object as the mutations leave it; raises EvaluationError or MutationError.
+    """Return the mutated object; raises EvaluationError or MutationError.
 
-    Numbers of the object are doubles until something is done to it; after that whole ones are
-    ints, for the expressions that follow.
+    Numbers of the object are doubles until the first mutation; after that whole numbers are ints in
+    the expressions that follow.
     """
     place = policy.values.place("object")
     patched = obj
@@ -323,7 +320,7 @@ def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject
 
 
 def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[object]:
-    """Return what expressions see of an existing object: nothing of what was before, or around."""
+    """Return the values of expressions for an existing object, without old object and namespace."""
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 
 
@@ -340,35 +337,35 @@ MUTATING = CelKind(
     answers_always=lambda spec: not are_plain(spec.match_constraints),
 )
 
-# How a MutatingPolicy changes the objects that are in a cluster already.
+# How a MutatingPolicy changes the existing objects of a cluster.
 #
-# Requests that it matches are triggers of that. Then each variant of the policy changes each
-# target, one after the other, whatever kind the variant was made for: in the background nothing
-# is matched.
+# Requests that it matches trigger this. Then each variant of the policy changes each target, one
+# after the other, for whatever kind the variant was derived: in the background nothing is
+# matched.
 #
 # Source of the rules: upstream pkg/background/mpol/processor.go, pkg/cel/policies/mpol (engine,
 # compiler/policy.go).
 
 
 class TargetError(Exception):
-    """Targets that an expression does not name; the text is upstream's."""
+    """The expression returns invalid targets; the text is upstream's."""
 
 
 class ExistingChange(NamedTuple):
-    """What one variant of a policy makes of existing objects."""
+    """The change of existing objects by one variant of a policy."""
 
     policy: MutatingPolicy
     targets: Targets
 
     def wants(self, evaluation: Evaluation) -> bool:
-        """Return whether the conditions for triggers hold; where one has no value they do not."""
+        """Return whether the conditions for triggers hold; a condition that fails does not hold."""
         try:
             return all_hold(self.policy.conditions, self.policy.values.of(evaluation))
         except EvaluationError:
             return False
 
     def find(self, evaluation: Evaluation) -> Sequence[KubernetesObject]:
-        """Return the targets that the expression names for a trigger; raises TargetError."""
+        """Return the targets that the expression returns for a trigger; raises TargetError."""
         values = values_on_existing(self.policy, evaluation)
         try:
             if not all_hold(self.policy.conditions, values):
@@ -385,7 +382,7 @@ class ExistingChange(NamedTuple):
         return found
 
     def change(self, evaluation: Evaluation) -> Outcome:
-        """Return the result for a target, with the object that the variant leaves of it."""
+        """Return the result for a target, with the object that the variant mutated."""
         exceptions = self.policy.exceptions
         try:
             matched = exceptions.matching(evaluation) if exceptions else Matched()

@@ -1,6 +1,6 @@
 """Payloads that are HTTP and Envoy requests: their checks, and the policies that decide on them.
 
-Codes: KV152 a payload that cannot be used, KV170 a field of a payload that nobody reads, KV171 an
+Codes: KV152 an invalid payload, KV170 an unknown field of a payload, KV171 an
 empty request.
 
 Source of the rules: upstream kyverno-authz pkg/engine/compiler, and
@@ -41,7 +41,7 @@ from kyvsim.model.tracing import TraceContext
 def checked_payloads(
     payloads: Iterable[Payload],
 ) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
-    """Return the payloads that fit their mode, and diagnostics about all."""
+    """Return the payloads that are valid in their mode, and diagnostics about all."""
     found: list[Payload] = []
     said: list[Diagnostic] = []
     for payload in payloads:
@@ -80,7 +80,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
 
 
 def _fields_of(payload: Payload) -> Iterable[RequestFields]:
-    """Return the maps of a payload whose unknown fields Kyverno passes over without a word."""
+    """Return the maps of a payload whose unknown fields Kyverno silently ignores."""
     return fields_of_request(payload.data) if payload.mode is PayloadMode.HTTP else ()
 
 
@@ -95,13 +95,13 @@ _UNDECIDED = skipped("request does not match")
 
 
 def authorization_compiler(mode: PayloadMode, system: System, trace: TraceContext) -> Compiler:
-    """Return what compiles the expressions of a policy of a mode."""
+    """Return the compiler for expressions of policies of a mode."""
     scope = KyvernoScope(authorization_environment(MODES[mode], system.clock))
     return Compiler(scope, trace, system.meter)
 
 
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:
-    """Return what judges payloads of a mode."""
+    """Return the body that evaluates payloads of a mode."""
     spec, compiler, mode = part.spec, part.compiler, MODES[payload]
     conditions = compiler.conditions(spec.match_conditions)
     variables = compiler.variables(spec.variables)

@@ -1,7 +1,7 @@
 """ValidatingPolicy and NamespacedValidatingPolicy of `policies.kyverno.io`.
 
-Validations are evaluated in order; the first that is false or cannot be evaluated ends it. A
-policy has one result, whose rule has no name; what prevents its evaluation is
+Validations are evaluated in order until one is false or cannot be evaluated. A
+policy has one result, whose rule has no name; an error outside of validations is
 under the rule `evaluation`. Other kinds have the same validations and audit annotations.
 
 Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compiler/policy.go),
@@ -30,7 +30,7 @@ from kyvsim.policy.cel_autogen import variants
 def annotation_texts(
     annotations: Mapping[str, CompiledExpression], values: Sequence[object], quote: str = "'"
 ) -> dict[str, str]:
-    """Return the audit annotations that have a text; raises EvaluationError."""
+    """Return the audit annotations with string values; raises EvaluationError."""
     found: dict[str, str] = {}
     for key, expression in annotations.items():
         place = f"auditAnnotation {quote}{key}{quote}"
@@ -45,20 +45,20 @@ def annotation_texts(
     return found
 
 
-# What is wrong with a policy's expressions, in upstream's one text.
+# The errors of a policy's expressions, as upstream's single message.
 #
 # Source of the form: k8s.io/apimachinery pkg/util/validation/field (Error), util/errors
 # (Aggregate).
 
 _SECTIONS = ("matchImageReferences", "matchConditions", "images", "variables", "attestors")
-"""The fields that are compiled as a whole, in this order; only the first in error counts."""
+"""Fields that are compiled as a whole, in this order; only the first with an error counts."""
 _FIRST_ONLY = frozenset({"images", "attestors"})
 
 
 def compile_error_text(problems: Sequence[ExpressionProblem], offsets: Mapping[str, int]) -> str:
     """Return upstream's message for the problems of one policy.
 
-    `offsets` has for the name of a field how many entries upstream puts before those written.
+    `offsets` is how many entries upstream adds before those of a field, by name.
     """
     for section in _SECTIONS:
         found = [one for one in problems if one.path[1] == section and not one.document]

@@ -1,8 +1,8 @@
 """ClusterPolicy and Policy of `kyverno.io`: rules with match blocks, patterns and JMESPath.
 
-One file for each rule type in `rules/`, or for two that share much; `images.py` and `pod_security/`
-are what single types consist of. `validation/` is what upstream refuses, `suspicious.py` what every
-command warns of.
+One module for each rule type in `rules/`, or for two that share much; `images.py` and
+`pod_security/` are parts of single types. `validation/` rejects policies like upstream, and
+`suspicious.py` has the warnings of every command.
 """
 
 from kyvsim.languages import Language

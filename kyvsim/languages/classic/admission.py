@@ -1,4 +1,4 @@
-"""What Kyverno's admission controller reports about ClusterPolicies: warnings, changes, status."""
+"""Kyverno's admission controller for ClusterPolicies: warnings, changes, status."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 
 
 def old_actions(policy: Policy) -> Iterator[str]:
-    """Yield that failure actions are spelled as they were once, for each place of one."""
+    """Yield a warning for each failure action with its deprecated spelling."""
     places = [(policy.tree.validation_failure_action, policy.tree.overrides)]
     for rule in policy.rules:
         validate = rule.tree.validate
@@ -35,7 +35,7 @@ def old_actions(policy: Policy) -> Iterator[str]:
 
 
 def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
-    """Yield that a target's kind or source depends on the trigger."""
+    """Yield warnings that a target's kind or source depends on the trigger."""
     generate = rule.tree.generate
     if generate is None:
         return
@@ -75,7 +75,7 @@ def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
 
 
 def _missing_subresources(rule: Rule) -> Iterator[str]:
-    """Yield that a rule reads what only subresources change, but does not match those."""
+    """Yield warnings that a rule reads fields of subresources that it does not match."""
     named = [kind for one in rule.tree.filters for kind in one.kinds]
     for section in ("validate", "mutate"):
         if section not in rule.tree.operations:
@@ -114,7 +114,7 @@ _FIXED = "changes of immutable fields of a rule spec in a generate rule is disal
 
 
 def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
-    """Return whether targets may be left over, and why the change is refused ("" if it is not)."""
+    """Return whether targets may be left over, and why the change is rejected ("" if it is not)."""
     before, after = (
         [rule.tree for rule in policy.rules if "generate" in rule.tree.operations]
         for policy in (old, new)
@@ -128,7 +128,7 @@ def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
 
 
 def cel_preconditions_problem(rule: Rule, position: int) -> str:
-    """Return why a generate rule has no CEL preconditions; the command line takes them.
+    """Return why a generate rule cannot have CEL preconditions; the command line accepts them.
 
     upstream: pkg/policy/generate/validate.go
     """
@@ -138,6 +138,6 @@ def cel_preconditions_problem(rule: Rule, position: int) -> str:
 
 
 def derived_rules(policy: Policy) -> list[Json]:
-    """Return the rules that autogen derived, as a status has them."""
+    """Return the autogen rules for the policy's status."""
     every = compute_rules(policy).every
     return [status_rule(rule.tree) for rule in every if rule.name.startswith("autogen-")]

@@ -1,6 +1,6 @@
-"""Which rules of a policy autogen derives for controllers of Pods, and for which of these.
+"""The autogen rules of a policy, and the Pod controllers that they apply to.
 
-Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: one rule that cannot
+Source of the rules: upstream pkg/autogen/v1. The policy is checked as a whole: one rule that cannot
 be rewritten disables autogen for all of them.
 """
 
@@ -33,10 +33,10 @@ _PREFIX = "autogen-"
 
 
 class DerivedRule(NamedTuple):
-    """A rule made from one for Pods, for CronJobs or for all other controllers."""
+    """An autogen rule for CronJobs or for all other controllers."""
 
     make: Callable[[], Rule]
-    """Returns the rule, always the same: it is made on first use."""
+    """Returns the rule; it is created on first use."""
     written: Rule
     for_cron_jobs: bool
 
@@ -47,35 +47,35 @@ class DerivedRule(NamedTuple):
 
 
 class ComputedRules(NamedTuple):
-    """The rules of a policy together with those derived for pod controllers."""
+    """The rules of a policy, including those derived for Pod controllers."""
 
     written: tuple[Rule, ...]
     derived: tuple[DerivedRule, ...] = ()
-    """For each written rule in turn: the one for controllers, then the one for CronJobs."""
+    """For each written rule: the one for controllers, then the one for CronJobs."""
     controllers: frozenset[str] = frozenset()
-    """Kinds whose objects meet derived rules in the validate phase."""
+    """Kinds whose objects are evaluated with autogen rules in the validate phase."""
     of_other_kinds: Mapping[str, tuple[DerivedRule, ...]] = MappingProxyType({})
-    """For each name in the annotation that is not a controller: the rules for its objects.
+    """The rules for each name in the annotation that is not a controller.
 
     The validate phase derives rules for the kind of one object at a time, so that a name beside
-    controllers, such as `Pod`, has rules there that other phases leave out.
+    controllers, such as `Pod`, has rules there that do not exist in other phases.
     upstream: pkg/engine/validation.go
     """
 
     @property
     def retained(self) -> tuple[Rule, ...]:
-        """The written rules that are kept beside derived ones."""
+        """The written rules that are kept besides autogen rules."""
         if not self.derived:
             return self.written
         return tuple(rule for rule in self.written if not rule.name.startswith(_PREFIX))
 
     @property
     def every(self) -> tuple[Rule, ...]:
-        """All rules, as the mutate and generate phases take them."""
+        """All rules, as in the mutate and generate phases."""
         return self.retained + tuple(one.rule for one in self.derived)
 
     def for_kind(self, kind: str) -> tuple[Rule, ...]:
-        """Return the rules that the validate phase takes for objects of a kind."""
+        """Return the rules of the validate phase for objects of a kind."""
         if kind not in self.controllers:
             return self.written
         derived = self.of_other_kinds.get(kind)
@@ -85,7 +85,7 @@ class ComputedRules(NamedTuple):
 
 
 def compute_rules(policy: Policy) -> ComputedRules:
-    """Return the policy's rules with those derived for its controllers."""
+    """Return the policy's rules with its autogen rules."""
     annotation = policy.annotations.get(ANNOTATION)
     names = [CRON_JOB, *CONTROLLERS] if annotation is None else str(annotation).split(",")
     if names == ["none"] or any(blocker_of(rule.tree) for rule in policy.rules):
@@ -106,9 +106,9 @@ def _kinds_of(block: MatchBlock | None) -> list[str]:
 
 
 def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[DerivedRule]:
-    """Yield what is derived of a rule: for controllers, then for CronJobs.
+    """Yield the autogen rules of a rule: for controllers, then for CronJobs.
 
-    Their number is known at once. They are made on first use: in most runs no object
+    Their number is known at once. They are created on first use: in most runs no object
     is a controller.
     """
     tree = rule.tree
@@ -127,10 +127,10 @@ def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[Derive
 
     others = [kind for kind in names if kind != CRON_JOB]
     of_controllers = cache(lambda: for_controllers(tree.data, others))
-    # An empty annotation gives a list with an empty name, which is not a controller.
+    # An empty annotation is a list with an empty name, which is not a controller.
     if any(others):
         yield DerivedRule(cache(lambda: made(of_controllers, TEMPLATE)), rule, for_cron_jobs=False)
-    # upstream looks for both words anywhere in the joined names
+    # upstream searches both words anywhere in the joined names
     if not any(word in name for name in names for word in (CRON_JOB, "all")):
         return
     # If a controller is named, other names make no difference.

@@ -1,4 +1,4 @@
-"""ClusterPolicies and Policies: from documents to policies, from rules to closures.
+"""ClusterPolicies and Policies: compiles documents to policies, and rules to closures.
 
 Codes: KV023 a policy without rules.
 """
@@ -80,7 +80,7 @@ _CONDITIONS_APPLY: Outcomes[ConditionsResult] = Outcomes(
 
 
 def declare_exceptions(options: CompileOptions) -> None:
-    """Report every entry of the exceptions for coverage, also those that name no rule."""
+    """Declare every entry of the exceptions for coverage, including those that name no rule."""
     if options.tracer is None:
         return
     for exception in options.exceptions:
@@ -97,7 +97,7 @@ def _entry_place(exception: "PolicyException", index: int, rule: str) -> PolicyP
 def _compile_exceptions(
     context: RuleContext, rule_type: RuleType, options: CompileOptions
 ) -> Iterator[CompiledException]:
-    """Yield the compiled exceptions that name the rule, in the order in which they were given."""
+    """Yield the compiled exceptions that name the rule, in the given order."""
     name = context.rule.name
     for exception in options.exceptions:
         entries = [
@@ -119,7 +119,7 @@ def _compile_exceptions(
         covers = traced(whole.at("match"), covers, step, with_answer)
         for index in entries if options.tracer else ():
             trace = TraceContext(_entry_place(exception, index, name), options.tracer)
-            # It applies where it matches and then its conditions hold.
+            # It applies if it matches and then its conditions hold.
             if conditions is None:
                 covers = counted(trace, covers, _MATCH_APPLIES)
             else:
@@ -136,14 +136,14 @@ def _compile_exceptions(
 def _compile_proofs(
     rule_type: RuleType, context: RuleContext, options: CompileOptions
 ) -> Callable[[], Proofs] | None:
-    """Return what compiles the proofs of a rule; None where none would count.
+    """Return a function that compiles the proofs of a rule; None if there can be none.
 
-    With coverage or tracing nothing is proved: what is reached would not be recorded.
+    With coverage or tracing nothing is proved, since evaluated parts would not be recorded.
     """
     tree = context.rule.tree
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
-    # No shape shows what makes a difference besides.
+    # The shape of an object does not determine what these parts do.
     if options.tracer or tree.exclude or tree.context or tree.report_properties:
         return None
     if tree.cel_preconditions or not matches_by_kind(tree.match):
@@ -176,12 +176,12 @@ def _compiled(
 def compile_phases(
     policy: Policy, rule: Rule, options: CompileOptions, *, lazy: bool = False
 ) -> tuple[CompiledRule, ...]:
-    """Return the rule as closures, once for each phase; () where no rule type takes its body.
+    """Return the rule as closures, one for each phase; () if no rule type has its body.
 
-    Those of a rule that autogen derived are `lazy`, compiled when first called: most runs meet
-    objects of one or two controllers, and many of none. What the rule was derived from is compiled
-    at once, so a text that cannot be read is found there. Raises `QuerySyntaxError` if an
-    expression of the rule is not JMESPath, and `ValueError` where another text cannot be read.
+    Autogen rules are `lazy`, compiled when first called: most runs have objects of one or two
+    controllers, or none. The written rule is compiled at once, which finds text that cannot be
+    read. Raises `QuerySyntaxError` if an expression of the rule is not JMESPath, and `ValueError`
+    if another text cannot be read.
     """
     rule_type = next(rule_types_of(rule.tree), None)
     context = RuleContext(policy, rule, options.system, options.trace_of(policy, rule))
@@ -202,7 +202,7 @@ def _compile_phase(
     action = (validate and validate.failure_action) or policy.tree.validation_failure_action
     preconditions = None if settled else rule.tree.preconditions
     properties = tree.report_properties
-    # A rule that is known to apply was excepted by none, but for those its body weighs itself.
+    # A settled rule has no matching exceptions, except those that its body evaluates itself.
     excepted = not settled or rule_type.exclusions is not None
     exceptions = tuple(_compile_exceptions(context, rule_type, options)) if excepted else ()
     compiled_rule = CompiledRule(
@@ -222,13 +222,13 @@ def _compile_phase(
             lambda: compile_conditions(preconditions, system, trace.at("preconditions")), lazy=lazy
         ),
         exceptions=exceptions,
-        # For coverage and tracing those that do not apply count, too.
+        # For coverage and tracing, exceptions that do not apply count, too.
         find_exceptions=index_exceptions(exceptions) if exceptions and not options.tracer else None,
         weighs_exceptions=rule_type.exclusions is not None,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=_compiled(lambda: _compile_body(rule_type, context, options), lazy=lazy),
         meter=system.meter,
-        # Failures that an UPDATE did not bring are skipped, of Enforce rules by default: upstream
+        # Failures that existed before an UPDATE are skipped, by default for Enforce rules: upstream
         # pkg/engine/handlers/validation/validate_resource.go.
         tolerates_violations=rule_type.tolerant
         and action.lower() == "enforce"
@@ -260,15 +260,15 @@ def _compile_body(
 
 
 _CompiledRules: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
-"""Compiled rules, one for each phase, by the rule that they were made from."""
+"""Compiled rules, one for each phase, by source rule."""
 
 
 def _rules_with_coverage(
     policy: Policy, computed: ComputedRules, compiled_rules: _CompiledRules, options: CompileOptions
 ) -> _CompiledRules:
-    """Return compiled rules that report for coverage when they apply.
+    """Return compiled rules that report to coverage when they apply.
 
-    A written rule and those derived from it are one point; which of these forms applied is another.
+    A written rule and its derived rules are one point; which of these rules applied is another.
     """
     found: _CompiledRules = {}
     for written in computed.written:
@@ -289,7 +289,7 @@ def _rules_with_coverage(
 def compile_classic_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
-    """Return a policy compiled, or None and why it cannot be.
+    """Return a compiled policy, or None with the reason.
 
     KV190: an expression or another text of the policy cannot be read.
     """
@@ -302,7 +302,7 @@ def compile_classic_policy(
 
 
 class RuleBudgetError(BudgetError):
-    """Evaluating what is constant in a rule takes more than a rule may."""
+    """Evaluating the constants of a rule exceeds the budget of a rule."""
 
     def __init__(self, rule: Rule, error: BudgetError) -> None:
         super().__init__(str(error))
@@ -311,15 +311,15 @@ class RuleBudgetError(BudgetError):
 
 
 def exhausted(policy: Policy, rule: Rule, why: str) -> Diagnostic:
-    """Return that a rule cannot be compiled within the budget, at the rule (KV190)."""
+    """Return the diagnostic (KV190) that a rule cannot be compiled within the budget."""
     message = f"rule `{rule.name}` cannot be compiled: {why}"
     return validation_error(policy, "KV190", message, rule.path)
 
 
 def compile_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
-    """Return a rule as closures, of which constants are evaluated on a budget of its own.
+    """Return the rule as closures; its constants are evaluated with a separate budget.
 
-    Raises what `compile_phases` raises, and RuleBudgetError.
+    Raises the errors of `compile_phases`, and RuleBudgetError.
     """
     options.system.meter.begin_rule()
     try:
@@ -329,9 +329,9 @@ def compile_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[C
 
 
 def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return the policy as closures; its autogen rules are derived and compiled when one is needed.
+    """Return the policy as closures; its autogen rules are derived and compiled on first use.
 
-    Raises what `compile_rule` raises.
+    Raises the errors of `compile_rule`.
     """
     only = options.only
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
@@ -353,7 +353,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
     def derived_forms() -> DerivedForms:
         compiled = compiled_rules if options.tracer else every()
-        # All controllers but one have the same rules.
+        # All controllers but CronJob have the same rules.
         alike = {_form_of(kind): kind for kind in computed.controllers}
         of_kind = {
             form: tuple(
@@ -374,7 +374,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         named = [one.kinds for one in forms().rules]
         kinds, is_open = computed.controllers.union(*filter(None, named)), None in named
     retained = _in_all_phases(computed.retained, compiled_rules)
-    # The rules for kinds of which none are derived.
+    # The rules for kinds without derived rules.
     plain = (
         *(one for one in retained if one.stage is not Stage.VALIDATE),
         *(one for one in written if one.stage is Stage.VALIDATE),
@@ -390,12 +390,12 @@ def _in_all_phases(
 
 
 def _form_of(kind: str) -> str:
-    """Return the kind itself where its objects have derived rules of their own, else ""."""
+    """Return the kind if its objects have derived rules of their own, or ""."""
     return kind if kind == CRON_JOB or kind not in POD_CONTROLLERS else ""
 
 
 def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """Return a policy whose shape is right, with a warning if it has no rules."""
+    """Return a policy that conforms to its schema, with a warning if it has no rules."""
     spec = data["spec"]
     tree = read_policy(spec, ("spec",))
     rules = tuple(
@@ -420,7 +420,7 @@ def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]
 
 
 def needs_request(policy: Policy) -> bool:
-    """Return whether a policy cannot be looked at in the background."""
+    """Return whether a policy cannot be evaluated in the background."""
     if any(True for _ in user_dependencies(policy)):
         return True
     subjects = rules_under_check(policy)

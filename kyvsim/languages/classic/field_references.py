@@ -1,4 +1,4 @@
-"""The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
+"""The fields that ClusterPolicies and Policies read, and the values that they compare them with."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -33,24 +33,24 @@ from kyvsim.policy.nodes import Node
 from kyvsim.policy.visit import texts
 
 _ROOT = FieldValues(((),))
-"""All that a rule knows."""
+"""The root of all variables of a rule."""
 _WORD = "x"
 _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
-"""What rules know of who sends a request, where that is a ServiceAccount."""
+"""Variables about the ServiceAccount that sends a request."""
 _BOOLEAN = frozenset({"comparator", "not_expression"})
 _MOST_PATHS = 64
 """The maximum number of paths of one value: lists in lists double it each time."""
 
 
 class _QueryReader:
-    """Reads the queries of one rule; entries of its context and elements of loops have names."""
+    """Reads the queries of one rule, with the names of its context entries and loop elements."""
 
     def __init__(self, notes: ReferenceCollector) -> None:
         self.notes = notes
         self.named: dict[str, FieldValues] = {}
         """The values of names that a rule defines."""
         self._words: dict[str, FieldValues] = {}
-        """The values of words that replace variables."""
+        """The values of placeholders that replace variables."""
 
     def text(self, text: str) -> FieldValues:
         """Read the variables `{{ }}` of a string; a string around them is not a value."""
@@ -59,9 +59,9 @@ class _QueryReader:
         return either(found) if found else FieldValues(values=(text,))
 
     def _with_words(self, text: str, found: list[FieldValues]) -> str:
-        """Return a text with a word in place of each variable, of which `found` gets the reading.
+        """Replace each variable in a text by a placeholder, and append its values to `found`.
 
-        What surrounds a variable inside another one is read with the outer one.
+        Text around a nested variable is read with the outer variable.
         """
         while variables := find_variables(text):
             for one in variables:
@@ -69,14 +69,14 @@ class _QueryReader:
                 found.append(reading)
                 word = _WORD if one is variables[0] else f"{_WORD}{len(found)}"
                 self._words[word] = reading
-                # Between backticks there is JSON.
+                # Backticks enclose JSON.
                 text = text.replace(f"`{one.text}`", f'`"{word}"`').replace(one.text, word)
         return text
 
     def query(self, expression: str, here: FieldValues = _ROOT) -> FieldValues:
-        """Read a query; NOTHING for one that cannot be parsed, as others inside it make it.
+        """Read a query; NOTHING if it cannot be parsed, for example because of nested variables.
 
-        `here` is what it is a query of, if not all that the rule knows.
+        `here` is the value that the query is applied to, by default the root.
         """
         try:
             tree = parse(self._with_words(expression, []))
@@ -123,7 +123,7 @@ class _QueryReader:
         found = self._chain(tree, here)
         if not found.spread or len(found.paths) > _MOST_PATHS:
             return found
-        # What is found in each of several elements may be a list itself, or not.
+        # The value in each element may or may not be a list itself.
         both = [found.below(Segment.ELEMENT), found]
         is_chosen = tree["children"][0]["type"] == "filter_projection"
         return either(both[::-1] if is_chosen else both)._replace(spread=True)
@@ -131,7 +131,7 @@ class _QueryReader:
     def _projection(self, tree: Tree, here: FieldValues) -> FieldValues:
         left, right = tree["children"]
         elements = self._read(left, here)
-        # A slice is written as an index already.
+        # The node of a slice already contains the index.
         if not (left["type"] == "index_expression" and left["children"][-1]["type"] == "slice"):
             elements = elements.elements
         return self._read(right, elements)._replace(spread=True)
@@ -174,12 +174,12 @@ class _QueryReader:
 
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
-"""Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
+"""Values by field, with `[]` after lists. `each.` at the start stands for the containers."""
 _EACH = "each."
 
 
 def _setting(field: str, *values: object) -> _Places:
-    """Return a setting that a Pod and its containers have."""
+    """Return the values of a setting that Pods and their containers have."""
     field = f"securityContext.{field}"
     return {f"spec.{field}": values, f"{_EACH}{field}": values}
 
@@ -229,13 +229,13 @@ _PLACES: Mapping[str, _Places] = {
     ),
     "windowsHostProcess": _setting("windowsOptions.hostProcess", False, True),
 }
-"""By the ids of the checks, where versions do not differ."""
+"""By check ID, for checks that are the same in all versions."""
 
 
 def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
-    """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
+    """Yield the fields that a block checks, with values: first of controls, then of exclusions."""
     for check in controls.active_checks(block.level, block.version) or ():
-        # Some checks depend on what their version of the standards allows.
+        # Some checks depend on the values allowed by their version of the standards.
         allowed = tuple(sorted(check.variant.allowed))
         if check.id == "sysctls":
             yield from _paths({"spec.securityContext.sysctls[].name": (*allowed, "a")})
@@ -258,7 +258,7 @@ def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
         rest = field.removeprefix(_EACH)
         each = [f"spec.{group}[].{rest}" for group in controls.CONTAINER_FIELDS]
         for one in each if rest != field else [field]:
-            # Behind `annotations` all is one name.
+            # The rest after `annotations` is one name.
             start, sign, key = one.partition("metadata.annotations.")
             steps: list[str | Segment] = []
             for name in ("metadata", "annotations", key) if sign else start.split("."):
@@ -268,7 +268,7 @@ def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
 
 
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
-"""The paths of a JSON patch that is written as a text."""
+"""The paths of a JSON patch that is written as a string."""
 _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 """The labels in the selector of a call."""
 _SOURCES: Mapping[type, str] = {
@@ -277,7 +277,7 @@ _SOURCES: Mapping[type, str] = {
     tree.GlobalReferenceEntry: "globalReference",
     tree.ImageRegistryEntry: "imageRegistry",
 }
-"""What values of context entries come from, where it is outside of the request."""
+"""The sources of context entries whose values come from outside of the request."""
 
 _PLAIN_NODES = (
     tree.MatchBlock, tree.Conditions, tree.ConditionGroup, images.ImageExtractors,
@@ -287,17 +287,17 @@ _PLAIN_NODES = (
     images.CTLog, images.Keyless, images.Certificates, images.ImageValidation, images.Manifests,
     images.ManifestObject, images.IgnoredFields,
 )  # fmt: skip
-"""Nodes that only have other nodes, and texts with variables."""
+"""Nodes that contain only other nodes, and strings with variables."""
 _UNREAD_NODES = (
-    # The blocks around them read these.
+    # Read by the blocks that contain them.
     cel_policy.CelExpression, cel_policy.ParamKind, cel_policy.ParamRef, tree.PodSecurityExclusion,
-    # What failures do, and for which requests the API server calls Kyverno.
+    # Failure handling, and settings of the webhook.
     rules.FailureOverride, rules.PolicyNode, rules.WebhookConfiguration,
 )  # fmt: skip
 
 
 def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
-    """Yield the fields that the rules of a policy refer to, or a cleanup policy."""
+    """Yield the fields that the rules of a policy, or a cleanup policy, refer to."""
     notes = ReferenceCollector()
     for rule in policy.rules:
         NodeReader(notes).read(rule.tree)
@@ -312,22 +312,22 @@ def exception_references(exception: PolicyException) -> Iterator[FieldReference]
 
 
 class NodeReader:
-    """Notes what the nodes of one rule, or of an exception from rules, refer to."""
+    """Records the fields that the nodes of one rule, or of an exception from rules, refer to."""
 
     def __init__(self, notes: ReferenceCollector) -> None:
         self._notes = notes
         self._queries = _QueryReader(notes)
         self._roots: tuple[FieldPath, ...] = (("object",),)
-        """What patterns describe: the object, or the elements of a loop."""
+        """The values that patterns match: the object, or the elements of a loop."""
         self._here: FieldPath = ()
         """The field that a node of a pattern describes."""
 
     def read(self, node: Node) -> None:
-        """Note what a node refers to, and all nodes below it."""
+        """Record the fields that a node and all nodes below it refer to."""
         self.READERS[node.__class__](self, node)
 
     def read_all(self, *nodes: Node | None) -> None:
-        """Note what some nodes refer to, those that there are."""
+        """Record the fields that the given nodes refer to; None is skipped."""
         for node in nodes:
             if node is not None:
                 self.read(node)
@@ -394,7 +394,7 @@ class NodeReader:
             found = self._notes.read(self._queries.query(entry.jmes_path))
         else:
             found = self._side(entry.value)
-        # What a query makes of a value leads nowhere in the object.
+        # The result of a query is not a path in the object.
         is_derived = entry.value is not None and entry.jmes_path
         self._queries.named[entry.name] = NOTHING if is_derived else found
 
@@ -425,7 +425,7 @@ class NodeReader:
         self._notes.read(source)
         roots, named = self._roots, self._queries.named
         self._queries.named = {**named, "element": source.elements}
-        # Patches are of the whole object, in loops, too.
+        # Patches apply to the whole object, in loops, too.
         if isinstance(loop, rules.ForEachValidation):
             self._roots = source.elements.paths
         self._parts(loop, "list")
@@ -510,7 +510,7 @@ class NodeReader:
         **dict.fromkeys(_PLAIN_NODES, _parts),
         **dict.fromkeys(_UNREAD_NODES, lambda *_: None),
     }
-    """By class of nodes: all of them, so that none is forgotten."""
+    """By class of nodes; complete, so that no class is forgotten."""
 
 
 _OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")

@@ -1,4 +1,4 @@
-"""Images of `verifyImages` rules: which of an object, and whose signatures and attestations.
+"""Images of `verifyImages` rules: their extraction, signatures and attestations.
 
 upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal/imageverifier.go
 """
@@ -22,7 +22,7 @@ from kyvsim.policy.rule import RuleNode
 
 
 def image_fits(image: str, patterns: Iterable[str]) -> bool:
-    """Return whether an image's reference fits one of the wildcard patterns."""
+    """Return whether an image's reference matches one of the wildcard patterns."""
     return any(matches(pattern, image) for pattern in patterns)
 
 
@@ -38,7 +38,7 @@ class _Extractor(NamedTuple):
 
 
 def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
-    """Return what finds the images that a rule checks; that raises `QueryError` if it fails."""
+    """Return a function that extracts the images that a rule checks; it raises `QueryError`."""
     configured = rule.image_extractors
     by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
     for group in configured or ():
@@ -64,7 +64,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
         try:
             images = load_images(obj)
         except ImageError as error:
-            # With extractors upstream has a message; else its command line silently finds none.
+            # Upstream reports a message with extractors; its command line finds none without them.
             problem = error.message if configured is not None else f"{error.place}: {error.message}"
             raise QueryError(f"failed to extract images: {problem}") from error
         return {} if images is SKIPPED else images
@@ -112,7 +112,7 @@ Image: TypeAlias = Mapping[str, Json]
 
 
 def matching(entries: Iterable[ImageVerification], images: Images) -> list[Image]:
-    """Return the images that entries name, one that several of them name several times."""
+    """Return the images that entries match; an image occurs once for each entry."""
     return [
         image
         for group in images.values()
@@ -123,7 +123,7 @@ def matching(entries: Iterable[ImageVerification], images: Images) -> list[Image
 
 
 def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
-    """Return a predicate: whether an object has an image of the rule, or an unreadable one."""
+    """Return a predicate: whether an object has an image of the rule, or an unreadable image."""
     entries = context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, context.system)
 
@@ -143,11 +143,11 @@ _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 
 class SignatureError(Exception):
-    """Signatures that are missing or of another signer."""
+    """Signatures are missing or by another signer."""
 
 
 def expand_keys(entries: Iterable[Attestor]) -> list[Attestor]:
-    """Return the attestors, one with several public keys as several."""
+    """Return the attestors; one with several public keys is split."""
     found: list[Attestor] = []
     for one in entries:
         keys = one.keys
@@ -165,9 +165,9 @@ def check_set(
     signatures: Sequence[Signature],
     path: str,
 ) -> None:
-    """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied.
+    """Raise `SignatureError`, with upstream's message, unless a set is satisfied.
 
-    `annotations` are those of signatures of attestors that have none themselves.
+    `annotations` are the required annotations of attestors without their own.
     """
     entries = expand_keys(attestors.entries)
     missing = attestors.required or len(entries)
@@ -191,7 +191,7 @@ def check_set(
 
 
 def authority_of(attestor: Attestor) -> str:
-    """Return what an attestor is known by, as messages name it: `.keys`, or ""."""
+    """Return the attestor's source of authority as messages name it: `.keys`, or ""."""
     authorities = {
         ".keys": attestor.keys,
         ".certificates": attestor.certificates,
@@ -228,7 +228,7 @@ def signed_by(
 
 
 def _matches_identity(pattern: str, expression: str, text: str) -> bool:
-    """Return whether a string matches; without a pattern any does."""
+    """Return whether a string matches; without a pattern every string does."""
     if expression:
         try:
             return is_found(compile_regex(expression), text)
@@ -255,7 +255,7 @@ class AttestationError(Exception):
 def compile_attestations(
     entry: ImageVerification, context: RuleContext
 ) -> tuple[Conditions | None, ...]:
-    """Return the conditions of an entry's attestations, compiled."""
+    """Return the compiled conditions of an entry's attestations."""
     blocks = (one.conditions for one in entry.attestations)
     return tuple(
         compile_conditions(block, context.system, context.trace.to(block.path))
@@ -286,7 +286,7 @@ def check_attestations(
             required = attestors.required or len(entries)
             verified, problems = 0, []
             for position, one in enumerate(entries):
-                # An empty attestor requires a statement by anyone.
+                # An empty attestor requires a statement by any signer.
                 is_anyone = not any(one[1:])
                 signed = [
                     it
@@ -313,7 +313,7 @@ def check_attestations(
 def _attestation_problem(
     signed: Sequence[Attestation], kind: str, conditions: Conditions | None, scope: JSONContext
 ) -> str:
-    """Return what is wrong with the statements of an attestor, or ""."""
+    """Return why an attestor's statements are not accepted, or ""."""
     if not signed:
         return "no matching attestations"
     statements = [one for one in signed if one.type == kind]

@@ -1,4 +1,4 @@
-"""Whether an admission policy of Kubernetes can replace a ClusterPolicy, and what it takes of it.
+"""Whether an admission policy of Kubernetes can replace a ClusterPolicy, and its parts.
 
 Source of the rules: upstream pkg/admissionpolicy (kyvernopolicy_checker.go, builder.go).
 """
@@ -18,24 +18,24 @@ _ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
 
 
 class NativeTwin(NamedTuple):
-    """What an admission policy takes of a rule, and of the exceptions from it."""
+    """The parts of an admission policy from a rule and its exceptions."""
 
     match: tuple[ResourceFilter, ...]
     exclude: tuple[ResourceFilter, ...]
-    """Including what the exceptions exempt."""
+    """Including filters of the exceptions."""
     body: Mapping[str, Json]
     """Fields of the admission policy's specification, as in the rule."""
     actions: tuple[str, ...]
     parameters: Json
-    """Which objects the binding takes the parameters from, or None."""
+    """The reference to the binding's parameters, or None."""
 
 
 def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> NativeTwin:
-    """Return what the admission policy for a policy with one rule in CEL is made of."""
+    """Return the parts of the admission policy for a policy with one rule in CEL."""
     (rule,) = policy.rules
     cel = rule.tree.validate and rule.tree.validate.cel
     reference = cel and cel.param_ref
-    # Exceptions cannot have the legacy form, which comes last.
+    # Exceptions cannot have the legacy form, which is last.
     excepted = (one for exception in exceptions for one in exception.match.filters[:-1])
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
@@ -50,7 +50,7 @@ def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> Native
 def counted_exceptions(
     policy: Policy, exceptions: Iterable[PolicyException]
 ) -> list[PolicyException]:
-    """Return the exceptions from the first rule of a policy, wherever they are."""
+    """Return the exceptions from the first rule of a policy, in any namespace."""
     if not policy.rules:
         return []
     name = policy.rules[0].name
@@ -65,9 +65,9 @@ def counted_exceptions(
 
 
 def why_no_native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> str | None:
-    """Return why there is no admission policy for a policy, "" where there can be one.
+    """Return why no admission policy can replace a policy, or "".
 
-    None if nothing of the policy validates.
+    None if the policy validates nothing.
     """
     if not any(rule.facts.section == "validate" for rule in policy.rules):
         return None
@@ -144,7 +144,7 @@ def _of_filter(one: ResourceFilter, *, matching: bool) -> str:
 
 
 def _in_order(block: MatchBlock | None) -> tuple[ResourceFilter, ...]:
-    """Return the filters of a block as upstream looks at them: the legacy form, any, all."""
+    """Return the filters of a block in upstream's order: the legacy form, any, all."""
     if block is None:
         return ()
     legacy = (block.own,) if block.own.has_resources or block.own.names_users else ()

@@ -1,7 +1,6 @@
-"""Proofs: what shows how rules end without evaluating them.
+"""Proofs: they determine results of rules without evaluating them.
 
-Plans need them. A proof has to agree with the body
-that the module of its rule type compiles.
+Plans use them. A proof must agree with the body that the module of its rule type compiles.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ from kyvsim.policy.tree import Pattern
 
 
 def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
-    """Return what shows how a rule ends whose type has this field, as `RuleType.field` has it."""
+    """Return the proofs for a rule whose type has this field, as in `RuleType.field`."""
     preconditions = context.rule.tree.preconditions
     of_body = PROOFS.get(field) or (lambda _: ())
     if reads_only(preconditions, "request", "operation"):
@@ -52,7 +51,7 @@ def _pattern(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _any_pattern(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that one of the patterns matches: the first, or one after exact ones."""
+    """Return proofs that one of the patterns matches: the first, or one after exact ones."""
     patterns = validation_of(context.rule.tree).any_pattern or ()
     template = compile_template([one.data for one in patterns], context.system)
     if not template.constant:
@@ -78,7 +77,7 @@ def _deny(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _foreach(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that loops pass for some elements: `pattern` or `deny`, nothing else."""
+    """Return the proof that loops pass for some elements; they have only `pattern` or `deny`."""
     shapes: list[Shape] = []
     is_all = True
     for loop in validation_of(context.rule.tree).foreach or ():
@@ -90,7 +89,7 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
             is_all = is_all and is_seen_whole(denied) and has_fixed_message(context)
         elif loop.deny is None and loop.element_scope is None:
             found = _fixed_pattern_shape(context, loop.pattern)
-            # An empty map is a map that the whole object is matched in place of.
+            # For an empty map, the pattern checks the whole object.
             element = found and together(
                 (ValueShape(lambda value: bool(value) or None), found.shape)
             )
@@ -117,4 +116,4 @@ PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]
     ("validate", "deny"): _deny,
     ("validate", "foreach"): _foreach,
 }
-"""What compiles the proofs of bodies without a context, where an object is created."""
+"""Compiles the proofs of bodies without context, for CREATE."""

@@ -1,9 +1,8 @@
-"""What a rule type is: a value that names its field in a rule and holds all that differs by type.
+"""Rule types: each is a value with its field in a rule and everything that is specific to it.
 
-Validation, coverage and `lint` read these records; what autogen makes of a type is in
-`kyvsim/policy/autogen.py`. The table maps fields to types, which are modules of `rules/`, and loads
-those needed. Below it are the facts of rules, and what several types share: messages of validate
-rules.
+Validation, coverage and `lint` read these records; the autogen rewrites of a type are in
+`kyvsim/policy/autogen.py`. The table maps fields to types, which are modules of `rules/`, loaded
+on first use. Below it are the facts of rules, and shared code: messages of validate rules.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,65 +24,65 @@ from kyvsim.policy.tree import Pattern, PodSecurityExclusion
 
 
 class RuleContext(NamedTuple):
-    """What compiling one rule may look at."""
+    """The inputs for compiling one rule."""
 
     policy: Policy
     rule: Rule
     system: System
     trace: TraceContext = NO_TRACE
-    """The part of the rule that is being compiled, with its tracing and coverage."""
+    """The part of the rule that is being compiled, with tracing and coverage."""
 
     def within(self, *steps: str | int) -> "RuleContext":
-        """Return the context of a part further in."""
+        """Return the context of a nested part."""
         return self._replace(trace=self.trace.at(*steps))
 
 
 Problem: TypeAlias = tuple[Path, str]
-"""Where in the document something is wrong, and why."""
+"""The path of a problem in the document, and the reason."""
 
 
 class RuleType(NamedTuple):
-    """One kind of rule; the first type whose field is there takes the rule."""
+    """One kind of rule; the first type whose field is present has the rule."""
 
     field: tuple[str, ...]
     """The path of its specification, the body, in a rule, such as `("validate", "pattern")`; the
-    first of them is the section."""
+    first key is the section."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
     counts: Callable[[RuleNode], bool] = lambda _: True
     """Whether the body excludes the other types of its section."""
     problems: Callable[[RuleNode], Iterator[Problem]] = lambda _: iter(())
-    """Yields what upstream refuses in the frame of a body, each with upstream's reason."""
+    """Yields problems of the frame of a body, each with upstream's reason."""
     broken: Callable[[RuleNode], Iterator[Problem]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs."""
     patterns: Callable[[RuleNode], Iterable[Pattern]] = lambda _: ()
-    """What of a rule is shaped like the object: patterns and patches."""
+    """The parts of a rule that are shaped like the object: patterns and patches."""
     fields: frozenset[str] = frozenset()
     """Fields of a rule that only rules of this type may have."""
     facts: Callable[[RuleFacts, RuleNode, PolicyNode], RuleFacts] = lambda facts, _rule, _policy: (
         facts
     )
-    """Adds to what is known of a rule of a policy."""
+    """Adds to the facts of a rule of a policy."""
     ends: Callable[[RuleNode], Ends] | None = None
-    """What can come of a rule of this type; None where that follows from the phase."""
+    """The possible outcomes of a rule of this type; None if they follow from the phase."""
     tolerant: bool = True
-    """Whether failures that an UPDATE did not bring may be passed over."""
+    """Whether failures that existed before an UPDATE may be skipped."""
     exclusions: Callable[[Sequence[PodSecurityExclusion]], tuple[Exclusion, ...]] | None = None
-    """Compiles the controls that exceptions exempt, for a body that decides itself what the
-    exceptions that match change; None where a rule is skipped that an exception matches."""
+    """Compiles the controls that exceptions exempt, for a body that evaluates matching exceptions
+    itself; None if a rule with a matching exception is skipped."""
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
     """Compiles a predicate: whether an object has anything that the rule checks; if it has
-    nothing, not even the rule's context is loaded."""
+    not, even the rule's context is not loaded."""
     then: "RuleType | None" = None
-    """What looks at the same rule again, in a later phase."""
+    """The type that evaluates the same rule again, in a later phase."""
 
     @property
     def section(self) -> str:
-        """The part of a rule that it belongs to, such as `validate`."""
+        """The section of a rule that contains it, such as `validate`."""
         return self.field[0]
 
     def ends_of(self, rule: RuleNode) -> Ends:
-        """Return what can come of a rule of this type."""
+        """Return the possible outcomes of a rule of this type."""
         if self.ends is not None:
             return self.ends(rule)
         return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
@@ -119,7 +118,7 @@ def _type_at(field: tuple[str, ...]) -> RuleType:
 
 
 def rule_types_of(rule: RuleNode) -> Iterator[RuleType]:
-    """Yield the types whose field a rule has; the first one takes it."""
+    """Yield the types whose field a rule has; the first one applies."""
     return (_type_at(field) for field in _HOMES if field in rule.bodies)
 
 
@@ -128,11 +127,11 @@ def rule_types() -> Iterator[RuleType]:
     return map(_type_at, _HOMES)
 
 
-# What is to be known of a rule, and of the policy that it is in: read once, for all others.
+# Facts of a rule, and of the policy that contains it, computed once.
 
 
 def rule_of(data: Mapping[str, object], path: Path, policy: PolicyNode) -> Rule:
-    """Return a rule that is written at a path, in a policy with this specification."""
+    """Return the rule at a path, in a policy with this specification."""
     tree = read_rule(data, path)
     return Rule(tree.name, data, path, _rule_facts(tree, policy), tree)
 
@@ -140,14 +139,14 @@ def rule_of(data: Mapping[str, object], path: Path, policy: PolicyNode) -> Rule:
 def derived_rule(
     written: Rule, data: Mapping[str, object], fields: Path, policy: PolicyNode
 ) -> Rule:
-    """Return the rule with this data that autogen derived; its patterns are under `fields`."""
+    """Return the autogen rule with this data; its patterns are below `fields`."""
     tree = read_rule(data, written.path, fields)
     facts = _rule_facts(tree, policy)
     return Rule(tree.name, data, written.path, facts, tree, autogen_prefix=fields)
 
 
 def _rule_facts(rule: RuleNode, policy: PolicyNode) -> RuleFacts:
-    """Return the facts of a rule. Those of all rules are set here; rule types add the rest."""
+    """Return the facts of a rule: common facts, and those that its type adds."""
     types = tuple(rule_types_of(rule))
     validate = rule.validate
     facts = RuleFacts(
@@ -162,7 +161,7 @@ def _rule_facts(rule: RuleNode, policy: PolicyNode) -> RuleFacts:
 
 
 def policy_facts(policy: PolicyNode, rules: tuple[RuleFacts, ...]) -> PolicyFacts:
-    """Return the facts of a ClusterPolicy or Policy, of those of its rules and the rest."""
+    """Return the facts of a ClusterPolicy or Policy, from its rules and other fields."""
     webhook = policy.webhook
     failure_policy = (webhook and webhook.failure_policy) or policy.failure_policy
     mutates_on_update = any(one.mutates_on_update for one in rules)
@@ -190,13 +189,13 @@ def _action(action: str = "", overrides: tuple[FailureOverride, ...] = ()) -> Fa
 
 
 def validation_of(rule: RuleNode) -> Validate:
-    """Return the `validate` section of a rule whose type is one of it."""
+    """Return the `validate` section of a validate rule."""
     if rule.validate is None:
         raise ValueError(f"rule {rule.name} has no validate section")
     return rule.validate
 
 
-# Messages of validate rules: the rule's own text with its variables, and what is put around it.
+# Messages of validate rules: the rule's own message with its variables, and the text around it.
 #
 # Source of the wording: upstream pkg/engine/handlers/validation/validate_resource.go.
 
@@ -204,8 +203,8 @@ def validation_of(rule: RuleNode) -> Validate:
 def _compile_messages(system: System, text: str) -> Callable[[str, JSONContext], Json]:
     """Return a renderer that has compiled `text`, and compiles any other text once.
 
-    It raises `QueryError` where a variable cannot be resolved. A rule has few texts: its own, and
-    its own joined with those of the conditions that held.
+    It raises `QueryError` if a variable cannot be resolved. A rule has few texts: its own, and
+    its own joined with the messages of conditions that held.
     """
     templates: dict[str, Template] = {text: compile_template(text, system)}
 
@@ -230,14 +229,14 @@ def has_fixed_message(context: RuleContext) -> bool:
 
 
 def usual_pass(context: RuleContext) -> Outcome:
-    """Return the pass of a validate rule that looks at the object as a whole."""
+    """Return the pass of a validate rule that checks the whole object."""
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
 def compile_denial_message(
     system: System, own: str, bare: str
 ) -> Callable[[JSONContext, str], str]:
-    """Return what joins `own` with the texts of the conditions that held; `bare` where all lack."""
+    """Return a function that joins `own` with messages of conditions; `bare` if there are none."""
     render = _compile_messages(system, own)
 
     def message(scope: JSONContext, conditions: str) -> str:
@@ -258,9 +257,9 @@ def compile_denial_message(
 def compile_failure_message(
     context: RuleContext,
 ) -> Callable[[JSONContext, str, str], tuple[str, str]]:
-    """Return a function: the rule's own message before `end`, or `cause` without a value.
+    """Return a function that renders the rule's own message before `end`; without one, `cause`.
 
-    That returns the whole text, and the part of it that is the rule's own message.
+    It returns the whole text, and the part of it that is the rule's own message.
     """
     own, name = own_message(context), context.rule.name
     render = _compile_messages(context.system, own)

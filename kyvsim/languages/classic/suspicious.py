@@ -1,7 +1,7 @@
-"""Warnings about policies that Kyverno accepts although they certainly do not work as meant.
+"""Warnings about policies that Kyverno accepts although they certainly do not work as intended.
 
-Such a policy passes all objects, or none. Every command reports these warnings; the results stay
-Kyverno's. What only `lint` reports is in `kyvsim.lint`.
+Such a policy passes all objects, or none. Every command reports these warnings; results are
+the same as Kyverno's. Warnings of `lint` are in `kyvsim.lint`.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def _empty_checks(block: Validate | ForEachValidation) -> Iterator[tuple[Path, s
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV211: `celPreconditions` that are ignored, so that the rule applies to every object.
 
-    Kyverno refuses them beside most bodies; where it does not, they have no effect.
+    Kyverno rejects them beside most bodies; if it does not, they have no effect.
     """
     for rule in policy.rules:
         cel = rule.tree.validate.cel if rule.tree.validate else None

@@ -1,4 +1,4 @@
-"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
+"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: deletion of objects by schedule."""
 
 from kyvsim.engine.match import kinds_of_block
 from kyvsim.kubernetes.objects import Json, metadata
@@ -10,7 +10,7 @@ from kyvsim.policy.rule import read_cleanup_rule
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
-    """Return a policy; the reference names its one result after it."""
+    """Return a policy; in the reference, its only result has its name."""
     spec = data["spec"]
     facts = PolicyFacts(
         api_version="kyverno.io/v2",

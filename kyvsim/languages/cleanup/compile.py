@@ -1,7 +1,7 @@
-"""CleanupPolicy and ClusterCleanupPolicy: what Kyverno refuses in them, and how they compile.
+"""CleanupPolicy and ClusterCleanupPolicy: their validation and compilation.
 
-A policy is one rule of the last phase. It evaluates the objects as they were given, without user
-and operation, and has a result for every object: whether it matched.
+A policy is one rule of the last phase. It evaluates the objects as given, without user and
+operation, and has a result for every object: whether it matched.
 
 Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/cleanup_policy_types.go,
 cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`), pkg/utils/match/match.go
@@ -60,7 +60,7 @@ from kyvsim.policy.visit import TextKind, texts, written_at
 
 
 def cleanup_problems(policy: Policy) -> Iterator[str]:
-    """Yield what is wrong with a cleanup policy, each as `field: what: why`."""
+    """Yield the problems of a cleanup policy, each as `field: what: why`."""
     if len(policy.name.encode()) > 63:
         yield "metadata.name: Too long: may not be more than 63 bytes"
     refused: Mapping[type, str] = {ImageRegistryEntry: "ImageRegistry", ConfigMapEntry: "ConfigMap"}
@@ -79,9 +79,9 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
 
 
 def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
-    """Yield what is wrong with variables of a policy's conditions, where, and what helps.
+    """Yield the problems of variables in a policy's conditions, their paths, and notes.
 
-    A cluster refuses the policy with it.
+    They are part of the error with which a cluster rejects the policy.
     """
     start = f"variable substitution failed for policy {policy.name}: "
     block: Path = ("spec", "conditions")
@@ -91,7 +91,7 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
 
 
 def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
-    """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
+    """KV231, KV232: a variable in a condition, or in a context entry, that is not JMESPath."""
     found = [("KV231", *problem) for problem in variable_problems(policy)]
     context: Path = ("spec", "context")
     tree = policy.rules[0].tree
@@ -114,7 +114,7 @@ _UNMATCHED = failed("resource did not match")
 def lower_cleanup(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
-    """Return a cleanup policy compiled, or None and why it cannot be."""
+    """Return a compiled cleanup policy, or None with the errors."""
     tree, meter = policy.rules[0].tree, options.system.meter
     try:
         trace = options.trace_of(policy, policy.rules[0])
@@ -177,13 +177,13 @@ def _compile_body(
 def _compile_block(
     block: MatchBlock, trace: TraceContext, meter: Meter, outcomes: Outcomes[bool], kind: StepKind
 ) -> Predicate:
-    """Return the predicate of a block; one without any filter covers everything.
+    """Return the predicate of a block; one without any filter matches everything.
 
-    Operations count for nothing, and namespace selectors for nothing on a Namespace.
+    Operations are ignored, and so are namespace selectors for a Namespace.
     """
 
     def compile_filter(one: ResourceFilter) -> Predicate:
-        # Here empty selectors are no criteria.
+        # Here empty selectors are not criteria.
         one = one._replace(
             selector=one.selector or None, namespace_selector=one.namespace_selector or None
         )
@@ -208,7 +208,7 @@ def _compile_block(
 def _compile_counted(
     one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
 ) -> Predicate:
-    """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
+    """Return a filter's predicate; one that has only ignored fields matches everything."""
     heeded = one._replace(
         operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
     )

@@ -1,4 +1,4 @@
-"""Kubernetes' own admission policies, as Kyverno evaluates them: one file for each kind."""
+"""Kubernetes' own admission policies, as Kyverno evaluates them."""
 
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages import Diagnostics, Language, single_rule_policy

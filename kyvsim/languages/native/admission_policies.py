@@ -1,4 +1,4 @@
-"""Kubernetes' admission policies: what their expressions see, and what each kind compiles to."""
+"""Kubernetes' admission policies: the values for their expressions, and how each kind compiles."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -39,7 +39,7 @@ from kyvsim.schema.merge_types import DEDUCED, resolve
 def request_variables(evaluation: Evaluation, kinds: KindTable) -> tuple[Json, Json]:
     """Return the values of `namespaceObject` and `request`.
 
-    The request is always CREATE, by default by Kyverno's scanner.
+    The request is always CREATE, by default from Kyverno's scanner.
     """
     request, external = evaluation.request, evaluation.scope.external
     namespace = namespace_object(request, external)
@@ -69,12 +69,12 @@ Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
 
 
 class NativeContext(NamedTuple):
-    """What the expressions of a policy are compiled for."""
+    """The context in which the expressions of a policy are compiled."""
 
     kinds: KindTable
     params: Sequence[Json]
     bound: bool = True
-    """Whether `params` is what a binding gives, and not null for want of one that does."""
+    """Whether a binding provides `params`; if not, it is null."""
     trace: TraceContext = NO_TRACE
     meter: Meter | None = None
 
@@ -85,22 +85,22 @@ class NativeKind(NamedTuple):
     name: str
     stage: Stage
     compile: Callable[[CelPolicyNode, NativeContext], Compiled]
-    """Returns what judges or changes an object."""
+    """Returns the body that validates or mutates an object."""
     ends: Ends
-    """What can come of a policy, as coverage counts it."""
+    """The possible outcomes of a policy, for coverage."""
     binding_property: str
     """The property of reports that names the binding."""
     tells_faults: bool = False
     """Whether a compile error is also an error result for each object."""
     answers_always: bool = False
-    """Whether `test` sees a response if the policy has no result."""
+    """Whether `test` has a response if the policy has no result."""
 
 
 # MutatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
 #
-# Nothing is known of types: maps merge, lists are replaced. What fails has no result there, and
-# the object stays as it is; here it is reported beside the results. The variable `params` is known
-# where a binding gives parameters, and is null in match conditions.
+# Types are unknown: maps are merged, lists are replaced. Errors have no result there, and the
+# object is unchanged; here they are reported besides the results. The variable `params` has a
+# value if a binding provides parameters, and is null in match conditions.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go.
 _UNMET = skipped("match conditions aren't met")
@@ -121,7 +121,7 @@ def _compile_mutating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
         why = "undeclared reference to 'params' (in container ''): no binding provides parameters"
         undeclared = nothing_checked((why,))
         return (lambda _: undeclared), tuple(compiler.problems)
-    # Upstream gives conditions no parameters, given or not.
+    # Upstream passes no parameters to conditions.
     nothing = [None] * len(around.params)
 
     def mutate(evaluation: Evaluation) -> Outcome:
@@ -159,8 +159,8 @@ MUTATING = NativeKind(
 
 # ValidatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
 #
-# Each object is one that is created. The first validation that cannot be evaluated or that
-# refuses the object decides; `failurePolicy` counts for match conditions only.
+# Each request is a CREATE request. The first validation that cannot be evaluated or that
+# rejects the object decides; `failurePolicy` applies only to match conditions.
 #
 # Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
@@ -172,7 +172,7 @@ def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
     variables = compiler.variables(spec.variables)
     conditions = compiler.conditions(spec.match_conditions)
     policy = NativeValidation(variables, conditions, compiler.validations(spec.validations))
-    # They make no difference to verdicts, but a cluster refuses the policy.
+    # Audit annotations do not affect results, but a cluster rejects the policy.
     compiler.annotations(spec.audit_annotations)
 
     def run(evaluation: Evaluation) -> Outcome:
@@ -191,7 +191,7 @@ def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
         return passed("") if denial is None else Outcome(RuleStatus.FAIL, denial)
 
     def order(problem: ExpressionProblem) -> tuple[bool, bool]:
-        """Messages come after all tests, audit annotations last."""
+        """Sort messages after all expressions, and audit annotations last."""
         return problem.path[1] == "auditAnnotations", problem.path[-1] == "messageExpression"
 
     return run, tuple(sorted(compiler.problems, key=order))

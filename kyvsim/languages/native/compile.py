@@ -1,10 +1,10 @@
-"""An admission policy of Kubernetes → CompiledPolicy: bindings, parameters, constraints.
+"""Compiles an admission policy of Kubernetes, with bindings, parameters and constraints.
 
-Where a policy has bindings, upstream's command line evaluates what they match only, not the
-policy's own constraints; of several bindings that match the last one counts.
+If a policy has bindings, upstream's command line evaluates only their constraints, not those of
+the policy; of several matching bindings the last one applies.
 
-Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given, KV161 a
-selector that cannot be read: the constraints match nothing, as upstream has it.
+Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given, KV161 an
+invalid selector: the constraints match nothing, as in upstream.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,13 +44,13 @@ _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind 
 
 
 _Bound: TypeAlias = tuple[Constraints, CompiledBody]
-"""What a binding makes of a policy: what it matches, and what judges that."""
+"""A policy with one binding: the constraints, and the body."""
 
 
 def compile_native_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, Diagnostics]:
-    """Return a policy compiled, or None with what is wrong with it."""
+    """Return a compiled policy, or None, and its diagnostics."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
     nodes = [(one, read_binding(one.spec)) for one in bindings]
@@ -93,9 +93,9 @@ def compile_native_policy(
 def compile_invocation(
     policy: Policy, kinds: KindTable, params: Sequence[object], binding: str
 ) -> CompiledPolicy:
-    """Return a policy that judges whatever it is given, as a binding has it.
+    """Return a policy that evaluates all objects, with this binding.
 
-    `params` holds the value of that variable, or nothing; `binding` is "" for none.
+    `params` contains the value of that variable, or nothing; `binding` is "" for none.
     """
     kind = _BY_NAME[policy.kind]
     body, _ = kind.compile(policy.cel, NativeContext(kinds, params))
@@ -148,7 +148,7 @@ def _bind(
         of_policy = _of_creations(compile_constraints(own, "", options.kinds, everything=True))
 
         def noted(evaluation: Evaluation) -> Outcome | None:
-            """Note where a binding takes what its policy does not match."""
+            """Note if a binding matches an object that its policy does not match."""
             outcome = judge(evaluation)
             if outcome is None or of_policy.fault or _fits(of_policy, evaluation):
                 return outcome
@@ -162,7 +162,7 @@ def _bind(
 
 
 def _of_creations(constraints: Constraints) -> Constraints:
-    """Return constraints that see each request as one that creates: upstream makes no others."""
+    """Return constraints that match each request as a CREATE request, like upstream."""
     matches = constraints.matches
 
     def creation_matches(facts: MatchFacts) -> bool:
@@ -187,16 +187,16 @@ def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
     return facts is None or constraints.matches(facts)
 
 
-# The parameters of Kubernetes' admission policies, among the objects given for it.
+# The parameters of Kubernetes' admission policies, from the objects given as parameters.
 #
-# A selector gives all that match, as one list; without one the first counts that has the name, or
-# where no name is written, the namespace.
+# A selector returns all that match, as one list; without a selector, the first object with the
+# name is used, or, if no name is written, the first in the namespace.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
 
 
 def chosen_parameters(reference: ParamRef, given: Iterable[object]) -> Json:
-    """Return the value of `params` that a binding refers to, None where there is nothing."""
+    """Return the value of `params` that a binding refers to, or None."""
     if reference.selector is None:
         for one in given:
             key = object_key(one)

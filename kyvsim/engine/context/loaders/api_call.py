@@ -1,7 +1,7 @@
-"""`apiCall` entries: calls of the Kubernetes API, answered by the objects given, and of services.
+"""`apiCall` entries: calls of the Kubernetes API, served from the given objects, and of services.
 
 Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/apicall.go and, for
-answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
+mocks, cmd/cli/kubectl-kyverno/store/contextloader.go.
 """
 
 import re
@@ -43,14 +43,14 @@ _REVIEWS = frozenset(
 
 class _Call(NamedTuple):
     path: str
-    """The URL path of a call of the API, "" for one of a service."""
+    """The URL path of an API call, "" for a call of a service."""
     url: str
-    """The URL of a service, or again the path."""
+    """The URL of a service, or the path."""
     method: str
     data: Mapping[str, object]
 
     def mock(self) -> str:
-        """Return what to write to give the call's answer."""
+        """Return how to mock the call."""
         field = "urlPath" if self.path else "url"
         return (
             "add the response to the values file: apiCallResponses: "
@@ -62,7 +62,7 @@ class _CompiledCall(NamedTuple):
     name: str
     default: object
     query_of: Callable[[Mapping[str, object]], Query | None]
-    """Takes the call with its variables filled in; raises `QueryError`."""
+    """Takes the call with replaced variables; raises `QueryError`."""
 
 
 def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
@@ -87,7 +87,7 @@ def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
         path = filled.get("urlPath") or ""
         service = (filled.get("service") or {}).get("url") or ""
         data = {item["key"]: item.get("value") for item in filled.get("data") or ()}
-        # A mock is looked for under the service's URL first, a call goes to the path first.
+        # A mock is searched by the service's URL first, a call uses the path first.
         call = _Call(path, service or path, filled.get("method") or "GET", data)
         mock = scope.external.mocks.answer(call.method, call.url) if call.url else None
         if mock is not None:
@@ -220,7 +220,7 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> object:
         scope.hints.append(f"context entry `{name}`: {error.reason}")
         raise CallError(f"{start}{error}") from error
     except CallError as error:
-        # No values file answers for a cluster.
+        # A values file does not apply to a cluster.
         way_out = "" if scope.external.account else f"; {call.mock()}"
         raise CallError(f"{start}{error}{way_out}") from error
 

@@ -1,4 +1,4 @@
-"""`configMap` entries: data and metadata of a ConfigMap among the given objects.
+"""`configMap` entries: data and metadata of a ConfigMap from the given objects.
 
 Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 """
@@ -42,7 +42,7 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
             return SKIPPED
         found = scope.external.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
-            # Without a cluster the entry stays undefined, as upstream has it.
+            # Without a cluster the entry is undefined, as in upstream.
             scope.hints.append(
                 f"ConfigMap {namespace}/{wanted['name']} of context entry `{name}` is not among "
                 "the resources: add it: {apiVersion: v1, kind: ConfigMap, metadata: "

@@ -1,7 +1,7 @@
-"""`globalReference` entries: data that GlobalContextEntries keep, or that is given for them.
+"""`globalReference` entries: data of GlobalContextEntries, or given data.
 
 Source of the rules: upstream pkg/globalcontext, pkg/engine/context/loaders/globalcontext.go,
-cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for data that is given,
+cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for given data,
 cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
@@ -25,7 +25,7 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
         external = scope.external
         given = external.mocks.global_data or external.cluster.list(*KEPT)
         if not given and external.account is None:
-            # Without any data the entry stays undefined, as upstream's command line has it.
+            # Without any data the entry is undefined, as in upstream's command line.
             if not scope.holds(name):
                 scope.hints.append(_missing(name, entry.reference))
             return SKIPPED
@@ -73,13 +73,13 @@ LOADER = ContextLoader(GlobalReferenceEntry, _compile)
 
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
-"""Where a cluster has the entries: apiVersion, kind, and no namespace."""
+"""The key of the entries in a cluster: apiVersion, kind, and no namespace."""
 
 
 def global_data(key: str, projection: str, external: ExternalData, system: System) -> object:
-    """Return the data of an entry, or of a projection ("" for none); SKIPPED where none is known.
+    """Return the data of an entry, or of a projection ("" for none); SKIPPED if it is unknown.
 
-    Raises QueryError where a known entry cannot answer.
+    Raises QueryError if a known entry has an error.
     """
     mock = external.mocks.global_data.get(key)
     if mock is not None:
@@ -88,8 +88,8 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
     spec = kept[0].get("spec") or {} if kept else {}
     paths = {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
     if spec.get("kubernetesResource") is not None:
-        # An entry for a kind that is not served is never stored, nor is a projection that cannot be
-        # computed: pkg/globalcontext/k8sresource/entry.go upstream.
+        # upstream stores neither an entry for a kind that is not served, nor a projection that
+        # cannot be computed: pkg/globalcontext/k8sresource/entry.go.
         wanted = spec["kubernetesResource"]
         group, version, resource, namespace = (
             wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
@@ -103,7 +103,7 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
         with suppress(KeyError, QueryError):
             return search(paths[projection], data, system)
         raise QueryError(f'projection "{projection}" not found')
-    # One projection that cannot be computed spoils the entry: its error is all that it gives, see
+    # If one projection cannot be computed, the entry returns only its error, see
     # pkg/globalcontext/externalapi/entry.go upstream.
     call = spec.get("apiCall")
     if call is None:
@@ -147,7 +147,7 @@ def _called(call: Mapping[str, Json], external: ExternalData) -> object:
 
 
 def given_data(key: str, mock: GlobalData, system: System) -> object:
-    """Return what is given for an entry: all of it, or the projections by name."""
+    """Return the given data of an entry: the whole data, or the projections by name."""
     about = f'globalContextEntries "{key}"'
     root = mock.data
     if mock.field_path:
@@ -168,7 +168,7 @@ def _in_mock(about: str, path: str, data: object, system: System) -> object:
 
 
 def search(path: str, data: object, system: System) -> object:
-    """Return what a JMESPath expression finds; raises QueryError."""
+    """Return the value of a JMESPath expression; raises QueryError."""
     try:
         return compile_query(path, system).evaluate(data)
     except QuerySyntaxError as error:

@@ -1,8 +1,8 @@
-"""`imageRegistry` entries: what a registry would say of an image, from recorded data.
+"""`imageRegistry` entries: the data of images in a registry, from the values file.
 
-No registry is ever asked. What it would have said stands in the `images` section of a values file,
-by the reference of the image with its registry and its tag or digest; besides what verifyImages
-reads there, an image can have the JSON of its `manifest`, `manifestList` and `configData`.
+kyvsim is offline: image data is in the `images` section of a values file, by the reference of
+the image with its registry and its tag or digest; besides the data for verifyImages, an image
+can have the JSON of its `manifest`, `manifestList` and `configData`.
 Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 """
 
@@ -48,7 +48,7 @@ def _recorded(name: str, text: str, scope: JSONContext) -> object:
         raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
     found = scope.external.mocks.images.get(image.reference)
     told = f"failed to fetch image data of {text} for context entry {name}: kyvsim is offline"
-    # An undefined entry could let an unchecked image pass.
+    # With an undefined entry, an unchecked image could pass.
     if found is None:
         raise QueryError(
             f"{told}: add image metadata under `images:` in the values file: "
@@ -77,7 +77,7 @@ def _recorded(name: str, text: str, scope: JSONContext) -> object:
 
 
 _ALWAYS: Final = ("manifest", "configData")
-"""What a registry returns for every image."""
+"""Data that a registry returns for every image."""
 
 
 LOADER = ContextLoader(ImageRegistryEntry, _compile)

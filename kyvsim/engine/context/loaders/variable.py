@@ -30,7 +30,7 @@ def _compile(entry: VariableEntry, system: System) -> EntryLoader:
         value = value_of(scope)
         if query is not None:
             found = _apply(query, value if has_value else scope, default)
-            # A query on a value may give null; one on the context leaves the default.
+            # A query on a value may return null; null from the context is replaced by the default.
             value = found if has_value or found is not None else default
         elif not has_value:
             value = default
@@ -52,7 +52,7 @@ def _apply(query: Query, subject: object, default: object) -> object:
             return default
         on_context = isinstance(subject, JSONContext)
         cause = f"JMESPath query failed: {error.message}" if on_context else error.message
-        # upstream prints what the failed query gave where it means what it was applied to
+        # upstream prints the result of the failed query instead of its input
         raise QueryError(
             f"failed to apply jmespath {query.text} to variable <nil>: {cause}"
         ) from error
@@ -90,7 +90,7 @@ def _render(name: str, text: object, render: Callable[[], object]) -> object:
     try:
         return render()
     except QueryError as error:
-        # upstream prints values that are not texts with `%s`, which shows their Go types.
+        # upstream prints values that are not strings with `%s`, which shows their Go types.
         where = f"context entry {name} {sprint_text(with_floats(text))}"
         raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
 

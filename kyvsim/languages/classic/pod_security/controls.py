@@ -1,4 +1,4 @@
-"""The controls of the Pod Security Standards, and which hold at a level and a version.
+"""The controls of the Pod Security Standards, and which apply at a level and a version.
 
 Source of the rules: upstream's fork of k8s.io/pod-security-admission, package policy; the names of
 controls are those of pkg/pss/utils/mapping.go.
@@ -24,7 +24,7 @@ class PodContainer(NamedTuple):
 
 
 class CheckedPod(NamedTuple):
-    """A Pod, or the Pod that a controller makes."""
+    """A Pod, or the Pod template of a controller."""
 
     annotations: Mapping[str, str]
     spec: Mapping[str, Json]
@@ -32,17 +32,17 @@ class CheckedPod(NamedTuple):
 
     @property
     def security(self) -> Mapping[str, Json]:
-        """The Pod's own security context; empty where it has none."""
+        """The Pod's own security context; empty if it has none."""
         found: Mapping[str, object] = self.spec.get("securityContext") or {}
         return found
 
 
 class ForbiddenField(NamedTuple):
-    """A field that a check objects to."""
+    """A field that violates a check."""
 
     field: str
     value: str | bool | int | tuple[str, ...] = ""
-    """The forbidden value; "" where none is shown."""
+    """The forbidden value; "" if none is reported."""
     container: PodContainer | None = None
     required: bool = False
     """Whether the field is missing rather than forbidden."""
@@ -59,7 +59,7 @@ PodCheck: TypeAlias = Callable[[CheckedPod], Violation | None]
 
 
 def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> CheckedPod:
-    """Return a Pod's annotations and spec, read as Go reads them, as checks look at them."""
+    """Return a Pod's annotations and spec, decoded as Go does, for the checks."""
     containers = tuple(
         PodContainer(f"spec.{group}[{at}]", one.get("name", ""), one, one.get("securityContext"))
         for group in CONTAINER_FIELDS
@@ -71,7 +71,7 @@ def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Checke
 def _violates(
     reason: str,
 ) -> Callable[[Callable[[CheckedPod], Iterable[ForbiddenField]]], PodCheck]:
-    """Return what makes a check of the fields that it objects to; with any, the Pod fails it."""
+    """Return a decorator for functions that yield violating fields; a Pod with any fails."""
 
     def make(find: Callable[[CheckedPod], Iterable[ForbiddenField]]) -> PodCheck:
         def check(pod: CheckedPod) -> Violation | None:
@@ -97,14 +97,14 @@ def settings(
 
 
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
-"""How annotations begin that name the profile of a container."""
+"""The prefix of annotations with the AppArmor profile of a container."""
 APP_ARMOR_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
 APP_ARMOR_NAMED, APP_ARMOR_LOCAL = frozenset(("", "runtime/default")), "localhost/"
-"""The profiles that annotations may name, and how others begin that they may."""
+"""The profiles that annotations may have, and the prefix of other permitted ones."""
 
 
 def app_armor(pod: CheckedPod) -> Violation | None:
-    """Only the runtime's default profile and local ones."""
+    """Only the runtime's default profile and local profiles are allowed."""
     fields = [
         ForbiddenField(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, "appArmorProfile")
@@ -128,14 +128,14 @@ DEFAULT_CAPABILITIES = frozenset((
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
     "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 ))  # fmt: skip
-"""What the baseline level lets be added."""
+"""The capabilities that the baseline level allows to add."""
 RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
 ALL_CAPABILITIES = "ALL"
 
 
 @_violates("non-default capabilities")
 def capabilities_baseline(pod: CheckedPod) -> Iterable[ForbiddenField]:
-    """No more than the default set may be added."""
+    """Only capabilities of the default set may be added."""
     return _added(pod, DEFAULT_CAPABILITIES)
 
 
@@ -171,12 +171,12 @@ HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 LIFECYCLE = ("postStart", "preStop")
 HOST_HANDLERS = ("httpGet", "tcpSocket")
-"""The fields of a handler that may name a host."""
+"""The handler fields that may contain a host."""
 
 
 @_violates("host namespaces")
 def host_namespaces(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No namespaces of the node."""
+    """No namespaces of the node may be used."""
     for field in HOST_NAMESPACES:
         if pod.spec.get(field):
             yield ForbiddenField(f"spec.{field}", value=True)
@@ -184,7 +184,7 @@ def host_namespaces(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("hostPath volumes")
 def host_path_volumes(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No paths of the node as volumes."""
+    """No hostPath volumes may be used."""
     for at, volume in enumerate(pod.spec.get("volumes", ())):
         if "hostPath" in volume:
             path = volume["hostPath"].get("path", "")
@@ -193,7 +193,7 @@ def host_path_volumes(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("hostPort")
 def host_ports(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No ports of the node."""
+    """No ports of the node may be used."""
     for container in pod.containers:
         for at, port in enumerate(container.data.get("ports", ())):
             if port.get("hostPort"):
@@ -202,7 +202,7 @@ def host_ports(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 
 def host_probes(pod: CheckedPod) -> Violation | None:
-    """Probes and lifecycle handlers name no host; the field is not reported."""
+    """Probes and lifecycle handlers must not set `host`; the field is not reported."""
     for container in pod.containers:
         lifecycle = container.data.get("lifecycle", {})
         handlers = [container.data.get(name) for name in PROBES]
@@ -218,7 +218,7 @@ DEFAULT_PROC_MOUNT = "Default"
 
 @_violates("privileged")
 def privileged(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No privileged containers."""
+    """No container may be privileged."""
     for one in pod.containers:
         if one.security and one.security.get("privileged"):
             yield ForbiddenField(f"{one.path}.securityContext.privileged", True, one)
@@ -226,7 +226,7 @@ def privileged(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("procMount")
 def proc_mount(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """The default masks of /proc."""
+    """/proc must have the default masks."""
     for one in pod.containers:
         found = (one.security or {}).get("procMount", DEFAULT_PROC_MOUNT)
         if found != DEFAULT_PROC_MOUNT:
@@ -235,7 +235,7 @@ def proc_mount(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("hostProcess")
 def windows_host_process(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No processes of the Windows host."""
+    """No Windows HostProcess containers are allowed."""
     for path, options, container in settings(pod, "windowsOptions"):
         if options.get("hostProcess"):
             yield ForbiddenField(f"{path}.hostProcess", True, container)
@@ -243,7 +243,7 @@ def windows_host_process(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("allowPrivilegeEscalation != false")
 def privilege_escalation(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """Escalation must be ruled out in every container."""
+    """Every container must disable privilege escalation."""
     for container in pod.containers:
         path = f"{container.path}.securityContext.allowPrivilegeEscalation"
         if container.security is None:
@@ -257,7 +257,7 @@ SECCOMP_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
 
 @_violates("seccompProfile")
 def seccomp_annotations(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """Annotations of Kubernetes before 1.19 name no other profile."""
+    """Annotations, used before Kubernetes 1.19, must not name another profile."""
     container_key = "container.seccomp.security.alpha.kubernetes.io/"
     keys = (container_key + container.name for container in pod.containers)
     for key in ("seccomp.security.alpha.kubernetes.io/pod", *keys):
@@ -294,7 +294,7 @@ SELINUX_FIELDS = ("type", "user", "role")
 
 
 def selinux(types: frozenset[str]) -> PodCheck:
-    """Return the check that allows these types for containers, and no user and no role."""
+    """Return the check that allows these types for containers, but no user and no role."""
 
     @_violates("seLinuxOptions")
     def check(pod: CheckedPod) -> Iterator[ForbiddenField]:
@@ -307,7 +307,7 @@ def selinux(types: frozenset[str]) -> PodCheck:
 
 
 def sysctls(safe: frozenset[str]) -> PodCheck:
-    """Return the check that allows these kernel parameters, those that a Pod has for itself."""
+    """Return the check that allows these sysctls, which are namespaced per Pod."""
 
     @_violates("forbidden sysctls")
     def check(pod: CheckedPod) -> Iterator[ForbiddenField]:
@@ -321,7 +321,7 @@ def sysctls(safe: frozenset[str]) -> PodCheck:
 
 @_violates("runAsNonRoot != true")
 def run_as_non_root(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """The Pod or all of its containers must rule out root, and none may allow it."""
+    """The Pod or all of its containers must set runAsNonRoot; none may set it to false."""
     inherited, silent = pod.security.get("runAsNonRoot"), []
     if inherited is False:
         yield ForbiddenField("spec.securityContext.runAsNonRoot", value=False)
@@ -337,7 +337,7 @@ def run_as_non_root(pod: CheckedPod) -> Iterator[ForbiddenField]:
 
 @_violates("runAsUser=0")
 def run_as_user(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """The user 0 may not be set."""
+    """The user must not be 0."""
     if pod.security.get("runAsUser") == 0:
         yield ForbiddenField("spec.securityContext.runAsUser", 0)
     for one in pod.containers:
@@ -354,12 +354,12 @@ OTHER_VOLUMES = (
     "rbd", "flexVolume", "cinder", "cephfs", "flocker", "fc", "azureFile", "vsphereVolume",
     "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO", "storageos",
 )  # fmt: skip
-"""In the order in which the first is reported if a volume has several."""
+"""The first of them that a volume has is reported."""
 
 
 @_violates("restricted volume types")
 def restricted_volumes(pod: CheckedPod) -> Iterator[ForbiddenField]:
-    """No volumes of other kinds, nor of no kind."""
+    """Volumes of other types, or without a type, are not allowed."""
     for at, volume in enumerate(pod.spec.get("volumes", ())):
         if RESTRICTED_VOLUMES.isdisjoint(volume):
             kind = next((one for one in OTHER_VOLUMES if one in volume), "unknown")
@@ -387,14 +387,14 @@ _SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 
 
 class ControlVersion(NamedTuple):
-    """A check as it is from some version of Kubernetes on."""
+    """A check as it applies since a version of Kubernetes."""
 
     run: PodCheck
     since: int = 0
     allowed: frozenset[str] = frozenset()
-    """The values that are safe, where they are not the same in all versions."""
+    """The allowed values, if they differ between versions."""
     spares_windows: bool = False
-    """Whether Pods for Windows pass."""
+    """Whether Windows Pods are exempt."""
 
     @property
     def check(self) -> PodCheck:
@@ -407,18 +407,18 @@ class ControlVersion(NamedTuple):
 
 
 class Control(NamedTuple):
-    """One check through the versions of Kubernetes."""
+    """One check with all its versions."""
 
     id: str
     level: str
     name: str
-    """The name by which rules exclude it; "" where they cannot."""
+    """The name that rules use to exclude it; "" if they cannot."""
     variants: tuple[ControlVersion, ...]
-    """In the order of versions; the first holds before its own, too."""
+    """In the order of versions; the first one also applies to earlier versions."""
 
 
 def _control(key: str, level: str, name: str, *variants: ControlVersion | PodCheck) -> Control:
-    """Return a control; one that is a check only is the same in all versions."""
+    """Return a control; a variant without a version applies to all versions."""
     every = (one if isinstance(one, ControlVersion) else ControlVersion(one) for one in variants)
     return Control(key, level, name, tuple(every))
 
@@ -486,7 +486,7 @@ CONTROLS = (
 
 
 class ActiveCheck(NamedTuple):
-    """A control as it holds at one level and version."""
+    """A control as it applies at one level and version."""
 
     id: str
     control: str
@@ -497,7 +497,7 @@ class ActiveCheck(NamedTuple):
 def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
     """Return the checks of a level (all but those of `restricted` for `baseline`) at a version.
 
-    `version` is `v1.N`, `latest` or ""; None comes back where it is something else.
+    `version` is `v1.N`, `latest` or ""; the result is None for any other text.
     """
     found = _VERSION.fullmatch(version)
     if found is None and version not in {"", "latest"}:
@@ -506,7 +506,7 @@ def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
     active = []
     for one in CONTROLS:
         if level != "baseline" or one.level == level:
-            # The newest variant that holds; upstream takes the first where none does.
+            # The newest applicable variant; upstream uses the first if none applies.
             holding = [variant for variant in one.variants if variant.since <= minor]
             variant = holding[-1] if holding else one.variants[0]
             active.append(ActiveCheck(one.id, one.name, variant.check, variant))

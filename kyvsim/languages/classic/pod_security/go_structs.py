@@ -1,6 +1,6 @@
-"""Objects read as Go's encoding/json reads them into structs of Kubernetes' API types.
+"""Decodes objects as Go's encoding/json decodes them into structs of Kubernetes' API types.
 
-A value that does not fit is an error with Go's message; fields are known in any case.
+A value of the wrong type is an error with Go's message; field names are case-insensitive.
 upstream: encoding/json (Go 1.26), k8s.io/api v0.36.3. `pod_types.json` has the fields of these
 structs, `other_types.json` those that Pods do not reach; it is read only when one of them is needed
 (tests/package_data/make_pod_types.py makes both).
@@ -36,15 +36,15 @@ _OWN_READERS = frozenset(
 
 
 class GoType(NamedTuple):
-    """One type: a struct, a map, a list, a scalar, or one that reads its JSON itself."""
+    """One type: a struct, a map, a list, a scalar, or a type with its own JSON decoder."""
 
     name: str
-    """As Go prints it, such as `[]v1.Container`."""
+    """The name in Go's messages, such as `[]v1.Container`."""
     scalar: type | range | None = None
-    """What values are: str, bool, or the range of an integer."""
+    """The type of values: str, bool, or the range of an integer."""
     struct: bool = False
     item: str = ""
-    """The elements' type of a list or a map."""
+    """The element type of a list or a map."""
     is_list: bool = False
     reads_itself: bool = False
 
@@ -54,11 +54,11 @@ class GoField(NamedTuple):
 
     shape: GoType
     path: tuple[str, ...]
-    """The embedded structs that lead to it, and its JSON name."""
+    """The path of embedded structs, and the JSON name."""
     nullable: bool
-    """Whether null empties it; else null leaves it as it was."""
+    """Whether null sets the zero value; if not, null leaves it unchanged."""
     plain: type | None
-    """The Python type of all its values, where any value of that type will do."""
+    """The Python type of its values, if any value of that type is valid."""
 
 
 _Table: TypeAlias = Mapping[str, str | dict[str, str]]
@@ -71,7 +71,7 @@ def _table(file_name: str) -> _Table:
 
 
 def _known(name: str) -> str | dict[str, str] | None:
-    """Return the fields of a struct, or the type behind a name; None for Go's own types."""
+    """Return the fields of a struct, or the underlying type of a name; None for Go's own types."""
     found = _table("pod_types.json").get(name)
     if found is not None or "." not in name or name in _OWN_READERS or name[0] in "m[":
         return found
@@ -79,13 +79,13 @@ def _known(name: str) -> str | dict[str, str] | None:
 
 
 def has_type(name: str) -> bool:
-    """Return whether there is a struct of a name such as `v1.Service`."""
+    """Return whether there is a struct with a name such as `v1.Service`."""
     return _known(name).__class__ is dict
 
 
 @lru_cache(maxsize=512)
 def go_type(written: str) -> GoType:
-    """Return the type that a text such as `*v1.SecurityContext` writes."""
+    """Return the type of a string such as `*v1.SecurityContext`."""
     name = written.removeprefix("*")
     known = _known(name)
     if known.__class__ is dict:
@@ -117,17 +117,17 @@ def fields_of(name: str) -> Mapping[str, GoField]:
 
 @lru_cache(maxsize=512)
 def folded_fields(name: str) -> Mapping[str, str]:
-    """Return the JSON fields of a struct by their names without case."""
+    """Return the JSON fields of a struct by their case-folded names."""
     return {fold(field): field for field in fields_of(name)}
 
 
 def fold(key: str) -> str:
-    """Return `key` without case, as Go folds it: letter by letter."""
+    """Return `key` case-folded as in Go: letter by letter."""
     folded = key.upper().lower()
     return folded if len(folded) == len(key) else key
 
 
-# Types that read their JSON themselves: quantities, times, numbers that may be names.
+# Types with their own JSON decoder: quantities, times, numbers that may be names.
 #
 # Source of the rules: upstream k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1,
 # pkg/util/intstr.
@@ -136,7 +136,7 @@ _MICRO = "2006-01-02T15:04:05.000000Z07:00"
 
 
 class OwnReaderError(Exception):
-    """A value is not of a type; `type` is in Go's usual message if there is no other."""
+    """A value is not of a type; `type` is part of Go's usual message if there is no other."""
 
     def __init__(self, *, message: str = "", expected: str = "") -> None:
         super().__init__(message or expected)
@@ -145,7 +145,7 @@ class OwnReaderError(Exception):
 
 
 def read_itself(value: object, name: str) -> None:
-    """Check a value that is not null against a type; raises OwnReaderError where it misfits."""
+    """Check a value other than null against a type; raises OwnReaderError if it is invalid."""
     if name == "resource.Quantity":
         text = (value if value.__class__ is str else to_json(value)).strip()
         if parse_quantity(text) is None:
@@ -166,13 +166,13 @@ def read_itself(value: object, name: str) -> None:
 
 
 def is_whole(number: float, span: range) -> bool:
-    """Return whether a number is whole and in a range (`in` would try every number of it)."""
+    """Return whether a number is whole and in a range (`in` would compare every number of it)."""
     return span.start <= number < span.stop and number % 1 == 0
 
 
 @lru_cache(maxsize=1024)
 def _time_problem(text: str, name: str) -> str:
-    """Return what is wrong with a time, "" for nothing; much happens at the same moment."""
+    """Return why a time is invalid, or ""; cached, since many times of objects are the same."""
     try:
         parse_time(_MICRO, text) if name == "v1.MicroTime" else parse_rfc3339(text)
     except TimeError as error:
@@ -181,17 +181,17 @@ def _time_problem(text: str, name: str) -> str:
 
 
 class MisfitError(Exception):
-    """An object does not fit the Go struct of its type; the message is Go's."""
+    """An object does not match the Go struct of its type; the message is Go's."""
 
 
 class _DoesNotFitError(Exception):
-    """Something below does not fit; where and why is looked for afterwards."""
+    """A nested value does not match; its path and the reason are determined afterwards."""
 
 
 def read_object(value: object, root: str) -> Json:
-    """Return the object as its Go type `root` holds it: known fields by their names, without nulls.
+    """Return the object as its Go type `root` decodes it: with proper field names, without nulls.
 
-    What needs no change is shared. Raises MisfitError with Go's message where a value does not fit.
+    Unchanged parts are shared. Raises MisfitError with Go's message if a value does not match.
     """
     kind = go_type(root)
     try:
@@ -199,7 +199,7 @@ def read_object(value: object, root: str) -> Json:
     except _DoesNotFitError:
         first = ""
         for ends, text in _problems(value, kind, ("", ())):
-            if ends:  # a type that reads itself ends the reading, else the first misfit is reported
+            if ends:  # custom decoders end the decoding, else the first error is reported
                 raise MisfitError(text) from None
             first = first or text
         raise MisfitError(first) from None
@@ -252,9 +252,9 @@ def _read_struct(value: object, kind: GoType) -> Json:
 
 
 def _with_known_names(value: dict[str, object], struct: str) -> dict[str, Json]:
-    """Return a map in which fields that are written in another case have their names.
+    """Return a map in which fields that are written in another case have their proper names.
 
-    Keys come in the order in which Go writes maps; a later one wins, and maps come together.
+    Keys are in the order in which Go writes maps; later ones win, and maps are merged.
     """
     fields, folded = fields_of(struct), folded_fields(struct)
     found: dict[str, object] = {}
@@ -287,7 +287,7 @@ def _read_items(value: object, kind: GoType) -> Json:
 
 
 def _zero(kind: GoType) -> Json:
-    """Return the value of an element that is null."""
+    """Return the value that replaces a null element."""
     if kind.struct:
         return {}
     if kind.scalar.__class__ is range:
@@ -298,7 +298,7 @@ def _zero(kind: GoType) -> Json:
 def _problems(
     value: object, kind: GoType, place: tuple[str, tuple[str, ...]]
 ) -> Iterator[tuple[bool, str]]:
-    """Yield, for every misfit in Go's order, whether it ends the reading, and its message."""
+    """Yield, for every error in Go's order, whether it ends the decoding, and its message."""
     if value is None:
         return
     if kind.reads_itself:

@@ -1,1 +1,1 @@
-"""Rule types, a module each; `kyvsim/languages/classic/rule_type.py` has the table of them."""
+"""Rule types, one module each; `kyvsim/languages/classic/rule_type.py` has the table of them."""

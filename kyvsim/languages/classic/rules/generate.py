@@ -1,8 +1,8 @@
 """`generate`: objects that the background controller would create for a trigger.
 
 Source of the rules: upstream pkg/background/generate/generator.go, pkg/background/common/labels.go.
-A rule that was reached passes; what prevents its objects (a missing source, a variable without
-value) is in its note.
+A rule that is evaluated passes; its note reports why objects are not generated (a missing source, a
+variable without value).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,11 +37,11 @@ _LABEL = "generate.kyverno.io/"
 
 
 class GenerateError(Exception):
-    """A downstream that cannot be made."""
+    """A downstream object that cannot be generated."""
 
 
 class SourceMissingError(GenerateError):
-    """A copy of an object that is not there."""
+    """The source of a copy does not exist."""
 
 
 class Sources(NamedTuple):
@@ -49,7 +49,7 @@ class Sources(NamedTuple):
 
     cluster: ClusterView
     made: Sequence[KubernetesObject] = ()
-    """What rules before it generated."""
+    """The objects that earlier rules generated."""
 
     def get(
         self, api_version: str, kind: str, namespace: str, name: str
@@ -70,7 +70,7 @@ class Sources(NamedTuple):
 
 
 def downstream_of(pattern: Json) -> ObjectKey:
-    """Return the target that a pattern with its variables filled names."""
+    """Return the target of a pattern whose variables are replaced."""
     parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
     if any(part.__class__ is not str for part in parts):
         raise GenerateError(
@@ -80,9 +80,9 @@ def downstream_of(pattern: Json) -> ObjectKey:
 
 
 def _downstreams(pattern: Json, sources: Sources) -> Iterator[KubernetesObject]:
-    """Give the objects that a pattern describes: copies of sources, else the object of `data`.
+    """Yield the objects that a pattern describes: copies of sources, or the object of `data`.
 
-    A source that would be its own copy is left out.
+    A source that would be its own copy is skipped.
     """
     if (pattern.get("clone") or {}).get("name"):
         target, clone = downstream_of(pattern), pattern["clone"]
@@ -111,14 +111,14 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[KubernetesObject]:
 
 
 def from_data(data: object, target: ObjectKey) -> KubernetesObject:
-    """Return the object that `data` describes, named as the target is."""
+    """Return the object that `data` describes, with the target's name."""
     if data.__class__ is not dict:
         raise GenerateError(f"data of {'/'.join(target)} is not a mapping")
     return _named(data, target)
 
 
 def from_source(source: KubernetesObject, target: ObjectKey) -> KubernetesObject:
-    """Return a copy of `source` named as the target is, marked with where it came from."""
+    """Return a copy of `source` with the target's name and labels that identify the source."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
     dropped = ["uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"]
@@ -175,10 +175,10 @@ def with_owner_labels(
 
 
 def name_problems(obj: KubernetesObject) -> Iterator[str]:
-    """Yield what is wrong with the name and the namespace of an object, a sentence each."""
+    """Yield the problems of an object's name and namespace, one sentence each."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    if group == "rbac.authorization.k8s.io":  # anything that fits into a path
+    if group == "rbac.authorization.k8s.io":  # any path segment is valid
         good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
     elif not group and key.kind in {"Namespace", "Service"}:
         good, form = is_label(key.name), "RFC 1123 label"
@@ -192,13 +192,13 @@ def name_problems(obj: KubernetesObject) -> Iterator[str]:
 
 
 class GeneratedSet(NamedTuple):
-    """The objects that a rule, or one element of its loops, generates, without labels of owners."""
+    """The objects that a rule, or one element of its loops, generates, without owner labels."""
 
     objects: tuple[KubernetesObject, ...] = ()
     problem: str = ""
-    """Why nothing is generated."""
+    """The reason why nothing is generated."""
     place: str = ""
-    """Which element of which loop had the problem, in upstream's words."""
+    """The loop and the element with the problem, as upstream writes them."""
     reason: FailureCause = FailureCause.OTHER
 
 
@@ -210,7 +210,7 @@ def _compile_set(
     target: GenerateTarget,
     preconditions: Callable[[JSONContext], ConditionsResult] | None = None,
 ) -> Callable[[JSONContext, str], GeneratedSet]:
-    """Return what makes the objects of a target, given upstream's words for its place."""
+    """Return a function that generates the objects of a target; its argument is upstream's path."""
     template = compile_template(dict(target.fields), context.system)
     trace = context.trace.to(target.path)
     template = traced_template(template, "the object to generate", trace)
@@ -236,9 +236,9 @@ def _compile_set(
 
 
 def compile_generated(context: RuleContext) -> GeneratedSets:
-    """Return a function that gives the objects of a generate rule; a problem ends no loop.
+    """Return a function that yields the objects of a generate rule; problems do not end loops.
 
-    Raises what `compile_template` raises.
+    Raises the errors of `compile_template`.
     """
     generate = _generate_of(context)
     if generate.foreach:
@@ -295,8 +295,8 @@ def _compile(context: RuleContext) -> CompiledBody:
         if copies_all and not made:
             note = "nothing is generated: `cloneList` matches no objects"
             return Outcome(RuleStatus.PASS, "", note=note)
-        # What an element of a loop makes is there for those after it: it is brought into line with
-        # the later one where the rule synchronizes, and left unchanged if not.
+        # Objects of earlier elements exist for later ones: they are updated if the rule
+        # synchronizes, and left unchanged if not.
         kept: dict[ObjectKey, KubernetesObject] = {}
         again: list[str] = []
         which = "last" if synchronizes else "first"
@@ -342,7 +342,7 @@ def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
 
 
 def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePattern:
-    # Sources are compared with those of an earlier version of the policy, wherever they were.
+    # Sources are compared with those of an earlier version of the policy, regardless of paths.
     clone = target.clone and target.clone._replace(path=())
     clone_list = target.clone_list and target.clone_list._replace(path=())
     return GeneratePattern(

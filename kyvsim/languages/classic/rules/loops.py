@@ -1,4 +1,4 @@
-"""What every `foreach` shares: its list, its elements, and the names they have in expressions.
+"""Code shared by all `foreach`: the list, the elements, and their names in expressions.
 
 Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (AddElement).
 """
@@ -17,16 +17,16 @@ from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, traced, with
 from kyvsim.policy.tree import ContextEntry, Pattern, PatternMap
 
 _STEPS = 10
-"""What an element costs: a scope, a template, a check."""
+"""The steps of an element: a scope, a template, a check."""
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
 
 
 class LoopElement(NamedTuple):
-    """One turn of a loop."""
+    """One iteration of a loop."""
 
     number: int
-    """Its place in the list, from 0, whatever the order of the loop."""
+    """The index in the list, from 0, whatever the order of the loop."""
     value: Json
     scope: JSONContext
 
@@ -46,7 +46,7 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
         return list_of
 
     def covered(scope: JSONContext) -> list[Json]:
-        """Count elements for coverage; a list that does not exist has none."""
+        """Count elements for coverage; a missing list has none."""
         try:
             found = list_of(scope)
         except QueryError as error:
@@ -60,7 +60,7 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
 
 
 def is_absent(error: QueryError) -> bool:
-    """Return whether a list does not exist; upstream goes by the message."""
+    """Return whether a list is missing; upstream compares the message."""
     return "Unknown key" in error.message
 
 
@@ -74,7 +74,7 @@ def _compile_list(expression: str, system: System) -> ListOf:
 
     def evaluate(scope: JSONContext) -> list[Json]:
         if query is None:
-            # upstream does not look at lists when it checks a policy, so the rule finds out.
+            # upstream does not check lists in a policy, so the rule fails.
             raise problem
         root = scope.root(query.names)
         try:
@@ -91,7 +91,7 @@ def _compile_list(expression: str, system: System) -> ListOf:
 
 
 def first_map(patterns: Iterable[Pattern | None]) -> Iterator[Pattern]:
-    """Yield the first of the patterns of loops that is a map: upstream looks no further."""
+    """Yield the first of the loops' patterns that is a map: upstream checks no others."""
     maps = (one for one in patterns if one is not None and isinstance(one.root, PatternMap))
     return islice(maps, 1)
 
@@ -99,9 +99,9 @@ def first_map(patterns: Iterable[Pattern | None]) -> Iterator[Pattern]:
 def compile_elements(
     context: Iterable[ContextEntry], nesting: int, system: System, trace: TraceContext = NO_TRACE
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[LoopElement]]:
-    """Return what gives the elements of a loop with this context; null is left out.
+    """Return a function that yields the elements of a loop with this context, except null.
 
-    Each element is in a scope of its own.
+    Each element has its own scope.
     """
     entries = compile_entries(context, system, trace)
     level = str(nesting)

@@ -1,4 +1,4 @@
-"""`mutate.targets`: existing objects are patched on behalf of the trigger, which stays as it is.
+"""`mutate.targets`: existing objects are patched because of a trigger, which is not changed.
 
 Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go and load_targets.go,
 pkg/clients/dclient/helpers.go.
@@ -28,20 +28,20 @@ from kyvsim.policy.rule import PolicyNode, RuleNode
 def _find_targets(
     selector: Mapping[str, Json], namespace: str, cluster: ClusterView
 ) -> list[KubernetesObject]:
-    """Return the objects that a target means; raise `LookupError` where there must be one.
+    """Return the objects of a target; raise `LookupError` if a required one is missing.
 
     `namespace` replaces the one in the target. A name and a namespace without
-    wildcards mean one object, whatever the selector is. Raises `SelectorError` where the
-    selector is none.
+    wildcards select one object, whatever the selector is. Raises `SelectorError` if the
+    selector is invalid.
     """
-    # Of a subresource the fake API upstream gives the whole object; so it is patched here.
+    # For a subresource, upstream's fake API returns the whole object, which is patched here, too.
     kind = (selector.get("kind") or "").partition("/")[0]
     api_version, name = (selector.get(key) or "" for key in ("apiVersion", "name"))
     group = split_api_version(api_version)[0]
     is_fixed = api_version and not has_wildcard(api_version)
     given: list[tuple[str, str]] = []
     for known_version, known_kind in cluster.kinds():
-        # Objects are read in the version that the target names.
+        # Objects are read in the target's version.
         if not matches(kind, known_kind):
             continue
         if matches(api_version, known_version):
@@ -80,7 +80,7 @@ class _CompiledTarget(NamedTuple):
 
     selector: Template
     subresource: str
-    """The part of them that is written, such as `status`; "" for all of them."""
+    """The written subresource, such as `status`; "" for the whole object."""
     entries: tuple[tuple[str, EntryLoader], ...]
     preconditions: Callable[[JSONContext], ConditionsResult] | None
 
@@ -88,7 +88,7 @@ class _CompiledTarget(NamedTuple):
 def _find_all(
     targets: list[_CompiledTarget], scope: JSONContext
 ) -> tuple[list[tuple[_CompiledTarget, KubernetesObject]], list[str]]:
-    """Return each target with an object that it means, and what went wrong with others."""
+    """Return each target with an object that it selects, and the errors of others."""
     found: list[tuple[_CompiledTarget, KubernetesObject]] = []
     problems = []
     for index, target in enumerate(targets):
@@ -108,7 +108,7 @@ def _find_all(
 def _compile_patch(
     context: RuleContext,
 ) -> Callable[[JSONContext, Evaluation, KubernetesObject], Outcome]:
-    """Return what patches one target in its scope."""
+    """Return a function that patches one target in its scope."""
     mutate = context.rule.tree.mutate
     if mutate and mutate.foreach is not None:
         run = compile_loops(context.within("mutate", "foreach"), mutate.foreach)
@@ -146,8 +146,8 @@ def _compile(context: RuleContext) -> CompiledBody:
         if problems:
             yield errored("", "; ".join(problems))
         for target, obj in found:
-            # Every target starts from the trigger's scope: what upstream leaves behind from the
-            # target before is not there.
+            # Every target starts from the trigger's scope, without the values of the previous
+            # target, which upstream leaves in it.
             seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
             patched = None
@@ -165,7 +165,7 @@ def _compile(context: RuleContext) -> CompiledBody:
                 after: Json = patched.object  # a patch may leave null
                 part = target.subresource
                 changes = (PatchedTarget(after, changed=True, before=obj, subresource=part),)
-            # The trigger is left alone.
+            # The trigger is not changed.
             yield patched._replace(object=None, targets=changes)
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:

@@ -27,13 +27,13 @@ from kyvsim.patch.strategic_merge import ElementMerges
 from kyvsim.policy.rule import ForEachMutation, RuleNode
 
 _Filled = Callable[[JSONContext], tuple[Json, Patcher]]
-"""Returns the patch fields of a loop with their variables filled, and what patches by them."""
+"""Returns the patch fields of a loop with replaced variables, and their patcher."""
 
 
 def compile_loops(
     context: RuleContext, loops: Sequence[ForEachMutation], nesting: int = 0
 ) -> Callable[[JSONContext, Json], Outcome]:
-    """Return what patches an object by the loops of a mutate rule, one after the other."""
+    """Return a function that applies the loops of a mutate rule to an object, in order."""
     compiled = [
         (
             loop.list,
@@ -54,7 +54,7 @@ def compile_loops(
             if outcome.status is RuleStatus.ERROR:
                 return errored("failed to mutate elements", outcome.message)
             if outcome.status is RuleStatus.PASS:
-                # The next loop sees what this one made; elements of one loop do not.
+                # The next loop sees the result of this loop; elements of one loop do not.
                 changes += 1
                 obj = outcome.object
                 scope = scope.with_object(obj)
@@ -71,7 +71,7 @@ def _compile_loop(
         loop.preconditions, context.system, context.trace.at("preconditions")
     )
     begin = _compile_begin(context, loop, nesting)
-    # A merge puts new elements first, so going backwards keeps their order.
+    # A merge prepends new elements, so iterating backwards keeps their order.
     default_order = "Descending" if loop.patch_strategic_merge is not None else "Ascending"
     backwards = (loop.order or default_order) == "Descending"
 
@@ -90,7 +90,7 @@ def _compile_loop(
             if outcome.status is RuleStatus.ERROR:
                 return outcome
         after = patched()
-        # Given objects have floats only, and what was patched has whole numbers as ints.
+        # Given objects contain only floats; patched objects contain whole numbers as ints.
         is_same = after is obj or (after == obj and _has_same_types(after, obj))
         return skipped("no patches applied") if is_same else mutated(after)
 
@@ -98,7 +98,7 @@ def _compile_loop(
 
 
 def _has_same_types(one: Json, other: Json) -> bool:
-    """Return whether equal values are the same to Go, where an int64 is never a float64."""
+    """Return whether equal values are the same in Go, where an int64 is never a float64."""
     kind = one.__class__
     if kind is dict:
         return all(_has_same_types(value, other[key]) for key, value in one.items())
@@ -110,10 +110,10 @@ def _has_same_types(one: Json, other: Json) -> bool:
 def _compile_begin(
     context: RuleContext, loop: ForEachMutation, nesting: int
 ) -> Callable[[Json, int], tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]]:
-    """Return what begins a loop over an object, with so many elements.
+    """Return a function that begins a loop over an object, with this number of elements.
 
-    That returns what patches the object in the scope of one element, and what returns the object
-    after that.
+    It returns a function that patches the object in the scope of an element, and one that returns
+    the patched object.
     """
     meter = context.system.meter
     filled = None if loop.foreach else _compile_filled(context, loop)
@@ -123,7 +123,7 @@ def _compile_begin(
     def begin(obj: Json, count: int) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
-            steps = size // 4  # parts that a merge passes, which compares each item of a list
+            steps = size // 4  # parts that a merge visits, which compares each item of a list
             merged = ElementMerges(obj)
 
             def patch(scope: JSONContext) -> Outcome:
@@ -135,7 +135,7 @@ def _compile_begin(
                 return apply_patch(patched, merged.shown)
 
             return patch, lambda: merged.result
-        # Each time all of the object is patched, ten parts of it in a step.
+        # Each iteration patches the whole object, ten parts of it in a step.
         meter.spend(count * (size // 10))
 
         def patch_all(scope: JSONContext) -> Outcome:
@@ -156,7 +156,7 @@ def _compile_begin(
 
 
 def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | None:
-    """Return what fills the variables of a loop's patch; None where it has no patch."""
+    """Return a function that replaces the variables of a loop's patch; None without patch."""
     patches: dict[str, object] = {}
     if loop.patch_strategic_merge is not None:
         patches["patchStrategicMerge"] = loop.patch_strategic_merge.data
@@ -198,7 +198,7 @@ def _problems(rule: RuleNode) -> Iterator[Problem]:
                 yield loop.path, "a nested foreach cannot contain other declarations"
                 return
             if loop.foreach:
-                # upstream looks no further than the first nested loop
+                # upstream checks only the first nested loop
                 loops = loop.foreach
                 break
             if has_patch == (loop.patches_json6902 is not None):

@@ -24,21 +24,18 @@ from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Pattern
 
 Patcher: TypeAlias = Callable[[Json], Json]
-"""Returns the patched object, or the very object it was given where nothing changes.
-
-Raises `PatchError`.
-"""
+"""Returns the patched object, or the same object if nothing changes; raises `PatchError`."""
 
 
 def filled_patcher(block: object, meter: Meter | None = None) -> Patcher:
-    """Return the patcher of a block whose variables were just filled.
+    """Return the patcher of a block whose variables were just replaced.
 
-    A loop fills them alike for one object after another, so the last patchers are kept by the JSON
-    of their blocks, which distinguishes all types of values.
+    A loop often produces the same block for several objects, so recent patchers are cached by the
+    JSON of their blocks, which distinguishes all types of values.
     """
     try:
         return _compiled_block(json.dumps(block, allow_nan=False), meter)
-    except (TypeError, ValueError, RecursionError):  # what no document has, or too deep for it
+    except (TypeError, ValueError, RecursionError):  # not valid in documents, or nested too deeply
         return compile_patcher(block, meter)
 
 
@@ -48,7 +45,7 @@ def _compiled_block(written: str, meter: Meter | None) -> Patcher:
 
 
 def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
-    """Return the patcher of a mutate block, or of one of its loops, whose variables are filled."""
+    """Return the patcher of a mutate block, or of one of its loops, after replacing variables."""
     merge = block.get("patchStrategicMerge")
     try:
         patch = (
@@ -80,9 +77,9 @@ def _compile_condition(meter: Meter | None, pattern: object) -> Callable[[Json],
 
 @lru_cache(maxsize=1024)
 def _compiled_text(pattern: str) -> Callable[[Json], bool]:
-    """Return whether a value matches a text, without the reason why it does not.
+    """Return a predicate: whether a value matches a string pattern, without the reason.
 
-    A loop compares each element with each item of a list: most do not fit.
+    A loop compares each element with each item of a list: most do not match.
     """
     matches = compile_scalar(pattern)
 
@@ -93,23 +90,23 @@ def _compiled_text(pattern: str) -> Callable[[Json], bool]:
 
 
 def mutated(obj: KubernetesObject) -> Outcome:
-    """Return the pass of a rule that left `obj`."""
+    """Return the pass of a rule with the mutated object."""
     key = object_key(obj)
     place = f" in namespace {key.namespace}" if key.namespace else ""
     return Outcome(RuleStatus.PASS, f"mutated {key.kind}/{key.name}{place}", obj)
 
 
 _UNREADABLE = errored("failed to unmarshal patched resource", "Object 'Kind' is missing in '{}'")
-"""The end of a patch on DELETE that changes nothing."""
+"""The outcome of a patch on DELETE that changes nothing."""
 
 
 def object_to_patch(evaluation: Evaluation) -> Json:
-    """Return the object that a mutate rule changes; on DELETE, where none is left, an empty one."""
+    """Return the object that a mutate rule changes; on DELETE, an empty one."""
     return {} if evaluation.object is None else evaluation.object
 
 
 def apply_patch(patch: Callable[[], Json], obj: KubernetesObject) -> Outcome:
-    """Return the outcome of patching `obj`: its new form, a skip if nothing changed, an error."""
+    """Return the outcome of patching `obj`: the new object, a skip if unchanged, or an error."""
     try:
         patched = patch()
     except QueryError as error:
@@ -120,7 +117,7 @@ def apply_patch(patch: Callable[[], Json], obj: KubernetesObject) -> Outcome:
         return errored("failed to patch resource", error)
     if patched is not obj:
         return mutated(patched)
-    # upstream compares texts: that of no object is `null`, and what a merge leaves of it is `{}`.
+    # upstream compares JSON: no object is `null`, and a merge turns it into `{}`.
     return skipped("no patches applied") if obj else _UNREADABLE
 
 
@@ -135,8 +132,8 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
-    """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
-    # upstream fills the variables of the whole rule, so one anywhere in it can end it.
+    """Return a function that renders a rule's patch as a patcher, or raises `QueryError`."""
+    # upstream replaces the variables of the whole rule, so that each of them can fail it.
     template = compile_template(dict(context.rule.tree.data), context.system)
     template = traced_template(template, "patch", context.trace.at("mutate"), "mutate")
     meter = context.system.meter

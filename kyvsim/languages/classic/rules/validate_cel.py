@@ -1,8 +1,8 @@
-"""`validate.cel`: the rule fails where one of its CEL expressions is not true.
+"""`validate.cel`: the rule fails if one of its CEL expressions is not true.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go, pkg/admissionpolicy;
-k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What cannot be compiled or
-evaluated fails the rule too: there is no error status here.
+k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. An expression that cannot be
+compiled or evaluated is a failure, too: there is no error status here.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,18 +39,18 @@ from kyvsim.policy.rule import RuleNode
 
 # The parameter objects of a CEL rule.
 #
-# Parameters of a kind that lives in namespaces are those of the object's own namespace, unless
+# Parameters of a namespaced kind are in the object's own namespace, unless
 # the rule names another. Source of the rules: upstream pkg/admissionpolicy (CollectParams).
 
 
 class ParamsError(Exception):
-    """There are no parameters, or their place cannot be determined."""
+    """There are no parameters, or their namespace cannot be determined."""
 
 
 def _compile_params(
     param_kind: ParamKind, reference: ParamRef
 ) -> Callable[[Evaluation], list[KubernetesObject]]:
-    """Return what finds the parameter objects for a request; that raises `ParamsError`."""
+    """Return a function that finds the parameters of a request, or raises `ParamsError`."""
     _, api_version, kind = param_kind
     find = _compile_search(reference, api_version, kind)
     group, _ = split_api_version(api_version)
@@ -80,7 +80,7 @@ def _compile_params(
 def _compile_search(
     reference: ParamRef, api_version: str, kind: str
 ) -> Callable[[ClusterView, str], list[KubernetesObject]]:
-    """Return what finds parameters in a namespace, "" for all; that raises `ParamsError`."""
+    """Return a search for parameters in a namespace, "" for all; it raises `ParamsError`."""
     name, selector = reference.name, reference.selector
     group, _ = split_api_version(api_version)
     selects, problem = None, ""
@@ -112,7 +112,7 @@ _AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
 
 
 def _compile_rule(rule: RuleNode, meter: Meter | None = None) -> tuple[NativeValidation, Compiler]:
-    """Return a rule compiled, and what knows its problems and what its expressions read."""
+    """Return a compiled rule, and the compiler with its problems and variables."""
     cel = _cel_of(rule)
     compiler = Compiler(NativeScope(bool(cel.param_kind and cel.param_ref)), meter=meter)
     variables = compiler.variables(cel.variables)
@@ -133,7 +133,7 @@ def _compile(context: RuleContext) -> CompiledBody:
         find_params = _compile_params(cel.param_kind, cel.param_ref)
 
     def outcome_with(evaluation: Evaluation, *params: object) -> Outcome | None:
-        """Return the outcome where the rule is skipped or refuses the object, else None."""
+        """Return the outcome if the rule is skipped or rejects the object, or None."""
         values = _values(rule, reads, evaluation, *params)
         try:
             if not all_hold(rule.conditions, for_conditions(values)):
@@ -157,9 +157,9 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def _broken(rule: RuleNode) -> Iterator[Problem]:
-    """Yield what cannot be compiled of a rule's expressions, with its path in the document.
+    """Yield the expressions of a rule that cannot be compiled, with their paths in the document.
 
-    Preconditions come first, and messages after all tests.
+    Preconditions come first, messages last.
     """
 
     def order(problem: ExpressionProblem) -> tuple[bool, bool]:
@@ -190,7 +190,7 @@ def _traced(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
         one.traced(trace.at("celPreconditions", index), decides=True)
         for index, one in enumerate(rule.conditions)
     )
-    # Coverage counts what decides; tracing shows the values of variables, too.
+    # Coverage counts only decisions; tracing also shows the values of variables.
     within = trace._replace(counts=False).at("validate", "cel", "variables")
     variables = {
         name: one.traced(within.at(index), decides=False)
@@ -202,7 +202,7 @@ def _traced(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
 def _values(
     rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: object
 ) -> list[object]:
-    """Return the values of the environment, in its order; None for what no expression reads."""
+    """Return the values of the environment in its order; None for variables that are not read."""
     request, external = evaluation.request, evaluation.scope.external
     return native_values(
         evaluation.object,
@@ -216,7 +216,7 @@ def _values(
 
 
 def _problems(rule: RuleNode) -> Iterator[Problem]:
-    """Yield what is missing in the frame of a CEL rule; its expressions are another matter."""
+    """Yield missing or invalid fields of a CEL rule; its expressions are checked elsewhere."""
     cel = _cel_of(rule)
     if not all(one.expression for one in cel.expressions):
         yield cel.path, "cel.expressions.expression is required"

@@ -1,4 +1,4 @@
-"""`validate.deny`: the rule fails where its conditions hold.
+"""`validate.deny`: the rule fails if its conditions hold.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """

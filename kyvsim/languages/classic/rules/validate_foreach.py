@@ -1,4 +1,4 @@
-"""`validate.foreach`: every element of a list has to pass a pattern, a deny block or a loop.
+"""`validate.foreach`: every element of a list must pass a pattern, a deny block or a loop.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
@@ -42,7 +42,7 @@ _GO_TYPES: Final = MappingProxyType(
 def compile_loops(
     context: RuleContext, loops: Sequence[ForEachValidation], nesting: int = 0
 ) -> CompiledBody:
-    """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
+    """Return the body of a list of `foreach` blocks; nested ones increase `nesting`."""
     compiled = [
         (
             loop.list,
@@ -59,7 +59,7 @@ def compile_loops(
             try:
                 elements = list_of(evaluation.scope)
             except QueryError as error:
-                # A list that is not there has no elements.
+                # A missing list has no elements.
                 if not is_absent(error):
                     list_error = error
                     unchecked.append(f"`{expression}`: {error.message}")
@@ -80,7 +80,7 @@ def compile_loops(
 def _compile_loop(
     context: RuleContext, loop: ForEachValidation, nesting: int
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
-    """Return what checks elements until one fails; what it passes over it adds to a list."""
+    """Return a function that checks elements until one fails, and adds skipped ones to a list."""
     elements_of = compile_elements(loop.context, nesting, context.system, context.trace)
     preconditions = compile_conditions(
         loop.preconditions, context.system, context.trace.at("preconditions")
@@ -105,7 +105,7 @@ def _compile_loop(
             except ConditionError as error:
                 unchecked.append(f"element {element.number} of `{loop.list}`: {error}")
                 continue
-            # A map is what its patterns are checked against.
+            # Patterns check an element that is a map.
             scoped = element.value.__class__ is dict if element_scope is None else element_scope
             subject = element.value if scoped else evaluation.element
             outcome = body(evaluation._replace(scope=element.scope, element=subject))
@@ -116,7 +116,7 @@ def _compile_loop(
                 continue
             if outcome.status is not RuleStatus.PASS:
                 message = f"validation failure: {outcome.message}"
-                # Its path begins at the element, and could be that of another field of the object.
+                # The path begins at the element, and could be that of another field of the object.
                 return outcome._replace(message=message, path=""), checked
             checked += 1
         return None, checked

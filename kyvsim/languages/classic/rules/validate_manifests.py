@@ -1,8 +1,8 @@
 """`validate.manifests`: the object equals a signed manifest in its annotations.
 
-Signatures by public keys need no network. A keyless signature or certificate, a bundle in a
-registry, a key in a Secret or a KMS need what kyvsim does not have: they end in an error that says
-so. A dry run is skipped, as upstream skips it without permission for it.
+Signatures by public keys need no network. Keyless signatures and certificates, bundles in a
+registry, and keys in a Secret or a KMS need data that kyvsim does not have: they result in an
+error with this reason. A dry run is skipped, as upstream skips it without permission for it.
 Source of the rules: upstream pkg/engine/handlers/validation/validate_manifest.go,
 github.com/sigstore/k8s-manifest-sigstore pkg/k8smanifest, pkg/util, pkg/cosign.
 """
@@ -42,11 +42,11 @@ from kyvsim.yaml.text import load_all
 
 
 class _ManifestError(Exception):
-    """Something that ends the rule in an error."""
+    """An error that makes the result of the rule an error."""
 
 
 class _UnfitError(Exception):
-    """An attestor that did not sign, or not this; the rule may pass by another one."""
+    """An attestor has not signed this object; the rule may pass with another attestor."""
 
 
 # The signed message in an object's annotations, and the manifests inside it.
@@ -56,7 +56,7 @@ class _UnfitError(Exception):
 
 
 def _read_message(given: Mapping[str, str], domain: str) -> tuple[bytes, list[str]]:
-    """Return what signatures in annotations of a domain are made over, and these (base64)."""
+    """Return the signed message of a domain's annotations, and its signatures (base64)."""
     text = given.get(f"{domain}/message")
     if text is None:
         raise _UnfitError("message not found")
@@ -76,7 +76,7 @@ def _read_message(given: Mapping[str, str], domain: str) -> tuple[bytes, list[st
 
 def _unpacked(data: bytes) -> bytes:
     """Return the unpacked data, or the data itself if it is not gzip."""
-    most = 32 << 20  # more than an object can be, less than a bomb
+    most = 32 << 20  # more than an object can have, less than a decompression bomb
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(most + 1)
@@ -88,9 +88,9 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _manifests_for(content: bytes, obj: KubernetesObject) -> list[KubernetesObject]:
-    """Return the manifests in a message that the object may have been made from.
+    """Return the manifests in a message that may be the source of the object.
 
-    That is the one with its group, kind and name; without any, all of its kind.
+    That is the one with its group, kind and name; if there is none, all of its kind.
     """
     key = object_key(obj)
     of_kind = [(object_key(one), one) for one in _manifests(content)]
@@ -143,10 +143,10 @@ def _documents(content: bytes) -> Iterator[KubernetesObject]:
 
 
 def _signature_problem(key: str, content: bytes, signature: str) -> str:
-    """Return what is wrong with a base64 signature of `content`, or "".
+    """Return why a base64 signature of `content` is invalid, or "".
 
-    ECDSA and RSA (PKCS #1 v1.5) are over SHA-256, Ed25519 over the content. Raises `_ManifestError`
-    for a key that cannot be used here.
+    ECDSA and RSA (PKCS #1 v1.5) sign SHA-256 hashes, Ed25519 the content. Raises `_ManifestError`
+    for a key that is not supported.
     """
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes
@@ -181,7 +181,7 @@ def _signature_problem(key: str, content: bytes, signature: str) -> str:
 
 
 class _Signed(NamedTuple):
-    """An object and how to look at it."""
+    """An object, and the settings for its verification."""
 
     object: Json
     spec: Manifests
@@ -214,7 +214,7 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def _check_set(signed: _Signed, attestors: AttestorSet, path: str) -> str:
-    """Return why a set of attestors is satisfied; raises where it is not."""
+    """Return how a set of attestors is satisfied; raises if it is not."""
     entries = expand_keys(attestors.entries)
     required = attestors.required or len(entries)
     good: list[str] = []
@@ -266,7 +266,7 @@ def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
         text = f"{place}: YAML manifest not found for this resource: {error}"
         raise type(error)(text) from error
     ignored = _ignored_fields(signed.object, signed.spec.ignore_fields, signed.domain)
-    # Both are compared as JSON text has them, in which all numbers are floats.
+    # Both are compared like JSON, in which all numbers are floats.
     obj = with_floats(signed.object)
     found = [_differences(manifest, obj, ignored) for manifest in manifests]
     changed = found[0] if all(found) else []
@@ -302,7 +302,7 @@ def _check_signatures(key: str, content: bytes, signatures: list[str], place: st
     )
 
 
-# What differs between a manifest and the object made from it, without ignored fields.
+# Differences between a manifest and the object created from it, without ignored fields.
 #
 # upstream: github.com/sigstore/k8s-manifest-sigstore pkg/util/mapnode, pkg/k8smanifest
 
@@ -311,7 +311,7 @@ _GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", b
 
 
 class _FieldDifference(NamedTuple):
-    """One key with two values; None where a side has none."""
+    """One key with two values; None if it is missing on one side."""
 
     key: str
     before: Json
@@ -321,10 +321,10 @@ class _FieldDifference(NamedTuple):
 def _differences(
     manifest: object, obj: KubernetesObject, ignored: Callable[[str], bool]
 ) -> list[_FieldDifference]:
-    """Return what differs and counts, by key.
+    """Return the differences that count, by key.
 
-    An element that only moved within its list is not a difference, nor an empty string instead of
-    nothing, nor an image with the registry or tag that it has anyhow.
+    These do not count: an element that moved within its list, an empty string instead of a missing
+    value, and an image whose default registry or tag is written out.
     """
     before, after = dict(_leaves(manifest, "")), dict(_leaves(obj, ""))
     typed, found = [], []
@@ -364,12 +364,12 @@ def _typed(value: object) -> str:
 
 
 def _only_side(one: _FieldDifference) -> tuple[Json, ...]:
-    """Return the one value where the other side has none."""
+    """Return the only value of a key that is missing on the other side."""
     return (one.after,) if one.before is None else (one.before,) if one.after is None else ()
 
 
 def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
-    """Return whether another element of the same list has what this one lost or won."""
+    """Return whether another element of the same list lost or gained the same value."""
     if not _only_side(one) or not _INDEX.search(one.key):
         return False
     place = re.compile(r"\.\d+\.".join(re.escape(part) for part in _INDEX.split(one.key)))
@@ -381,8 +381,8 @@ def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
 
 # Fields in which an object may differ from its manifest.
 #
-# Keys are dotted paths. One counts as ignored where a pattern, with `*` for anything and one more
-# at its end, is found anywhere in it: so upstream reads them.
+# Keys are dotted paths. A key is ignored if a pattern occurs anywhere in it; `*` in a pattern, and
+# at its end, matches anything, as in upstream.
 #
 # Source of the rules: upstream pkg/engine/resources/default-config.yaml of Kyverno, and
 # k8s-manifest-sigstore's own.
@@ -390,7 +390,7 @@ def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
 
 @cache
 def _defaults() -> Mapping[str, list[str]]:
-    """Return the fields that never count, by kind; `*` for every kind."""
+    """Return the fields that are always ignored, by kind; `*` for every kind."""
     return MappingProxyType(read_table(__file__, "ignored_fields.json"))
 
 

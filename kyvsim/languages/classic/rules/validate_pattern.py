@@ -1,4 +1,4 @@
-"""`validate.pattern`: the object has to look like the pattern; `anyPattern`: like one of several.
+"""`validate.pattern`: the object must match the pattern; `anyPattern`: one of several patterns.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
@@ -39,15 +39,15 @@ from kyvsim.policy.visit import pattern_at
 
 _Built = TypeVar("_Built")
 _PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
-"""Checks an object against one pattern; None where it matches."""
+"""Checks an object against one pattern; returns None if it matches."""
 
 
 def _compile_checker(
     context: RuleContext, data: object, build: Callable[[object], _Built]
 ) -> Callable[[RuleScope], _Built]:
-    """Return what gives the checker that `build` makes of a pattern whose variables are filled.
+    """Return a function that replaces the variables of a pattern and calls `build` with it.
 
-    A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of
+    A pattern without variables is built once. Raises `QueryError` at evaluation if a variable of
     the pattern cannot be resolved.
     """
     template = compile_template(data, context.system)
@@ -58,7 +58,7 @@ def _compile_checker(
 
 
 def _subject_of(evaluation: Evaluation) -> Json:
-    """Return what patterns are checked against: the element, else the object; None on DELETE."""
+    """Return the value that patterns check: the element, or the object; None on DELETE."""
     if evaluation.element:
         return evaluation.element
     return None if evaluation.request.operation is Operation.DELETE else evaluation.object
@@ -104,7 +104,7 @@ def compile_any_pattern_body(
 ) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops.
 
-    Anything but a list is an error of each evaluation: in a loop, nothing checks it before.
+    A value that is not a list is an error of each evaluation: in a loop, it is not validated.
     """
     patterns = block.any_pattern
     if patterns is None:
@@ -154,7 +154,7 @@ def chosen_pass(context: RuleContext, index: int) -> Outcome:
 def _with_coverage(
     context: RuleContext, patterns: tuple[Pattern, ...]
 ) -> Callable[[Json], tuple[_PatternCheck, ...]]:
-    """Return a function that compiles patterns with their variables filled, and their coverage."""
+    """Return a function that replaces the variables of patterns and compiles them with coverage."""
     trace, meter = context.trace, context.system.meter
     counts = [trace.to(one.path).declare(PointKind.ALTERNATIVE, "chosen") for one in patterns]
 

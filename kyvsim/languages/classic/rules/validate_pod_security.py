@@ -1,4 +1,4 @@
-"""`validate.podSecurity`: Pods against the Pod Security Standards, exclusions and exceptions.
+"""`validate.podSecurity`: checks Pods for the Pod Security Standards, exclusions and exceptions.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_pss.go.
 """
@@ -38,8 +38,7 @@ from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext, trace_step
 from kyvsim.policy.tree import PodSecurity, PodSecurityExclusion
 
-# Exclusions: controls, or single fields and values of them, that a rule or an exception lets
-# pass.
+# Exclusions: controls, or single fields and values of them, that a rule or an exception exempts.
 #
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
@@ -49,7 +48,7 @@ Violations = dict[str, Violation]
 
 
 def compile_exclusions(entries: Sequence[PodSecurityExclusion]) -> tuple[Exclusion, ...]:
-    """Return the exclusions that a rule's `exclude` or an exception's `podSecurity` lists."""
+    """Return the exclusions of a rule's `exclude` or an exception's `podSecurity`."""
 
     def any_of(patterns: Sequence[str]) -> Callable[[str], bool] | None:
         tests = tuple(map(compile_wildcard, patterns))
@@ -69,10 +68,10 @@ def without_excluded(
     checks: Sequence[ActiveCheck],
     pod: CheckedPod,
 ) -> Violations:
-    """Return what is left of the violations; one is gone when its last finding is.
+    """Return the remaining violations; one is removed with its last finding.
 
-    What an exclusion lets pass is found out by checking a smaller Pod: the containers that it
-    means, or the Pod without its containers. Each finding there takes one away here.
+    An exempt finding is determined by checking a smaller Pod: the containers that the exclusion
+    selects, or the Pod without its containers. Each finding there removes one here.
     """
     left = violations
     for exclusion in exclusions:
@@ -107,7 +106,7 @@ def _reduced(
         if _is_excluded(one, exclusion):
             removed = identity(one)
             at = next((at for at, it in enumerate(findings) if identity(it) == removed), None)
-            if at is not None:  # upstream puts the last one into its place
+            if at is not None:  # upstream moves the last one to its place
                 findings[at] = findings[-1]
                 findings.pop()
     if findings or not found_any:
@@ -136,12 +135,12 @@ def _control_properties(
 ) -> Mapping[str, str]:
     """Return the properties of a failure: level and version, the controls and their images.
 
-    The images are those of all that a check found, whether or not some of it is let pass.
+    The images are those of all findings of a check, including exempt findings.
     """
     controls = []
     for one in violated:
         images: list[str] = []
-        # Upstream does not look for containers in the details of some checks.
+        # Upstream does not search for containers in the details of some checks.
         if one.id not in {"hostPorts", "hostProbesAndHostLifecycle"}:
             for container in (finding.container for finding in found[one.id].findings):
                 if container is None:
@@ -174,7 +173,7 @@ def _trace_controls(
 ) -> None:
     """Trace for every control whether the Pod of an object passes it.
 
-    `found` is what the checks found, `left` what is left of it without what is let pass.
+    `found` are the violations of the checks, `left` those that are not exempt.
     """
     controls = []
     for one in checks:
@@ -205,17 +204,17 @@ def _finding_step(finding: ForbiddenField, kind: str) -> Step:
 
 
 _ROOTS: Mapping[str, str] = MappingProxyType({"Pod": "v1.Pod", "CronJob": "v1.CronJob"})
-"""The Go types that upstream reads kinds as; it reads all other controllers as Deployments."""
+"""The Go types that upstream decodes kinds as; it decodes other controllers as Deployments."""
 _METADATA: Mapping[str, tuple[str, ...]] = {
     "Pod": ("metadata",),
     "CronJob": ("spec", "jobTemplate", "metadata"),
 }
-"""Where the Pod's annotations are looked for; upstream takes a CronJob's from its Job."""
+"""The path of the Pod's metadata with annotations; upstream uses the Job's for a CronJob."""
 
 
 def _compile(context: RuleContext) -> CompiledBody:
     specification = validation_of(context.rule.tree).pod_security
-    # upstream takes a body without fields for none at all
+    # upstream ignores a body without fields
     if specification is None or not any(specification[1:]):
         return lambda _: None
     return _compile_checks(context, specification)
@@ -231,9 +230,9 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
     start = f"Validation rule '{context.rule.name}' failed. {own.removesuffix('.')}: "
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
-        if evaluation.object is None:  # a deletion, which comes before exceptions
+        if evaluation.object is None:  # a deletion, which takes precedence over exceptions
             return None
-        # An exception without controls lets everything pass.
+        # An exception without controls exempts the object from all.
         key = next((one.key for one in evaluation.exceptions if not one.controls), None)
         if key is not None:
             return skipped(f"rule is skipped due to policy exception {key}", (key,))
@@ -265,7 +264,7 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
 
 
 def _pod(obj: KubernetesObject, kind: str) -> CheckedPod:
-    """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
+    """Return the Pod of an object; raises MisfitError if it has none, or an invalid one."""
     path = POD_SPEC_PATHS.get(kind)
     if path is None:
         raise MisfitError("could not find correct resource type")
@@ -287,8 +286,8 @@ def _violation_text(violation: Violation, kind: str) -> str:
 
 
 def _finding_text(finding: ForbiddenField, kind: str) -> str:
-    # A Pod's field as it is called in an object of the kind: upstream replaces every `spec` and
-    # `metadata` in it, also in keys of annotations, and puts annotations into a template even for
+    # The path of a Pod's field in an object of the kind: upstream replaces every `spec` and
+    # `metadata` in it, also in keys of annotations, and moves annotations to a template even for
     # Pods.
     field = finding.field
     if kind != "Pod":

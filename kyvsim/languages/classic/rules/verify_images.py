@@ -1,8 +1,8 @@
-"""`verifyImages`: signatures and attestations of images, and digests put in place of tags.
+"""`verifyImages`: checks signatures and attestations of images, and replaces tags by digests.
 
 A rule runs in two phases: in its own it verifies images and pins digests, in the validate phase
-it checks `verifyDigest` and `required`. kyvsim is offline: what a registry would answer is in the
-values file, by the reference of the image with its registry and its tag, or its digest:
+it checks `verifyDigest` and `required`. kyvsim is offline: the data of a registry are in the
+values file, under the image's reference with registry and tag, or digest:
 
     images:
       ghcr.io/acme/app:1.0:
@@ -15,7 +15,7 @@ values file, by the reference of the image with its registry and its tag, or its
         attestations:
         - {type: …, predicate: {…}, signatures: […]}
 
-Missing data is an error that shows what to write.
+Missing data is an error that shows the section to add.
 Source of the rules: upstream pkg/engine/handlers/mutation/mutate_image.go,
 pkg/engine/handlers/validation/validate_image.go, pkg/engine/internal/imageverifier.go.
 """
@@ -62,7 +62,7 @@ from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.policy.images import ImageVerification, read_image_verification
 from kyvsim.policy.rule import PolicyNode, RuleNode, without_checks
 
-# Verdicts about images, kept in annotations of the object for the checks that come later.
+# Results for images, stored in annotations of the object for the validate phase.
 #
 # Source of the rules: upstream pkg/engine/api/imageverifymetadata.go, pkg/engine/utils/image.go
 
@@ -71,11 +71,11 @@ _SCOPED = "kyverno.io/verify-images-scoped"
 
 
 class _MetadataError(Exception):
-    """An annotation that is not a record of verdicts."""
+    """An annotation without valid image results."""
 
 
 def _verdict_of(obj: object, policy: Policy, rule: str, image: str) -> str:
-    """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
+    """Return `pass`, `skip` or `fail`: the recorded result for an image.
 
     Raises `_MetadataError` if the record cannot be read.
     """
@@ -94,7 +94,7 @@ def _verdict_of(obj: object, policy: Policy, rule: str, image: str) -> str:
 def _known_before(
     request: AdmissionRequest, policy: Policy, rule: str, image: Mapping[str, Json]
 ) -> bool:
-    """Return whether an UPDATE leaves in place an image that the old object's record passes."""
+    """Return whether an UPDATE keeps an image that passed according to the old object's record."""
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return False
     pointer = image["jsonPointer"]
@@ -109,9 +109,9 @@ def _known_before(
 def _with_verdicts(
     obj: KubernetesObject, policy: Policy, rule: str, verdicts: Mapping[str, str]
 ) -> Json:
-    """Return the object with a rule's verdicts put into its record.
+    """Return the object with a rule's image results added to its record.
 
-    Those of other policies stay, as the admission controller leaves them.
+    Results of other policies are kept, as in the admission controller.
     """
     given = annotations(obj)
     plain, scoped = map(_read_record, (given.get(_PLAIN), given.get(_SCOPED)))
@@ -151,13 +151,13 @@ def _at(node: object, pointer: str) -> Json:
 
 
 class _NotRecordedError(Exception):
-    """Something about an image that only a registry knows."""
+    """Registry data of an image that the values file does not contain."""
 
 
 def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData:
-    """Return what is recorded of an image, `parts` of it at least.
+    """Return the recorded data of an image, which must include `parts`.
 
-    Raises `_NotRecordedError`, with the section of a values file to write, where one is missing.
+    Raises `_NotRecordedError`, with the section of a values file to add, if one is missing.
     """
     found = external.mocks.images.get(image)
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
@@ -170,13 +170,13 @@ def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData
     )
 
 
-# `validate.deny` inside `verifyImages`: conditions on attestations that let no image pass.
+# `validate.deny` in `verifyImages`: conditions on attestations that deny all images.
 #
 # Source of the rules: upstream pkg/engine/internal/imageverifier.go (`validateDeny`,
 # `getDenyMessage`)
 
 Denials: TypeAlias = Callable[[JSONContext], str | None]
-"""Returns the message of the first entry that denies; raises `ConditionError`."""
+"""Returns the message of the first entry that denies the image; raises `ConditionError`."""
 
 
 def _compile_denials(entries: Iterable[ImageVerification], context: RuleContext) -> Denials | None:
@@ -185,7 +185,7 @@ def _compile_denials(entries: Iterable[ImageVerification], context: RuleContext)
     blocks = [entry.validate for entry in entries if entry.validate]
     denials = []
     for block in blocks:
-        # An empty `deny` is none here.
+        # An empty `deny` is ignored here.
         if block.deny is not None and block.deny.conditions is not None:
             trace = context.trace.to(block.deny.conditions.path)
             conditions = compile_conditions(block.deny.conditions, system, trace)
@@ -216,18 +216,18 @@ def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
 
 
 class _Compiled(NamedTuple):
-    """One rule's entries, ready to run."""
+    """The compiled entries of one rule."""
 
     context: RuleContext
     entries: Template
-    """The entries without the conditions on attestations, whose variables wait for these."""
+    """The entries without the conditions on attestations, whose variables are replaced later."""
     conditions: tuple[tuple[Conditions | None, ...], ...]
-    """Those on the attestations of each entry."""
+    """The conditions on the attestations of each entry."""
     denials: Denials | None
 
 
 class _ImageCheck(NamedTuple):
-    """One entry on one image."""
+    """One entry applied to one image."""
 
     entry: ImageVerification
     conditions: tuple[Conditions | None, ...]
@@ -236,7 +236,7 @@ class _ImageCheck(NamedTuple):
 
 
 def _compile_verification(context: RuleContext) -> CompiledBody:
-    """Return the body that a `verifyImages` rule has in its own phase."""
+    """Return the body of a `verifyImages` rule in its own phase."""
     system, entries = context.system, context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, system)
     compiled = _Compiled(
@@ -330,7 +330,7 @@ def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
 
 
 def _verify_recorded(check: _ImageCheck, compiled: _Compiled) -> Outcome:
-    """Return the verdict on signatures and attestations; raises where they do not suffice."""
+    """Return the result for signatures and attestations; raises if they do not suffice."""
     entry, image, external = check.entry, check.image["reference"], check.scope.external
     if entry.attestors:
         signatures = _recorded_data(image, external, "signatures").signatures or ()
@@ -356,7 +356,7 @@ def _verify_recorded(check: _ImageCheck, compiled: _Compiled) -> Outcome:
 def _digest(
     check: _ImageCheck, verdict: Outcome | None
 ) -> tuple[str, Outcome | None, Outcome | None]:
-    """Return the digest to put in place of a tag ("" for none), the verdict, and a problem."""
+    """Return the digest that replaces a tag ("" for none), the result, and a problem."""
     if check.entry.mutate_digest is False or check.image.get("digest"):
         return "", verdict, None
     try:
@@ -372,7 +372,7 @@ def _digest(
 
 
 def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
-    """Return whether the rule has anything to check of an object."""
+    """Return a predicate: whether the rule has anything to check in an object."""
     entries = context.rule.tree.verify_images or ()
     if any(entry.verify_digest is True or entry.required is True for entry in entries):
         return compile_concerns(context)
@@ -380,7 +380,7 @@ def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
 
 
 def _compile_checks(context: RuleContext) -> CompiledBody:
-    """Return the body that a `verifyImages` rule has in the validate phase."""
+    """Return the body of a `verifyImages` rule in the validate phase."""
     entries = context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, context.system)
 
@@ -407,7 +407,7 @@ def _check_all(
     policy, rule = context.policy, context.rule.name
 
     def traced_failure(image: Image, message: str) -> Outcome:
-        """Return a failure that is due to one image, and trace it."""
+        """Return and trace a failure that is caused by one image."""
         outcome = failed(message)
         if context.trace.takes_steps:
             trace_step(context.trace.at("verifyImages"), _image_step(image, outcome))
@@ -417,7 +417,7 @@ def _check_all(
         name = image["reference"]
         if not image_fits(name, entry.image_references):
             continue
-        # The schema fills in true for both fields.
+        # Both fields default to true in the schema.
         if entry.verify_digest is True and not image.get("digest"):
             return traced_failure(image, f"missing digest for {name}")
         if entry.required is not True:

@@ -1,7 +1,7 @@
-"""What upstream refuses in a policy whose shape is right: all checks are named here.
+"""Reasons for which upstream rejects policies that conform to their schema; lists all checks.
 
-The order is upstream's, so the first error is the reason that upstream gives; unlike upstream, the
-others are reported too. upstream: pkg/validation/policy/validate.go, Validate
+The order is upstream's, so the first error is upstream's reason; unlike upstream, the others are
+reported too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
@@ -45,7 +45,7 @@ LAST_CHECKS: tuple[RuleCheck, ...] = (
 
 
 def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
-    """Return the checks that upstream makes together; `in_cluster` gives the scope of kinds."""
+    """Return the checks that upstream makes together; `in_cluster` returns the scope of kinds."""
     return (
         settings.check_identity,
         settings.check_deprecated_twins,
@@ -64,7 +64,7 @@ def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
 
 
 def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
-    """Return all checks in upstream's order, where `in_cluster` gives the scope of kinds."""
+    """Return all checks in upstream's order; `in_cluster` returns the scope of kinds."""
     return (
         settings.check_match_conditions,
         *VARIABLE_CHECKS,
@@ -80,12 +80,12 @@ def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
 def check_policy(
     policy: Policy, kinds: KindTable = NO_KINDS, *, simulated: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """Return everything for which upstream refuses a policy; the first is the reason it gives.
+    """Return all errors for which upstream rejects a policy; the first is upstream's reason.
 
-    `kinds` are those that definitions of custom resources describe. A `simulated` cluster evaluates
-    what only a cluster can.
+    `kinds` are those of custom resource definitions. A `simulated` cluster evaluates expressions
+    that only a cluster can.
     """
     checks = every_check(lambda kind: is_cluster_scoped(kind, kinds))
-    # Commands without a cluster refuse match conditions, since they cannot evaluate them.
+    # Commands without a cluster reject match conditions, since they cannot evaluate them.
     left_out = settings.check_match_conditions if simulated else None
     return tuple(found for check in checks if check is not left_out for found in check(policy))

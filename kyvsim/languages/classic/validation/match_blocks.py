@@ -1,4 +1,4 @@
-"""Match and exclude blocks: kinds, selectors and names are well formed and select something."""
+"""Checks that match and exclude blocks are well formed and select something."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceF
 
 
 class BlockProblem(NamedTuple):
-    """What is wrong with a match or exclude block."""
+    """A problem of a match or exclude block."""
 
     code: str
     message: str
@@ -37,7 +37,7 @@ def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def block_problems(block: MatchBlock, *, namespaced: bool) -> Iterator[BlockProblem]:
-    """Yield what is wrong with a block of a policy, which may be a namespaced one."""
+    """Yield the problems of a match or exclude block."""
     if block.any and block.all:
         text = f"{path_text(block.path)}: Invalid value: Can't specify any and all together"
         yield BlockProblem("KV123", text, block.path)
@@ -47,7 +47,7 @@ def block_problems(block: MatchBlock, *, namespaced: bool) -> Iterator[BlockProb
 
 
 def user_fields(block: MatchBlock) -> Iterator[str]:
-    """Yield the fields of a block that look at the user, each as a refusal of it."""
+    """Yield the fields of a block that depend on the user, as upstream's error messages."""
     for one in block.filters:
         for criterion in criteria_of(one):
             if criterion.without_user:
@@ -98,7 +98,7 @@ def _resource_problems(one: ResourceFilter, *, namespaced: bool) -> Iterator[Blo
 
 
 def _selector_problem(selector: Mapping[str, Json]) -> str:
-    """Return why a rule's selector is refused, or "".
+    """Return why a rule's selector is invalid, or "".
 
     Wildcards in `matchLabels` are Kyverno's own: a selector with them is not checked further.
     """
@@ -114,7 +114,7 @@ def _selector_problem(selector: Mapping[str, Json]) -> str:
 
 
 def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Criteria are under any, all or directly below, and there are some."""
+    """Criteria are in `any`, in `all` or directly in the match block, which is not empty."""
     rule = subject.rule.tree
     for name, block in (("exclude", rule.exclude), ("match", rule.match)):
         if block is not None and (block.any or block.all) and block.own.has_resources:
@@ -130,7 +130,7 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Something can be matched and not excluded."""
+    """The rule matches something that it does not exclude."""
     match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
     if exclude is None or exclude.all or match.all:
         return
@@ -145,7 +145,7 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _fields(one: ResourceFilter) -> tuple[ResourceFilter, list[Json] | None]:
-    """Return what a filter says, wherever it is."""
+    """Return the criteria of a filter without paths, and its subjects."""
     subjects = None if one.subjects is None else [person.data for person in one.subjects]
     return one._replace(path=(), subjects=None), subjects
 
@@ -154,7 +154,7 @@ def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
     """Return whether legacy criteria exclude everything that those of the match block select.
 
     Criteria under `any` are not checked, so legacy criteria beside an `any` of the exclude
-    block are refused unless they have a selector or annotations, as upstream does.
+    block are rejected unless they have a selector or annotations, as in upstream.
     """
     if not (
         _contains_all(removed.roles, selected.roles)
@@ -176,7 +176,7 @@ def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
 
 
 def _contains_all(removed: Sequence[object] | None, selected: Sequence[object] | None) -> bool:
-    """Return whether a criterion of the exclude block lets nothing of the match block go."""
+    """Return whether a criterion of the exclude block excludes all values of the match block."""
     if not removed:
         return True
     return bool(selected) and all(entry in removed for entry in selected or ())
@@ -203,7 +203,7 @@ _ONLY_METADATA = (
 
 
 def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """A filter for all kinds is alone, outside of background mode, in a suitable rule."""
+    """A filter for all kinds is alone, outside of background mode, in a supported rule type."""
     for one in subject.rule.tree.filters:
         reason = _wildcard_problem(subject, one.kinds)
         if reason:
@@ -213,7 +213,7 @@ def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every filter of the match block names kinds."""
+    """Every filter of the match block has kinds."""
     if all(one.kinds for one in subject.rule.tree.match.effective):
         return
     text = _ONLY_METADATA
@@ -252,7 +252,7 @@ def _wildcard_problem(subject: RuleUnderCheck, kinds: Sequence[str]) -> str:
 
 
 def _reads_metadata(item: ConditionGroup) -> bool:
-    """Return whether an item of a list of conditions is a bare one about metadata."""
+    """Return whether an item of a list of conditions is a bare condition about metadata."""
     condition = item.all[0] if item.all else None
     if condition is None or condition.path != item.path:
         return False
@@ -276,6 +276,6 @@ def _touches_only_metadata(rule: RuleNode) -> bool:
         if isinstance(root, PatternMap) and any(one.text != "metadata" for one in root.entries):
             return False
     patch = mutate.patches_json6902.text if mutate and mutate.patches_json6902 else ""
-    # upstream does not read YAML here
+    # upstream does not parse YAML here
     paths = patch_paths(patch) if patch.lstrip().startswith("[") else []
     return all(path.startswith("/metadata") for path in paths)

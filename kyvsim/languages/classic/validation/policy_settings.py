@@ -18,7 +18,7 @@ _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 
 
 def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """Webhook match conditions are CEL for the API server; the reference dies on them offline."""
+    """Webhook match conditions are CEL for the API server; the reference fails on them offline."""
     webhook = policy.tree.webhook
     if webhook and webhook.match_conditions:
         text = "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster"
@@ -27,7 +27,7 @@ def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def check_identity(policy: Policy) -> Iterator[Diagnostic]:
-    """The autogen annotation is not `all`, the name fits into a label."""
+    """The autogen annotation is not `all`, and the name is a valid label value."""
     if policy.annotations.get(_AUTOGEN) == "all":
         text = (
             "metadata.annotations: Forbidden: Autogen annotation does not support 'all' anymore,"
@@ -40,7 +40,7 @@ def check_identity(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
-    """A deprecated field and what replaced it are not both set."""
+    """A deprecated field and its replacement are not both set."""
     spec, webhook = policy.tree, policy.tree.webhook
     has_timeout = webhook is not None and webhook.timeout_seconds is not None
     has_failure_policy = webhook is not None and bool(webhook.failure_policy)
@@ -67,7 +67,7 @@ def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
-    """Mutating existing resources on a policy's update needs targets."""
+    """Mutating existing resources when a policy is updated requires targets."""
     for index, rule in enumerate(policy.rules):
         mutate = rule.tree.mutate
         if mutate is None or "mutate" not in rule.tree.operations or mutate.targets:
@@ -97,7 +97,7 @@ def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def check_modes(policy: Policy) -> Iterator[Diagnostic]:
-    """Admission or background processing is on; without admission there are only validations."""
+    """Admission or background processing is on; without admission there are only validate rules."""
     if policy.tree.admission is not False:
         return
     path = ("spec", "admission")
@@ -115,7 +115,7 @@ def check_modes(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def check_overrides(policy: Policy) -> Iterator[Diagnostic]:
-    """No namespace is both enforced and audited; a namespaced Policy has no overrides."""
+    """No namespace is both in Enforce and Audit mode; a namespaced Policy has no overrides."""
     overrides = policy.tree.overrides
     path: Path = ("spec", "validationFailureActionOverrides")
     if policy.kind == "Policy":
@@ -157,7 +157,7 @@ def _conflicts(
 
 
 def _clash(*, audited: list[str], enforced: list[str]) -> str:
-    """Return which pattern meets a name or pattern of the other action, or ""."""
+    """Return a pattern that matches a name or pattern of the other action, or ""."""
     pairs = [*product(audited, enforced), *product(enforced, audited)]
     pairs = [pair for pair in pairs if has_wildcard(pair[0])]
     for pattern, name in pairs:

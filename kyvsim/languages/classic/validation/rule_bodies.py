@@ -1,4 +1,4 @@
-"""Rules have one body, whose patterns, patches and texts are well formed."""
+"""Checks that rules have one body, whose patterns, patches and strings are well formed."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -35,7 +35,7 @@ CEL_ONLY = "celPrecondition can only be used with validate.cel"
 
 
 def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """A mutate rule has one patch, or loops that have."""
+    """A mutate rule has one patch, or loops with one patch each."""
     rule = subject.rule.tree
     if rule.mutate is None or "mutate" not in rule.operations:
         return
@@ -56,7 +56,7 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         place, reason = problem
         inside = place[len(path) :]
         path = place
-        # upstream's number of a loop counts up all loops before it
+        # upstream's number of a loop continues the count of previous loops
         where = "".join(
             f"{name}[{number}]"
             for name, index in zip(inside[::2], inside[1::2], strict=True)
@@ -70,19 +70,19 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _bodies(rule: RuleNode, section: str) -> list[RuleType]:
-    """Return the types that a rule has a body of, of those that exclude each other."""
+    """Return the mutually exclusive types of which a rule has a body."""
     types = (one for one in rule_types_of(rule) if one.section == section)
     return [one for one in types if one.counts(rule)]
 
 
 def _has_foreign_preconditions(rule: RuleNode) -> bool:
-    """Return whether a rule has preconditions in CEL, and no body that reads them."""
+    """Return whether a rule has preconditions in CEL, but no body that supports them."""
     is_read = any("celPreconditions" in one.fields for one in rule_types_of(rule))
     return rule.cel_preconditions is not None and not is_read
 
 
 def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """A validate rule has one body, and so has each of its loops."""
+    """A validate rule has one body, and so does each of its loops."""
     rule = subject.rule.tree
     if rule.validate is None or "validate" not in rule.operations:
         return
@@ -105,7 +105,7 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
-    """An `anyPattern` without patterns is lost where autogen derives rules: they have no body."""
+    """An empty `anyPattern` is lost in autogen rules, which then have no body."""
     empty = [
         rule
         for rule in policy.rules
@@ -160,7 +160,7 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Anchors in `pattern` and `anyPattern` are what they can be."""
+    """Anchors in `pattern` and `anyPattern` are supported there."""
     validate = subject.rule.tree.validate
     if validate is None:
         return
@@ -179,9 +179,9 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def unsupported_anchor(pattern: PatternNode, signs: frozenset[str]) -> tuple[str, str, Path] | None:
-    """Return upstream's path, the reason and our path of the first anchor that may not be there.
+    """Return upstream's path, the reason and our path of the first unsupported anchor.
 
-    `signs` holds the signs that are supported, "" for conditions.
+    `signs` contains the signs of supported anchors, "" for conditions.
     """
     for node in walk(pattern):
         for entry in node.entries if isinstance(node, PatternMap) else ():
@@ -212,7 +212,7 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """The patch of a mutate rule can be applied to something; loops are not looked at."""
+    """The patch of a mutate rule is valid; loops are not checked."""
     patch = _json_patch(subject.rule.tree)
     reason = _patch_problem(patch.text) if patch else None
     if patch and reason is not None:
@@ -225,7 +225,7 @@ def _json_patch(rule: RuleNode) -> "JsonPatch | None":
 
 
 def _patch_problem(patch: str) -> str | None:
-    """Return why a patch cannot be applied; for a path without slash that is the path."""
+    """Return why a patch cannot be applied; for a path without slash the reason is that path."""
     try:
         operations: object = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
     except YamlError as error:
@@ -260,7 +260,7 @@ _INVALID = "policy contains invalid variables: "
 
 
 def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Match blocks, patch paths and image references hold no variables."""
+    """Match blocks, patch paths and image references contain no variables."""
     rule, name = subject.rule.tree, subject.rule.name
     patch = _json_patch(rule)
     if patch and "{{" in patch.text and any(map(VARIABLE.search, patch_paths(patch.text))):
@@ -282,7 +282,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Numbers, booleans and null as labels or annotations are mistakes."""
+    """Labels and annotations are not numbers, booleans or null."""
     for one in rule_types_of(subject.rule.tree):
         for pattern in one.patterns(subject.rule.tree):
             for fields in product(((), ("spec", "template")), ("labels", "annotations")):

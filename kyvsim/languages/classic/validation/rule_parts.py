@@ -1,4 +1,4 @@
-"""What checks of rules share, and the checks of their conditions and context entries.
+"""Code shared by checks of rules, and the checks of their conditions and context entries.
 
 upstream: pkg/validation/policy/validate.go
 """
@@ -34,7 +34,7 @@ PolicyCheck: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
 
 
 class RuleUnderCheck(NamedTuple):
-    """One rule of a policy, and its place among the rules."""
+    """One rule of a policy, and its index."""
 
     policy: Policy
     rule: Rule
@@ -51,9 +51,9 @@ class RuleUnderCheck(NamedTuple):
 
 
 _MARKS = ("{{", "$(")
-"""With these begin variables and references."""
+"""The beginnings of variables and references."""
 _ASKED_LEVELS = 6
-"""Down to this level, data without any variable is skipped; finding that out reads all below."""
+"""Down to this level, data without any variable is skipped; this check reads the whole subtree."""
 _HOLDERS = frozenset({dict, list})
 
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
@@ -71,7 +71,7 @@ def rules_under_check(policy: Policy) -> Iterator[RuleUnderCheck]:
 
 
 def each_rule(*checks: RuleCheck) -> PolicyCheck:
-    """Return a check that runs `checks` on one rule after the other."""
+    """Return a check that runs `checks` on each rule."""
 
     def check(policy: Policy) -> Iterator[Diagnostic]:
         for subject in rules_under_check(policy):
@@ -84,7 +84,7 @@ def each_rule(*checks: RuleCheck) -> PolicyCheck:
 def marked_texts(data: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every key and text value with a variable or a reference in it.
 
-    A key has its mapping's path. Goes down without recursion: documents may be deep.
+    A key has its mapping's path. Iterates without recursion: documents may be deep.
     """
     pending: list[tuple[Path, object]] = [(path, data)] if contains_text(data, *_MARKS) else []
     while pending:
@@ -99,7 +99,7 @@ def marked_texts(data: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _children(place: Path, items: Iterable[tuple[str | int, object]]) -> list[tuple[Path, Json]]:
-    """Return the items that are or may hold marked texts, the last one first."""
+    """Return the items that are or may contain marked texts, in reverse order."""
     asked = len(place) < _ASKED_LEVELS
     found = [
         ((*place, step), child)
@@ -134,7 +134,7 @@ def patch_paths(patch: str) -> list[str]:
 
 
 PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
-"""A variable without braces inside, escaped or not."""
+"""A variable without nested braces, escaped or not."""
 
 
 def mask_variables(text: str, replacement: str) -> str:
@@ -181,7 +181,7 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:
-    """Yield upstream's name for the place of a block, and the block."""
+    """Yield upstream's name for the path of a block, and the block."""
     yield "validate.preconditions", rule.preconditions
     if rule.validate and rule.validate.deny:
         yield "validate.deny.conditions", rule.validate.deny.conditions
@@ -196,7 +196,7 @@ def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:
 
 
 def _loops(rule: RuleNode) -> Iterator[tuple[str, ForEachValidation | ForEachMutation]]:
-    """Yield the loops of a rule, nested ones too, with the section that they are in."""
+    """Yield the loops of a rule, nested ones too, with their section."""
     for name, section in (("validate", rule.validate), ("mutate", rule.mutate)):
         yield from ((name, loop) for loop in _nested((section and section.foreach) or ()))
 
@@ -204,7 +204,7 @@ def _loops(rule: RuleNode) -> Iterator[tuple[str, ForEachValidation | ForEachMut
 def _nested(
     loops: Iterable[ForEachValidation | ForEachMutation],
 ) -> Iterator[ForEachValidation | ForEachMutation]:
-    """Yield loops, each before those within it."""
+    """Yield loops, each before its nested loops."""
     for loop in loops:
         yield loop
         yield from _nested(loop.foreach or ())
@@ -213,7 +213,7 @@ def _nested(
 def _problems(
     block: Conditions | None, problem_of: Callable[[Condition], tuple[str, str]]
 ) -> Iterator[tuple[str, Path]]:
-    """Yield where below the block something is wrong and what, and its path."""
+    """Yield the problems in a block, each as upstream's path with the reason, and our path."""
     if block is None:
         return
     if block.problem:
@@ -228,7 +228,7 @@ def _problems(
 
 
 def _listed(block: Conditions) -> Iterable[Condition]:
-    """Return conditions as upstream checks them: a group in a list is one that lacks everything."""
+    """Return conditions as upstream checks them: groups in a list are conditions without fields."""
     if not block.is_list:
         return block.conditions
     return (
@@ -238,7 +238,7 @@ def _listed(block: Conditions) -> Iterable[Condition]:
 
 
 def _condition_problem(condition: Condition) -> tuple[str, str]:
-    """Return upstream's path below a condition and what is wrong with it; "" twice if nothing."""
+    """Return upstream's path below a condition, and its problem; ("", "") if it is valid."""
     key, value = condition.key, condition.value
     if key is None or value is None or not condition.operator:
         return "", _MISSING
@@ -256,7 +256,7 @@ def _operator_problem(condition: Condition) -> tuple[str, str]:
 
 
 def _request_problem(value: object) -> tuple[str, str]:
-    """Return where and why a value is not an operation of a request."""
+    """Return the path and the reason why a value is not an operation of a request."""
     entries: list[tuple[str, object]] = []
     if value.__class__ is list:
         entries = [(f"value[{index}]", entry) for index, entry in enumerate(value)]
@@ -293,7 +293,7 @@ _MASK = "kyvernojmespathvariable"
 
 
 def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every context entry of a rule can be loaded; entries of loops are not looked at."""
+    """Every context entry of a rule can be loaded; entries of loops are not checked."""
     entries = subject.rule.tree.context
     validate = subject.rule.tree.validate
     if entries and validate and validate.cel and any(validate.cel[1:]):
@@ -309,7 +309,7 @@ def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Extracted images are changed in place only where they are not computed."""
+    """Digests of extracted images are mutated only if no extractor uses JMESPath."""
     tree = subject.rule.tree
     extractors = (one for group in tree.image_extractors or () for one in group.extractors)
     is_computed = any(one.jmes_path for one in extractors)
@@ -374,7 +374,7 @@ def _variable_problem(entry: VariableEntry) -> str:
 
 
 def _query_problem(query: str) -> str:
-    """Return why an expression cannot be parsed; one with variables in it is not looked at."""
+    """Return why an expression cannot be parsed; expressions with variables are not checked."""
     if not query or _MASK in mask_variables(query, _MASK):
         return ""
     syntax = syntax_problem(query)

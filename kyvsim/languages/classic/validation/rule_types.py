@@ -1,4 +1,4 @@
-"""What is checked of single rule types: what generate rules make, images, Pod security."""
+"""Checks of single rule types: targets of generate rules, images, Pod security."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,10 +23,10 @@ IsClusterWide: TypeAlias = Callable[[str], bool | None]
 
 
 def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
-    """Return the check that warns where a target is refused although its scope is unknown."""
+    """Return the check that warns if a target is rejected although its scope is unknown."""
 
     def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-        """KV113: a target without a namespace, of a kind whose scope is unknown."""
+        """KV113: a target without a namespace whose kind has an unknown scope."""
         generate = subject.rule.tree.generate
         for _, target in _targets(generate) if generate else ():
             if not target.kind or target.namespace or cluster_wide(_type_of(target)) is not None:
@@ -42,20 +42,20 @@ def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
 
 
 def _targets(generate: "Generate") -> list[tuple[str, "GenerateTarget"]]:
-    """Return the targets of a rule or of its loops, each after its path in upstream's words."""
+    """Return the targets of a rule or of its loops, each with its path as upstream writes it."""
     if generate.foreach is None:
         return [("", generate.target)]
     return [(f".foreach[{index}]", loop.target) for index, loop in enumerate(generate.foreach)]
 
 
 def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
-    """Return the check of a generate rule, for a cluster whose kinds have known scopes.
+    """Return the check of a generate rule, for a cluster with these scopes of kinds.
 
     A kind of unknown scope counts as namespaced, as in Kyverno's command line.
     """
 
     def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-        """One source, and a target with kind, name, apiVersion and namespace."""
+        """A rule has one source, and a target with kind, name, apiVersion and namespace."""
         generate = subject.rule.tree.generate
         if generate is None or "generate" not in subject.rule.tree.operations:
             return
@@ -82,7 +82,7 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
 
 
 def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Data has no anchors, the selector of sources no wildcards, the kind is not the trigger's."""
+    """Data has no anchors, the selector of sources no wildcards; the kind is not the trigger's."""
     generate = subject.rule.tree.generate
     if generate is None or "generate" not in subject.rule.tree.operations:
         return
@@ -104,7 +104,7 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 def _problems(
     target: "GenerateTarget", policy: Policy, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
-    """Yield what is wrong with one target, beginning with the field."""
+    """Yield the problems of one target, each beginning with the field."""
     kind = _type_of(target)
     mismatch = _mismatch(target, policy, kind if cluster_wide(kind) else "")
     if mismatch:
@@ -130,9 +130,9 @@ def _type_of(target: "GenerateTarget") -> str:
 
 
 def _mismatch(target: "GenerateTarget", policy: Policy, cluster_kind: str) -> str:
-    """Return why a namespaced policy cannot have a target, "" where it can.
+    """Return why a namespaced policy cannot have a target, or "".
 
-    `cluster_kind` is the target's kind if that has no namespaces.
+    `cluster_kind` is the target's kind if it is cluster-scoped.
     """
     if policy.kind != "Policy":
         return ""
@@ -155,7 +155,7 @@ def _mismatch(target: "GenerateTarget", policy: Policy, cluster_kind: str) -> st
 def _source_problems(
     sources: "CloneList", policy: Policy, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
-    """Yield what is wrong with a list of kinds to clone."""
+    """Yield the problems of a list of kinds to clone."""
     kinds, source = sources.kinds or (), sources.namespace
     if policy.kind == "Policy":
         for kind in kinds:
@@ -189,10 +189,10 @@ _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 
 
 def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every entry has references and sound attestors, and changes nothing while it only audits."""
+    """Every entry has references and valid attestors, and mutates nothing in Audit mode."""
     action = subject.policy.tree.validation_failure_action
     for index, image in enumerate(subject.rule.tree.verify_images or ()):
-        # A failure action of an entry holds for those after it, too.
+        # The failure action of an entry also applies to the entries after it.
         action = image.failure_action or action
         place = f"{subject.text_path}.verifyImages[{index}]"
         if action.lower() != "enforce" and image.mutate_digest:
@@ -206,7 +206,7 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _image_problems(image: "ImageVerification") -> Iterator[str]:
-    """Yield what is wrong with an entry, beginning with the path below it."""
+    """Yield the problems of an entry, each beginning with the path below it."""
     if not image.image_references:
         yield ": Invalid value: An image reference is required"
     for index, attestation in enumerate(image.attestations):
@@ -217,7 +217,7 @@ def _image_problems(image: "ImageVerification") -> Iterator[str]:
     if image.type == "Notary":
         for entry in (one for attestors in image.attestors for one in attestors.entries):
             if entry.path == image.path:
-                continue  # of the old form, which upstream does not look at here
+                continue  # of the old form, which upstream does not check here
             for field, authority in (("Keyless", entry.keyless), ("Keys", entry.keys)):
                 if authority:
                     text = f"{field} field is not allowed for type notary"
@@ -264,7 +264,7 @@ _RESTRICTED = (
     "Running as Non-root",
     "Running as Non-root user",
 )
-"""Controls of the restricted level that the baseline level does not have."""
+"""Controls that only the restricted level has."""
 _OF_PODS = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
 _OF_CONTAINERS = (
     "Capabilities",
@@ -276,7 +276,7 @@ _OF_CONTAINERS = (
 
 
 def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every exclusion of a podSecurity rule is complete and of the rule's level."""
+    """Every exclusion of a podSecurity rule is complete and belongs to the rule's level."""
     validate = subject.rule.tree.validate
     if validate is None or validate.pod_security is None:
         return
@@ -294,7 +294,7 @@ def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def exclusion_problems(entry: PodSecurityExclusion) -> Iterator[str]:
-    """Yield what is wrong with an exclusion of controls, beginning with the field."""
+    """Yield the problems of an exclusion of controls, each beginning with the field."""
     control, images = entry.control_name, entry.images
     if control in _OF_CONTAINERS and not images:
         yield (

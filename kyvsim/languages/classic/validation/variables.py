@@ -1,7 +1,7 @@
-"""Variables in a policy: they name something that exists, where they may be.
+"""Checks that variables in a policy refer to something that exists and is allowed there.
 
-The request, a function's result, a context entry, another text of the rule; who sends a request is
-unknown in background mode.
+Valid are the request, function calls, context entries, and other texts of the rule; the user who
+sends a request is unknown in background mode.
 """
 
 import posixpath
@@ -33,13 +33,13 @@ from kyvsim.policy.visit import Text, TextKind
 
 
 def expression_of(variable: str) -> str:
-    """Return the expression in a variable, without braces and without the sign `-`."""
+    """Return the expression in a variable, without braces and without a leading `-`."""
     text = variable.replace("{{", "").replace("}}", "").strip()
     return text[1:].strip() if text.startswith("-") else text
 
 
 def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with calls in texts, and where these are."""
+    """Yield the problems of function calls in strings, with paths."""
     for path, text, kind in found:
         if "(" not in text or kind is TextKind.CEL:
             continue
@@ -55,12 +55,12 @@ def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
 
 
 def pointer(path: Path) -> str:
-    """Return a path as upstream writes it while it walks through data."""
+    """Return a path as upstream writes it when it traverses data."""
     return "".join("/" + str(step).replace("/", "\\/") for step in path)
 
 
 def _reference_problem(data: object, reference: str, path: Path) -> str:
-    """Return why a reference in the text at `path` leads nowhere in `data`, or ""."""
+    """Return why a reference in the string at `path` cannot be resolved in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
     signs = (">=", "<=", ">", "<", "!")
@@ -117,11 +117,11 @@ def _value_at(data: object, target: str) -> Json:
 _INVALID = "policy contains invalid variables: "
 _CALL = r"([a-z_0-9]+\()[^{}]"
 _MOST_ROUNDS = 64
-"""How often variables inside variables are replaced; deeper ones do not occur."""
+"""The maximum rounds of replacing nested variables; deeper nesting does not occur."""
 
 
 class _Allowed(NamedTuple):
-    """What variables may name: an expression found anywhere in them, or patterns for the whole."""
+    """Allowed variables: a regular expression that they contain, or patterns of whole variables."""
 
     form: str
     patterns: tuple[str, ...]
@@ -129,7 +129,7 @@ class _Allowed(NamedTuple):
 
 @cache
 def _form(background: bool, target: bool) -> str:
-    """Return what upstream lets pass; without background and target its reserved keys."""
+    """Return upstream's expression for allowed variables, in background mode and in targets."""
     if not background and not target:
         keys = "request|serviceAccountName|serviceAccountNamespace"
         return rf"{keys}|element|elementIndex|@|images|image|{_CALL}"
@@ -140,12 +140,12 @@ def _form(background: bool, target: bool) -> str:
 
 @lru_cache(maxsize=8)
 def _words_in(expression: str) -> tuple[str, ...]:
-    """Return the alternatives of an expression that are plain words: most variables have one."""
+    """Return the plain alternatives of an expression: most variables contain one."""
     return tuple(one.replace("\\.", ".") for one in expression.split("|") if one not in {"", _CALL})
 
 
 def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every variable and every reference in a rule leads somewhere."""
+    """Every variable and every reference in a rule can be resolved."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
         note = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
         place = (*subject.rule.path, *path)
@@ -156,15 +156,15 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _note_on_cut(data: object, path: Path) -> str:
-    """Return what helps where a variable follows a character beyond ASCII, or ""."""
+    """Return a note if a variable follows a non-ASCII character, or ""."""
     texts = (text for place, text in marked_texts(data) if place == path)
     return next(filter(None, map(note_on_cut, texts)), "")
 
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with variables of a rule, and where in the rule."""
+    """Yield the problems of variables in a rule, with paths."""
     rule = subject.rule.tree
-    # What is only known from attestations is left out.
+    # Data that are only known from attestations are left out.
     data: Json = rule.data
     for image in rule.verify_images or ():
         for one in image.attestations:
@@ -190,7 +190,7 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
 
 
 def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
-    """Yield the context entries of a rule, its loops and targets; not of loops within loops."""
+    """Yield the context entries of a rule, its loops and targets, but not of nested loops."""
     yield from rule.context
     for section in (rule.validate, rule.mutate, rule.generate):
         for loop in (section and section.foreach) or ():
@@ -200,7 +200,7 @@ def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
 
 
 def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, str]]:
-    """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note.
+    """Yield the problems of variables in a cleanup policy's conditions, with paths and notes.
 
     upstream: pkg/validation/cleanuppolicy/validate.go
     """
@@ -210,7 +210,7 @@ def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, s
 
 
 def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
-    """Yield why a variable in data is not JMESPath, where its text is, and what helps there."""
+    """Yield why variables in data are not JMESPath, the paths of their texts, and notes."""
     for path, text in marked_texts(data):
         problem = _unreadable(text) if "{{" in text else ""
         if problem:
@@ -218,7 +218,7 @@ def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
 
 
 def _unreadable(text: str) -> str:
-    """Return why the first variable of a text that cannot be read cannot, or ""."""
+    """Return why the first unreadable variable of a text cannot be read, or ""."""
     for _ in range(_MOST_ROUNDS):
         found = VARIABLE.findall(text)
         for before, variable in found:
@@ -255,9 +255,9 @@ def _problems(data: object, allowed: _Allowed, base: Path = ()) -> Iterator[tupl
 
 
 def _problem(text: str, path: Path, allowed: _Allowed) -> str:
-    """Return what is wrong with the first bad variable in a text, or "".
+    """Return the problem of the first invalid variable in a text, or "".
 
-    Inner variables are null, as when upstream tries the rule without data.
+    Nested variables are null, as when upstream tests the rule without data.
     """
     for _ in range(_MOST_ROUNDS):
         found = VARIABLE.findall(text)
@@ -274,7 +274,7 @@ def _problem(text: str, path: Path, allowed: _Allowed) -> str:
 
 
 def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
-    """Return why an expression may not be a variable, or ""."""
+    """Return why an expression is not allowed in a variable, or ""."""
     if expression == "@":
         return ""
     place = f"failed to resolve {expression} at path {pointer(path)}: "
@@ -298,7 +298,7 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
 
 
 def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """No `element` outside of `foreach`."""
+    """`element` is not used outside of `foreach`."""
     data = subject.rule.tree.data
     if not contains_text(data, "element"):
         return
@@ -329,7 +329,7 @@ _LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
 
 
 def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
-    """Nothing in a background policy depends on the user."""
+    """A background policy does not depend on the user."""
     if policy.background:
         start = (
             "only select variables are allowed in background mode. Set spec.background=false to"
@@ -340,9 +340,9 @@ def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
-    """Yield why a policy depends on the user, and where it does.
+    """Yield why a policy depends on the user, with the path.
 
-    Variables are free where some rule mutates existing resources, match blocks never are.
+    Variables are allowed if a rule mutates existing resources, match blocks never are.
     """
     for subject in rules_under_check(policy):
         for one in subject.rule.tree.filters:
@@ -362,7 +362,7 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
 
 
 def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
-    """Yield path and text of every variable in a policy, but for what was last applied."""
+    """Yield path and text of every variable in a policy, without the last applied configuration."""
     last_applied = "kubectl.kubernetes.io/last-applied-configuration"
     for path, text in (
         *marked_texts(policy.annotations, ("metadata", "annotations")),
@@ -374,9 +374,9 @@ def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
 
 
 def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Where a rule mutates existing resources on updates, no rule depends on the request's user.
+    """If a rule mutates existing resources on updates, no rule depends on the request's user.
 
-    A background policy was held to that before.
+    Background policies were checked before.
     upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
     """
     mutate = subject.rule.tree.mutate
