@@ -52,11 +52,15 @@ def compile_cel_policy(
     told = tuple(selector_errors(policy.document, problems_of_targets))
     if problems:
         for one in problems:
-            about = f"`{policy.key}`" + (f" (its variant for {one.variant})" if one.variant else "")
             place = (one.document or policy.document).locate(one.path)
-            told = (*told, expression_error("KV150", about, one.message, place))
+            subject = _subject(policy, one.variant)
+            told = (*told, expression_error("KV150", subject, one.message, place))
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, told
+
+
+def _subject(policy: Policy, variant: str) -> str:
+    return f"`{policy.key}`" + (f" (its variant for {variant})" if variant else "")
 
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:

@@ -95,13 +95,14 @@ def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
     found = [("KV231", *problem) for problem in variable_problems(policy)]
     context: Path = ("spec", "context")
     tree = policy.rules[0].tree
-    start = "a context entry can never be evaluated: "
     for problem, path, note in unreadable_variables(written_at(tree, context)):
-        found.append(("KV232", f"{start}{problem}", (*context, *path), note))
+        text = f"a context entry can never be evaluated: {problem}"
+        found.append(("KV232", text, (*context, *path), note))
     for path, text, kind in texts(tree):
         query = text.strip() if kind is TextKind.QUERY and "{{" not in text else ""
         if query and (problem := syntax_problem(query)):
-            found.append(("KV232", f"{start}`{query}` is not JMESPath: {problem}", path, ""))
+            reason = f"a context entry can never be evaluated: `{query}` is not JMESPath: {problem}"
+            found.append(("KV232", reason, path, ""))
     for code, text, path, note in found:
         excerpt = (note,) if note else ()
         yield Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
