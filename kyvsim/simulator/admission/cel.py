@@ -151,11 +151,11 @@ class CelAdmission(_Webhooks):
             return ALLOWED
         try:
             after, responses, problems = self._mutated(request)
+            # Policies with targets are only called here.
+            for emit in self._admission.mutated if not review.request.dry_run else ():
+                emit(review, request)
         except MatchConditionError as error:
             return self._admission.webhook_failed(request, error)
-        if not review.request.dry_run:
-            for emit in self._admission.mutated:
-                emit(review, request)
         if not responses:
             return ALLOWED
         admission = Admission(review, after, tuple(responses), mutating=True)

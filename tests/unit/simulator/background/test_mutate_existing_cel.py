@@ -342,3 +342,12 @@ def test_reports_and_events_tell_of_targets(put, cluster, mutating, admin):
         "source": "KyvernoMutatingPolicy",
         "message": "success",
     }
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_condition_that_cannot_be_evaluated_denies_the_request(put, admin, mutating, obj):
+    broken = {"name": "c", "expression": "object.metadata.labels.team == 'a'"}
+    put(mutating("fine"), mutating("broken", matchConditions=[broken]))
+    error = admin.create(obj("Secret", "new", "shop")).error
+    assert (error.code, error.reason) == (403, "Forbidden")
+    assert "no such key: labels" in error.message
