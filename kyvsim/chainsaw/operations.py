@@ -577,11 +577,9 @@ def referred(situation: Situation, operation: ChainsawOperation) -> list[ObjectK
         if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
             raise HardError("`labels` must be strings")
         named = [in_namespace(situation, require_usable(_referenced(ref, *_REFERENCE)))]
-    store = situation.session.sim.store
-    for key in map(object_key, named):
-        unsupported.require_written(key, store)
-        if not unsupported.is_served(key, store):
-            raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+    for obj in named:
+        unsupported.require_written(object_key(obj), situation.session.sim.store)
+        _require_served(situation, obj)
     return [object_key(one) for obj in named for one in candidates(situation, obj)]
 
 

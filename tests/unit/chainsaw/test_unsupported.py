@@ -50,6 +50,22 @@ def test_kind_that_no_cluster_serves_fails_at_once(kind, version, name, steps):
     assert outcome.seconds < 1
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "assert: {resource: {RULE}}",
+        "error: {resource: {RULE}}",
+        "delete: {ref: {RULE, name: r}}",
+        "delete: {ref: {RULE, labels: {a: b}}}",
+    ],
+)
+def test_kind_of_a_later_release_settles_nothing(step, steps):
+    rule = "apiVersion: resource.k8s.io/v1, kind: DeviceTaintRule"
+    outcome = steps(f"- {step.replace('RULE', rule)}")
+    assert outcome.result == "unsupported", outcome.reason
+    assert "DeviceTaintRule of resource.k8s.io/v1 is only served by later" in outcome.reason
+
+
 def test_status_that_nobody_writes_here_settles_nothing(steps):
     wanted = "{apiVersion: v1, kind: Service, metadata: {name: s}, status: {loadBalancer: {x: y}}}"
     outcome = steps(
