@@ -19,7 +19,7 @@ from kyvsim.equivalence.field_rules import (
     usual_entries,
 )
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
-from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.kubernetes.wildcard import OPERATORS, has_wildcard
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.schema.merge_types import Type
 
@@ -30,7 +30,7 @@ from kyvsim.schema.merge_types import Type
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
 _RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
-_OPERATORS = (">=", "<=", "!=", ">", "<", "!")
+_OPERATORS = ("!=", *filter(None, OPERATORS))
 _SPLIT = re.compile(r"[|&]")
 _EXPRESSION = re.compile(r"\\[bBdDsSwW.]|^\^|\$$|\.[*+]|\[[^\]]+\]")
 """Matches strings that may be regular expressions."""

@@ -24,6 +24,7 @@ from kyvsim.jmespath.variables import (
 )
 from kyvsim.kubernetes.go_text import clean_path, sprint, to_json
 from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.wildcard import OPERATORS
 from kyvsim.model.ports import FEW, SHORT, Meter, System
 
 # Replacing variables that only exist at evaluation: in values of queries.
@@ -146,7 +147,7 @@ def _endless(variable: Variable, path: str) -> SubstitutionError:
 _REFERENCE = r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)"
 _ESCAPED = r"\\\$\(.[^ )]*\)"
 _ANCHOR = r"[+<=X^]?\((.+)\)"
-_OPERATORS: Final = (">=", "<=", ">", "<", "!")
+_OPERATORS: Final = tuple(filter(None, OPERATORS))
 
 
 def resolve_references(document: object) -> object:

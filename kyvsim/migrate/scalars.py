@@ -13,6 +13,7 @@ from kyvsim.kubernetes.wildcard import (
     has_wildcard,
     parse_alternatives,
 )
+from kyvsim.migrate.context import unsupported
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
@@ -163,6 +164,8 @@ def _atom(atom: Comparison | Range, value: Expr) -> Test:
     name, operand = atom
     if OPERATORS[name].matches_text is None:
         return _amount(value, name, operand)
+    if name not in {"", "!"}:
+        raise unsupported(f"the pattern operator `{name}`", "write the comparison by hand")
     test: Test
     has_quantity = parse_quantity(operand) is not None
     if value.is_bool and operand in _TRUTHS:

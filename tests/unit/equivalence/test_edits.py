@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.equivalence.edits import edits, keys_meant, samples, wildcards
 from kyvsim.equivalence.field_rules import of_one_shape
-from kyvsim.kubernetes.wildcard import compile_text_pattern, matches
+from kyvsim.kubernetes.wildcard import OPERATORS, compile_text_pattern, matches
 from kyvsim.model.field_reference import Segment
 from kyvsim.schema.merge_types import find_type
 
@@ -214,7 +214,7 @@ PATTERNS = [
 ]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", [*PATTERNS, *(f"{one}5" for one in OPERATORS if one)])
 def test_a_pattern_gives_values_that_fit_and_values_that_do_not(pattern):
     fits = compile_text_pattern(pattern)
     found = [*samples([pattern])]

@@ -6,6 +6,8 @@ import pytest
 
 from kyvsim.engine.conditions.operators import operators
 from kyvsim.engine.match import CRITERIA
+from kyvsim.kubernetes import wildcard
+from kyvsim.migrate import scalars
 from kyvsim.migrate.conditions import OPERATORS
 from kyvsim.policy.anchors import ANCHORS
 
@@ -44,6 +46,20 @@ def test_criteria_of_match_blocks_are_converted(converted, field):
     excluded = value if field in OF_USERS else {"resources": {"kinds": ["Pod"], **value}}
     outcome, made = converted(rule(excluded))
     assert made != converted(rule())[1] or outcome.reason
+
+
+@pytest.mark.parametrize("sign", [one for one in wildcard.OPERATORS if one])
+def test_operators_of_patterns_are_converted(converted, sign):
+    outcome, made = converted(rule(metadata={"name": f"{sign}10"}))
+    assert made != converted(rule(metadata={"name": "10"}))[1] or outcome.reason
+
+
+def test_an_operator_of_patterns_without_conversion_is_refused(converted, monkeypatch):
+    prefix = wildcard.Operator(str.startswith, matches_text=True)
+    monkeypatch.setattr(wildcard, "OPERATORS", {"~>": prefix, **wildcard.OPERATORS})
+    monkeypatch.setattr(scalars, "OPERATORS", wildcard.OPERATORS)
+    outcome, _ = converted(rule(metadata={"name": "~>web*x"}))
+    assert "the pattern operator `~>` cannot be converted" in outcome.reason
 
 
 @pytest.mark.parametrize("sign", ANCHORS)

@@ -15,7 +15,7 @@ from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, path_text, without
-from kyvsim.kubernetes.wildcard import matches
+from kyvsim.kubernetes.wildcard import OPERATORS, matches
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
@@ -63,8 +63,7 @@ def _reference_problem(data: object, reference: str, path: Path) -> str:
     """Return why a reference in the string at `path` cannot be resolved in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
-    signs = (">=", "<=", ">", "<", "!")
-    comparison = next((sign for sign in signs if target.startswith(sign)), "")
+    comparison = next(sign for sign in OPERATORS if target.startswith(sign))
     if len(target) < 2:
         comparison = ""
     target = target.removeprefix(comparison)
