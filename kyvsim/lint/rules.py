@@ -8,6 +8,7 @@ from operator import eq
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Path, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
@@ -55,23 +56,19 @@ def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:
 
 
 def _covers(removed: ResourceFilter, matched: ResourceFilter) -> bool:
-    if removed.subjects or removed.roles or removed.cluster_roles:
-        return False
-    criteria = (
-        (removed.operations, _all_fit(eq, removed.operations, matched.operations)),
-        (removed.kinds, _all_fit(_is_kind, removed.kinds, matched.kinds)),
-        (removed.name, bool(matched.name) and _names(removed.name, matched.name)),
-        (removed.names, _all_fit(_names, removed.names, matched.names)),
-        (removed.namespaces, _all_fit(_names, removed.namespaces, matched.namespaces)),
-        (removed.annotations, removed.annotations == matched.annotations),
-        (removed.selector is not None, removed.selector == matched.selector),
-        (
-            removed.namespace_selector is not None,
-            removed.namespace_selector == matched.namespace_selector,
-        ),
-    )
-    given = [is_covered for criterion, is_covered in criteria if criterion]
-    return bool(given) and all(given)
+    """Return whether a filter certainly excludes all that another one matches."""
+    covered = {
+        "operations": _all_fit(eq, removed.operations, matched.operations),
+        "kinds": _all_fit(_is_kind, removed.kinds, matched.kinds),
+        "name": bool(matched.name) and _names(removed.name, matched.name),
+        "names": _all_fit(_names, removed.names, matched.names),
+        "namespaces": _all_fit(_names, removed.namespaces, matched.namespaces),
+        "annotations": removed.annotations == matched.annotations,
+        "selector": removed.selector == matched.selector,
+        "namespaceSelector": removed.namespace_selector == matched.namespace_selector,
+    }
+    criteria = criteria_of(removed)
+    return bool(criteria) and all(covered.get(one.field, False) for one in criteria)
 
 
 def _all_fit(

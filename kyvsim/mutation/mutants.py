@@ -94,8 +94,9 @@ def _filter(one: tree.ResourceFilter) -> _Points:
         # At least one field that selects resources must stay.
         if name != "kinds" and len(one.resource_fields) > 1:
             yield _removable(path)
-        if name in {"operations", "kinds", "names", "namespaces"}:
-            yield from _elements(getattr(one, name), path)
+        listed = getattr(one, name, None)
+        if isinstance(listed, tuple):
+            yield from _elements(listed, path)
     users = {"roles": one.roles, "clusterRoles": one.cluster_roles, "subjects": one.subjects}
     amount = one.has_resources + len(users) - [*users.values()].count(None)
     for name, listed in users.items():

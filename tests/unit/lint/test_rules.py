@@ -1,5 +1,6 @@
 import pytest
 
+from kyvsim.engine.match import CRITERIA
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.lint.rules import autogen_off, never_matches
 
@@ -30,6 +31,7 @@ FIRES = [
         "no operation in common",
     ),
 ]
+USERS = {"roles", "clusterRoles", "subjects"}
 USER = {"any": [{"resources": POD, "clusterRoles": ["admin"]}]}
 PASSES = [
     {"match": some(POD)},
@@ -52,6 +54,30 @@ def test_never_matches_fires(remarks, rule, part):
     assert code == "KV206"
     assert path.startswith("spec/rules/0/")
     assert part in message
+
+
+CRITERION_VALUES = {
+    "operations": ["CREATE"],
+    "kinds": ["Job"],
+    "name": "n",
+    "names": ["n"],
+    "namespaces": ["n"],
+    "annotations": {"a": "b"},
+    "selector": {"matchLabels": {"a": "b"}},
+    "namespaceSelector": {"matchLabels": {"a": "b"}},
+    "roles": ["a:b"],
+    "clusterRoles": ["r"],
+    "subjects": [{"kind": "User", "name": "u"}],
+}
+
+
+@pytest.mark.parametrize("field", [one.field for one in CRITERIA])
+def test_a_criterion_restricts_what_an_exclude_block_covers(remarks, field):
+    """Without it, the block would exclude every Pod."""
+    value = {field: CRITERION_VALUES[field]}
+    one = {"resources": POD, **value} if field in USERS else {"resources": {**POD, **value}}
+    rule = {"match": some(POD), "exclude": {"any": [one]}}
+    assert remarks(never_matches, rule) == []
 
 
 @pytest.mark.parametrize("rule", PASSES)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.engine.match import CRITERIA
 from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.languages import READERS
 from kyvsim.languages.classic.validation import check_policy
@@ -712,6 +713,35 @@ def test_targets_read_no_target_of_their_own():
     found = refusals(subject)
     assert "invalid variables defined at mutate.targets[0]: " in found[0].message
     assert str(found[0].location) == "spec/rules/0/mutate/targets/0/name"
+
+
+LEGACY_CRITERIA = {
+    "name": "n",
+    "names": ["n"],
+    "namespaces": ["n"],
+    "annotations": {"a": "b"},
+    "selector": {"matchLabels": {"a": "b"}},
+    "namespaceSelector": {"matchLabels": {"a": "b"}},
+    "roles": ["a:b"],
+    "clusterRoles": ["r"],
+    "subjects": [{"kind": "User", "name": "u"}],
+}
+
+
+@pytest.mark.parametrize(("field", "value"), LEGACY_CRITERIA.items())
+def test_legacy_blocks_with_another_criterion_do_not_exclude_everything(field, value):
+    pods = {"kinds": ["Pod"]}
+    is_of_users = field in {"roles", "clusterRoles", "subjects"}
+    exclude = (
+        {"resources": pods, field: value} if is_of_users else {"resources": pods | {field: value}}
+    )
+    found = refusals(rule(match={"resources": pods}, exclude=exclude), background=False)
+    assert "KV122" not in [remark.code for remark in found]
+
+
+def test_every_criterion_is_compared_with_those_of_an_exclude_block():
+    """Upstream compares all but operations in legacy blocks."""
+    assert {one.field for one in CRITERIA} - LEGACY_CRITERIA.keys() == {"kinds", "operations"}
 
 
 def test_legacy_criteria_beside_any_are_refused_as_upstream_does():
