@@ -191,9 +191,19 @@ def test_every_lint_check_is_registered():
 
 def test_codes_of_lint_checks_are_described_with_their_severities_and_examples():
     described = codes_by_name()
-    for code in {code for one in CHECKS for code in one.codes}:
+    codes = {code for one in CHECKS for code in one.codes}
+    missing = {code.code for code in codes} - described.keys()
+    assert not missing, "no section in kyvsim/report/codes/"
+    for code in codes:
         assert code.severities == described[code.code].severities, code
         assert code.example in described[code.code].bad.text, code
+
+
+def test_codes_of_lint_checks_are_tested():
+    folder = ROOT / "tests/unit"
+    texts = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    missing = {code.code for one in CHECKS for code in one.codes if code.code not in texts}
+    assert not missing
 
 
 def test_everything_suspicious_is_registered():
@@ -248,7 +258,9 @@ def test_formats_have_all_that_is_told_of_them(table):
 
 @pytest.mark.parametrize("name", RUN_FORMATS)
 def test_every_format_of_apply_has_a_golden_case_on_the_menagerie(name):
-    command = (ROOT / f"tests/golden/apply/format-{name}/cmd").read_text(encoding="utf-8")
+    file = ROOT / f"tests/golden/apply/format-{name}/cmd"
+    assert file.exists()
+    command = file.read_text(encoding="utf-8")
     assert "menagerie" in command
     assert command.endswith(f" --output-format {name}\n")
 
@@ -311,7 +323,8 @@ def names_in_cel():
 def test_every_library_of_cel_is_registered(folder):
     for name, module in modules(folder).items():
         offered = {one.name for library in values(module, Library) for one in library.functions}
-        assert not offered - names_in_cel(), name
+        missing = offered - names_in_cel()
+        assert not missing, name
 
 
 @functools.cache
