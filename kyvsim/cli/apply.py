@@ -100,8 +100,8 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
-    "not be used.",
+    epilog="Exit status: 0 if nothing failed, 1 if a rule failed or could not be evaluated, 2 if "
+    "some input could not be used.",
 )
 @input_options
 @option(
@@ -157,7 +157,7 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     type=PathType(),
     metavar="FILE",
     group=STATUS,
-    help="Ignore the known failures listed in this baseline; only new ones fail.",
+    help="Read known failures from FILE; only new failures affect the exit status.",
 )
 @option(
     "--write-baseline",
@@ -166,12 +166,12 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     type=PathType(is_written=True),
     metavar="FILE",
     group=STATUS,
-    help="Write current failures to a baseline; with --baseline, drop entries that no longer"
-    " occur.",
+    help="Write the current failures to FILE as a baseline. With --baseline, only remove entries "
+    "that no longer occur.",
 )
 @strict_option
 @fail_on_option
-@extent_options
+@extent_options("Show only failures.", "Also show passed rules, input files and ignored files.")
 @jobs_option
 @fleet_options
 @colour_option

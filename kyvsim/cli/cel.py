@@ -19,7 +19,7 @@ from kyvsim.api.cel import (
 )
 from kyvsim.cel import CelError, CompileError
 from kyvsim.cli.command import Group
-from kyvsim.cli.jp import read_lines, read_text
+from kyvsim.cli.jp import read_lines, read_text, text_file_option
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option
 from kyvsim.cli.streams import FAILED, OK, UNUSABLE, print_diagnostics, print_stderr, write_out
@@ -74,21 +74,20 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @cel.command(name="eval", short_help="Evaluate expressions on an object.")
 @_expressions
 @_kind
-@safe_option(
+@text_file_option(
     "-r",
     "--resource",
     default="",
-    group=INPUT,
-    help="File with `object` or a request; - for standard input.",
+    help="Manifest of the object, or a request for --kind HTTP or Envoy; - for standard input.",
 )
 @safe_option(
     "--name",
     default="",
     metavar="[KIND/][NAMESPACE/]NAME",
     group=INPUT,
-    help="Object in that file.",
+    help="Name of the object in the --resource file.",
 )
-@safe_option("--context-file", default="", group=INPUT, help="Objects and image data for lookups.")
+@text_file_option("--context-file", default="", help="Data for context lookups, as in `apply`.")
 @safe_option(
     "--namespace",
     default="default",
@@ -104,12 +103,14 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
     group=EVALUATION,
     help="Current time, in RFC 3339 format [default: system time].",
 )
-@safe_option("--batch", group=INPUT, help='Read lines {"expr"} from a file (-: standard input).')
+@text_file_option(
+    "--batch", help='Read expressions from FILE (or -), one JSON object per line: {"expr": ...}.'
+)
 @_arguments
 def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
     """Evaluate expressions on an object and show their types and values.
 
-    Numbers of the object are doubles, as in Kyverno's command line. Values are shown as JSON.
+    Numbers in the object are doubles, as in Kyverno's CLI. Values are shown as JSON.
     """
     batch = options.pop("batch")
     inputs = CelInputs(**options)

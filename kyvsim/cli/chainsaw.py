@@ -45,8 +45,9 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 a test passed and none failed (unsupported ones are counted in the last "
-    "line), 1 a test failed, 2 some input could not be used, or no test could be simulated.",
+    epilog="Exit status: 0 if at least one test passed and none failed (the last line counts "
+    "unsupported tests), 1 if a test failed, 2 if some input could not be used or no test could be "
+    "simulated.",
 )
 @argument("paths", nargs=-1, metavar="DIR...", type=PathType(), key="scenarios")
 @safe_option(
@@ -54,8 +55,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     default="",
     metavar="NAME",
     group=INPUT,
-    help="File name of the tests, searched for directly in each DIR [default: "
-    "chainsaw-test.yaml, in and below each DIR].",
+    help="Name of the test files. If set, only DIR itself is searched, not its subfolders "
+    "[default: chainsaw-test.yaml, searched recursively].",
 )
 @safe_option(
     "--config",
@@ -64,8 +65,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     type=PathType(),
     metavar="FILE",
     group=INPUT,
-    help="Chainsaw Configuration [default: .chainsaw.yaml in the working folder, or the "
-    "nearest in or above each DIR].",
+    help="File with a chainsaw Configuration [default: .chainsaw.yaml in the working folder, in "
+    "DIR or in the nearest parent of DIR].",
 )
 @safe_option(
     "--install",
@@ -74,8 +75,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     default="ci",
     show_default=True,
     group=EVALUATION,
-    help="Kyverno installation: `helm` (chart defaults), `ci` (as in its end-to-end tests) "
-    "or a values FILE.",
+    help="Kyverno installation: `helm` (chart defaults), `ci` (as in Kyverno's end-to-end "
+    "tests) or a values FILE.",
 )
 @formats_option(FORMATS)
 @flag_option("--fail-only", group=OUTPUT, help="Show only failed tests.")

@@ -21,7 +21,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     "Test policies": {
         "test": "Run policy tests (kyverno-test.yaml).",
         "chainsaw": "Run chainsaw tests on a simulated cluster.",
-        "examples": "Generate small manifests that pass and fail each rule.",
+        "examples": "For each rule, generate small manifests that pass and that fail.",
     },
     "Check and convert policies": {
         "lint": "Check policies for errors, without resources.",
@@ -42,7 +42,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "help": "Show the help of a command.",
         "completion": "Print a shell completion script.",
         "config": "Show effective settings and where each comes from.",
-        "man": "Print the manual page.",
+        "man": "Print the manual page in roff format.",
         "version": "Show the version.",
     },
 }
@@ -50,7 +50,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS: Mapping[str, str] = {
     name: text for group in COMMAND_GROUPS.values() for name, text in group.items()
 }
-PURPOSE = "Evaluate Kyverno policies offline: results, mutated and generated resources."
+PURPOSE = "Evaluate Kyverno policies offline and show results, mutated and generated resources."
 PREFIX = "KYVSIM"
 CONFIG_HELP = "Read settings from FILE instead of a discovered .kyvsim.yaml."
 NO_CONFIG_HELP = "Ignore configuration files."

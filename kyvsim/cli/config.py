@@ -36,10 +36,10 @@ from kyvsim.report.style import safe_line
 
 _HELP = """Show effective settings and where each comes from.
 
-Without COMMAND, the settings of all commands are shown. They come from .kyvsim.yaml, from
-[tool.kyvsim] in pyproject.toml, in this folder or a parent folder, and from environment variables
+Without COMMAND, the settings of all commands are shown. Settings are read from .kyvsim.yaml or
+[tool.kyvsim] in pyproject.toml (in the working folder or a parent), and from environment variables
 such as KYVSIM_APPLY_STRICT and KYVSIM_STRICT. A file named by --config or KYVSIM_CONFIG may set any
-option; a discovered file may not start programs or write outside of its folder.
+option; a discovered file may not start programs or write outside its folder.
 
 \b
     kyvsim config
@@ -160,7 +160,8 @@ def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
         path = words_of(context)
         parameters = settable(context.command)
         properties = {key: _schema(one) for one in parameters for key in one.keys}
-        shared |= {key: properties[key] for one in parameters if one.shared for key in one.keys}
+        keys = [key for one in parameters if one.shared for key in one.keys]
+        shared |= {key: properties[key] for key in keys if key not in shared}
         inner = parts
         for word in path[:-1]:
             inner = inner.setdefault(word, _map(COMMANDS[word], {}))["properties"]

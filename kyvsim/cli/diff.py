@@ -49,13 +49,16 @@ the same policies are evaluated again with the request options (--as, --operatio
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 no differences, 1 some results differ, 2 some input could not be used.",
+    epilog="Exit status: 0 if there are no differences, 1 if some results differ, 2 if some input "
+    "could not be used.",
 )
-@input_options_of("OLD NEW")
+@input_options_of("OLD [NEW]")
 @formats_option(FORMATS)
-@flag_option("--messages", group=OUTPUT, help="Also report results whose message changed.")
 @flag_option(
-    "--detailed-results", group=OUTPUT, help="Also list results that are not failures one by one."
+    "--messages", group=OUTPUT, help="Also report results that differ only in their message."
+)
+@flag_option(
+    "--detailed-results", group=OUTPUT, help="List every changed result, not only failures."
 )
 @strict_option
 @colour_option

@@ -38,8 +38,8 @@ from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 _HELP = """Test whether two policy sets behave the same, using generated cases.
 
 OLD and NEW are files, folders or - for standard input, such as a ClusterPolicy and the
-ValidatingPolicy that replaces it. Objects and requests are derived from the fields that either of
-them reads and from the manifests given; both policy sets are evaluated on all of them.
+ValidatingPolicy that replaces it. Test cases are derived from the fields that OLD or NEW read and
+from the --resource manifests. Both policy sets are evaluated on every case.
 
 \b
     kyvsim equal require-labels.yaml require-labels-vpol.yaml
@@ -51,8 +51,8 @@ them reads and from the manifests given; both policy sets are evaluated on all o
     "equal",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 equal, 1 a counterexample was found or something is not covered, "
-    "2 some input could not be used.",
+    epilog="Exit status: 0 if they are equal, 1 if a counterexample was found or something is not "
+    "covered, 2 if some input could not be used.",
 )
 @argument("old", metavar="OLD", type=PathType())
 @argument("new", metavar="NEW", type=PathType())
@@ -62,7 +62,9 @@ them reads and from the manifests given; both policy sets are evaluated on all o
 @file_option("-u", "--userinfo", group=REQUEST, help="File with the requesting user's identity.")
 @file_option("--context-file", help="Data for context lookups of CEL policies.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(8, "Time limit in seconds; what is left is reported as not covered.")
+@seconds_option(
+    8, "Time limit in seconds; what was not evaluated by then is reported as not covered."
+)
 @safe_option(
     "--max-cases",
     type=click.IntRange(1),
@@ -87,7 +89,8 @@ them reads and from the manifests given; both policy sets are evaluated on all o
     metavar="DIR",
     type=PathType(is_written=True),
     group=OUTPUT,
-    help="Write the decisive cases to this folder, with a kyverno-test.yaml for each policy set.",
+    help="Write the cases with a new kind of result to this folder, with a kyverno-test.yaml for "
+    "each policy set.",
 )
 @force_option("Write into a folder that is not empty.")
 @click.pass_context

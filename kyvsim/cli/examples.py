@@ -34,11 +34,11 @@ from kyvsim.report.equal import examples_ending, missing_example_text, stream, t
 from kyvsim.report.formats import YAML
 from kyvsim.report.style import safe_line
 
-_HELP = """Generate small manifests that pass and fail each rule.
+_HELP = """For each rule, generate small manifests that pass and that fail.
 
 POLICY is a file, a folder or - for standard input. The manifests are derived from the fields that
-the policies read; a comment above each one gives the results of the rules. With --output they are
-written to a folder, together with a kyverno-test.yaml.
+the policies read; a comment above each manifest shows the results of the rules. With --output, the
+manifests are written to a folder, together with a kyverno-test.yaml.
 
 \b
     kyvsim examples require-labels.yaml
@@ -51,8 +51,8 @@ _MANIFEST = "kyverno-test.yaml"
     "examples",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 every outcome of the rules has an example, 1 some outcome has none, "
-    "2 some input could not be used.",
+    epilog="Exit status: 0 if there is an example for every outcome of every rule, 1 if one is "
+    "missing, 2 if some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @option(
@@ -66,7 +66,7 @@ _MANIFEST = "kyverno-test.yaml"
     group=OUTPUT,
     help="Write the manifests and a test to this folder instead of printing them.",
 )
-@resource_option("Manifests to start from. Repeatable.")
+@resource_option("Manifests to derive the examples from. Repeatable.")
 @crd_option("--crd-paths", "--crd-path")
 @seconds_option(8, "Time limit per policy, in seconds.")
 @force_option("Write into a folder that is not empty.")

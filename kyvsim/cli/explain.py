@@ -127,7 +127,7 @@ POLICY is a file, a folder or - for standard input.
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 on success, 2 some input could not be used.",
+    epilog="Exit status: 0 on success, 2 if some input could not be used.",
 )
 @safe_option(
     "--rule",

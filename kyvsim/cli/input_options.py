@@ -17,6 +17,7 @@ from kyvsim.cli.options import (
     exception_option,
     file_option,
     list_option,
+    model_option,
     paths_option,
     refuse_urls,
     resource_option,
@@ -135,7 +136,6 @@ rendering_options = combined(
 )
 
 
-_MODELS = ("kyverno-1.19", "background-gates-generate")
 _FILES = (
     "policies",
     "resource",
@@ -163,7 +163,7 @@ _OPTIONS = combined(
         "--parameter-resource",
         "--parameter-resources",
         shared=True,
-        help="Parameter objects of admission policy bindings. Repeatable.",
+        help="Parameter objects that admission policy bindings refer to. Repeatable.",
     ),
     exception_option(shared=True),
     file_option("-f", "--values-file", shared=True, help="Values file for variables in policies."),
@@ -214,15 +214,7 @@ _OPTIONS = combined(
         group=INPUT,
         help="Also read PolicyExceptions found in the policy files.",
     ),
-    safe_option(
-        "--model",
-        shared=True,
-        type=click.Choice(_MODELS),
-        default=_MODELS[0],
-        show_default=True,
-        group=EVALUATION,
-        help="Kyverno behaviour to emulate.",
-    ),
+    model_option(shared=True, default="kyverno-1.19", show_default=True),
     budget_option,
     safe_option(
         "--now",

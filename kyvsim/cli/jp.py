@@ -6,6 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -47,9 +48,10 @@ def jp() -> None:
 
 
 command = jp
+text_file_option = partial(safe_option, metavar="FILE", group=INPUT)
 
 
-@jp.command()
+@jp.command(short_help="Show the signatures of functions.")
 @argument("names", metavar="[NAME]...", nargs=-1, shell_complete=offering(lambda _: functions()))
 def function(names: tuple[str, ...]) -> int:
     """Show the functions with their arguments, results and descriptions."""
@@ -64,7 +66,7 @@ def function(names: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@list_option("-f", "--file", group=INPUT, help="Read an expression from a file.")
+@list_option("-f", "--file", metavar="FILE", group=INPUT, help="Read an expression from a file.")
 @argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
@@ -79,14 +81,13 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@safe_option(
-    "-i", "--input", "source", group=INPUT, help="Read the input from a JSON or YAML file."
-)
-@list_option("-q", "--query", group=INPUT, help="Read a query from a file.")
+@text_file_option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
+@list_option("-q", "--query", metavar="FILE", group=INPUT, help="Read a query from a file.")
 @flag_option("-c", "--compact", group=OUTPUT, help="Print compact JSON.")
 @flag_option("-u", "--unquoted", group=OUTPUT, help="Print a string result without quotes.")
-@safe_option(
-    "--batch", group=INPUT, help='Read lines {"expr", "input"} from a file (-: standard input).'
+@text_file_option(
+    "--batch",
+    help='Read queries from FILE (or -), one JSON object per line: {"expr": ..., "input": ...}.',
 )
 @argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:

@@ -66,13 +66,14 @@ PATH is a file, a folder or - for standard input [default: .].
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
+    epilog="Exit status: 0 if there are no errors, 1 if --diff shows fixes, 2 if there is an error "
+    "(or, with --strict, a warning).",
 )
 @argument("paths", shared=True, nargs=-1, metavar="PATH...", type=PathType(), key="policies")
 @formats_option(FORMATS)
 @crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
-@extent_options
+@extent_options("Show only errors.", "Also list checked and ignored files.")
 @flag_option(
     "--skip-others",
     group=INPUT,

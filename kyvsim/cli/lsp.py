@@ -24,11 +24,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 if TYPE_CHECKING:
     from kyvsim.lsp.session import ProjectSettings
 
-_HELP = """Start the language server for editors, on standard input and output.
+_HELP = """Start the language server for editors, over standard input and output.
 
 It shows the diagnostics of `kyvsim lint` with quick fixes, completes and explains fields, operators
-and functions, and links tests and exceptions to their policies. PATH adds files to the open ones
-[default: the folders of the editor].
+and functions, and links tests and exceptions to their policies. Files in PATH are read in addition
+to open files [default: the workspace folders of the editor].
 
 \b
     kyvsim lsp

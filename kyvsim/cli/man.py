@@ -13,7 +13,7 @@ from kyvsim.cli.streams import OK, write_out
 
 _STATUSES = (
     ("0", "Nothing failed."),
-    ("1", "A rule failed or ended in error, a row or a scenario failed, or something differs."),
+    ("1", "A rule failed or could not be evaluated, a test failed, or something differs."),
     ("2", "Some input could not be used; the rest is still reported."),
 )
 _FILES = (
@@ -68,7 +68,7 @@ def _text(text: str) -> str:
     return re.sub(r"^(?=[.'])", r"\\&", escaped, flags=re.MULTILINE)
 
 
-_HELP = """Print the manual page, for man.
+_HELP = """Print the manual page in roff format.
 
 \b
     kyvsim man > ~/.local/share/man/man1/kyvsim.1

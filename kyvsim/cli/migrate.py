@@ -77,8 +77,8 @@ _AUTO = "auto"
     "migrate",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 all rules were converted, 1 a rule was not, or --check found a "
-    "difference or was inconclusive, 2 some input could not be used.",
+    epilog="Exit status: 0 if all rules were converted, 1 if a rule was not, or if --check found a "
+    "difference or was inconclusive, 2 if some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @option(
@@ -88,7 +88,7 @@ _AUTO = "auto"
     type=PathType(is_written=True),
     group=OUTPUT,
     help="Write each policy to a file in this folder, with the folder structure of the "
-    "input, instead of printing it. All or no files are written.",
+    "input, instead of printing it. If one file cannot be written, none is.",
 )
 @safe_option(
     "--kind",
@@ -101,8 +101,8 @@ _AUTO = "auto"
 @flag_option(
     "--partial",
     group=EVALUATION,
-    help="Also write policies without the rules that cannot be converted, and policies with "
-    "a counterexample.",
+    help="Also write partly converted policies (without the rules that cannot be converted) and "
+    "policies for which a counterexample was found.",
 )
 @flag_option(
     "--check",

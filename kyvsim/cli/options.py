@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from kyvsim.api.inputs import walking_through
 from kyvsim.cli.parameters import (
     DISTRIBUTED,
+    EVALUATION,
     INPUT,
     OUTPUT,
     PERFORMANCE,
@@ -72,8 +73,8 @@ fail_on_option = safe_option(
     shared=True,
     type=click.Choice(SEVERITIES, case_sensitive=False),
     group=STATUS,
-    help="Fail only for policies of this severity or higher, or without a severity; other "
-    "failures are still shown.",
+    help="Fail only for policies of at least this severity. Policies without a severity always "
+    "count; other failures are only shown.",
 )
 
 
@@ -119,18 +120,17 @@ jobs_option = safe_option(
     default=0,
     metavar="N",
     group=PERFORMANCE,
-    help="Number of worker processes (0: one per CPU, for large inputs).",
+    help="Number of worker processes; 0 uses one per CPU if the input is large [default: 0].",
 )
-extent_options = combined(
-    flag_option("-q", "--quiet", shared=True, group=OUTPUT, help="Show only failures."),
-    flag_option(
-        "--verbose",
-        shared=True,
-        group=OUTPUT,
-        help="Also show passed rules, input files and ignored files.",
-    ),
-    flag_option("--statistics", shared=True, group=OUTPUT, help="Print only counts."),
-)
+
+
+def extent_options(quiet: str, verbose: str) -> Decorator:
+    """Return --quiet, --verbose and --statistics, the first two with their help texts."""
+    return combined(
+        flag_option("-q", "--quiet", shared=True, group=OUTPUT, help=quiet),
+        flag_option("--verbose", shared=True, group=OUTPUT, help=verbose),
+        flag_option("--statistics", shared=True, group=OUTPUT, help="Print only counts."),
+    )
 
 
 def extent_of(
@@ -217,6 +217,18 @@ def budget_of(given: tuple[str, ...], ctx: click.Context, usual: Budget = UNCHAN
             raise bad_value(ctx, "--budget", f"{value}: not one of {known}")
         limits[name] = int(number[:18])
     return usual._replace(**limits)
+
+
+def model_option(ending: str = ".", **settings: Any) -> Decorator:
+    """Return --model with its help text."""
+    return safe_option(
+        "--model",
+        type=click.Choice(("kyverno-1.19", "background-gates-generate")),
+        group=EVALUATION,
+        help="Kyverno behaviour to emulate; `background-gates-generate` shows what would happen "
+        f"if `background: false` disabled generate rules for new objects{ending}",
+        **settings,
+    )
 
 
 def seconds_option(usual: int, text: str) -> Decorator:
@@ -348,7 +360,8 @@ fleet_options = combined(
         "--cluster-per",
         type=click.Choice(("file", "folder", "all")),
         group=DISTRIBUTED,
-        help="How input files are grouped into clusters for lookups [default: file].",
+        help="Treat each file, each folder or all input as one cluster; lookups see only objects "
+        "of the same cluster [default: file].",
     ),
     safe_option(
         "--piece-size",
@@ -373,7 +386,7 @@ walking_options = combined(
         multiple=True,
         metavar="GLOB",
         group=INPUT,
-        help="Skip files and folders that match, with .gitignore syntax. Repeatable.",
+        help="Skip files and folders that match GLOB (.gitignore syntax). Repeatable.",
     ),
     flag_option("--no-ignore", shared=True, group=INPUT, help="Ignore .kyvsimignore files."),
     safe_option(
@@ -390,7 +403,7 @@ walking_options = combined(
         "--show-ignored",
         shared=True,
         group=OUTPUT,
-        help="List ignored files and documents with the reason.",
+        help="List ignored files and documents and why they were ignored.",
     ),
 )
 

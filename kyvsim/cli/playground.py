@@ -13,8 +13,8 @@ from kyvsim.cli.streams import OK, TERMINATED, Interrupted, print_stderr
 _HELP = """Start a local web playground.
 
 The page shows policies, resources, values and exceptions next to their results: verdicts,
-mutations, generated objects, explanations, and a simulation. It reads no
-files and stores nothing; a link contains all of the input.
+mutations, generated objects, explanations, and a simulation. The server reads no
+files and stores nothing. The link for sharing contains the whole input.
 
 \b
     kyvsim playground

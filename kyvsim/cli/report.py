@@ -64,7 +64,7 @@ _format = safe_option(
 @colour_option
 @_folders
 def merge(partials: tuple[str, ...], **options: Any) -> int:
-    """Merge partial reports and show them as `apply` shows a run.
+    """Merge partial reports and show them in the format of `apply`.
 
     PARTIALS are folders or URLs written by `apply --partials`, of one run or of several runs with
     the same policies and options. Duplicate reports of a file are counted once.
@@ -73,7 +73,12 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 
 
 @report.command(short_help="Count the results in partial reports.")
-@list_option("--by", group=OUTPUT, help="Group by cluster, namespace, policy or rule. Repeatable.")
+@list_option(
+    "--by",
+    metavar=f"[{'|'.join(PARTS)}]",
+    group=OUTPUT,
+    help=f"Property to group by [default: {PARTS[0]}]. Repeatable.",
+)
 @_format
 @strict_option
 @fail_on_option
@@ -82,7 +87,7 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 @_folders
 @click.pass_context
 def summary(ctx: click.Context, /, partials: tuple[str, ...], **options: Any) -> int:
-    """Count the results in partial reports by cluster, namespace, policy or rule."""
+    """Count the results in PARTIALS, folders or URLs written by `apply --partials`."""
     for name in options["by"]:
         if name not in PARTS:
             raise bad_value(ctx, "--by", f"{name}: choose from {', '.join(PARTS)}")

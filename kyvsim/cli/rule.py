@@ -41,6 +41,7 @@ Without CODE, list all codes.
     "--format",
     type=click.Choice(("text", "json")),
     default="text",
+    show_default=True,
     group=OUTPUT,
     help="Output format.",
 )

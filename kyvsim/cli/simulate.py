@@ -17,6 +17,7 @@ from kyvsim.cli.options import (
     colour_option,
     exception_option,
     jobs_option,
+    model_option,
     paths_option,
     print_ignored,
     refuse_urls,
@@ -61,14 +62,13 @@ from kyvsim.report.timeline_rows import (
 )
 from kyvsim.simulator.exploration import Order
 
-_MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(level.value for level in HazardLevel), NO_LEVEL)
 _WIDEST = 160
 
 _HELP = """Run policies on a simulated cluster and show what happens over time.
 
-POLICY is a file, a folder or - for standard input, or a scenario file, which lists its
-inputs. Time is virtual: nothing waits.
+POLICY is a policy file, a folder, - for standard input, or a scenario file that lists all inputs.
+Time is simulated, so a run never waits.
 
 \b
     kyvsim simulate policies/ --resource pods.yaml
@@ -99,8 +99,9 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 all expectations were met, 1 an expectation failed or a hazard of the "
-    "--fail-on level was found, 2 some input could not be used or a run was aborted.",
+    epilog="Exit status: 0 if all expectations were met, 1 if an expectation failed or a hazard of "
+    "the --fail-on level or higher was found, 2 if some input could not be used or a run was "
+    "aborted.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @resource_option("Resources to create, in order; - for standard input. Repeatable.")
@@ -126,16 +127,14 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     group=REQUEST,
     help="Group of the --as user. Repeatable.",
 )
-@safe_option(
-    "--model", type=click.Choice(_MODELS), group=EVALUATION, help="Kyverno behaviour to emulate."
-)
+@model_option(" [default: kyverno-1.19, or as in the scenario].")
 @safe_option(
     "--install",
     metavar="helm|ci|FILE",
     type=PathType(words=("helm", "ci")),
     group=EVALUATION,
-    help="Kyverno installation: `helm` (chart defaults), `ci` (as in its end-to-end tests) "
-    "or a values FILE [default: helm, or as in the scenario].",
+    help="Kyverno installation: `helm` (chart defaults), `ci` (as in Kyverno's end-to-end "
+    "tests) or a values FILE [default: helm, or as in the scenario].",
 )
 @safe_option(
     "--seed",
@@ -173,20 +172,22 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     callback=_interleavings,
     default="1",
     group=EVALUATION,
-    help="Also run N interleavings of concurrent steps, or all that can differ.",
+    help="Run up to N orders of concurrent steps, or `all` with at most two reorderings "
+    "[default: 1].",
 )
 @jobs_option
 @paths_option(
     "--compare",
     group=EVALUATION,
-    help="Policies or scenario to run instead of POLICY, to compare with it.",
+    help="Run these policies (or this scenario) as well and compare the results with those of "
+    "POLICY.",
 )
 @safe_option(
     "--explain",
     metavar="OBJECT",
     default="",
     group=OUTPUT,
-    help="Show when each policy evaluated this object and why it did or did not act: NAME, "
+    help="Show when each policy evaluated OBJECT and why the policy acted or not. OBJECT is NAME, "
     "KIND/NAME or NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)

@@ -126,7 +126,7 @@ coverage_options = combined(
         metavar="PERCENT",
         callback=percent_option,
         group=COVERAGE,
-        help="Fail if total coverage is lower.",
+        help="Fail if total coverage is below PERCENT.",
     ),
 )
 """Each of these enables coverage."""
@@ -149,9 +149,13 @@ mutants_options = combined(
         metavar="PERCENT",
         callback=percent_option,
         group=COVERAGE,
-        help="Fail if the tests detect fewer mutants.",
+        help="Fail if the tests detect less than PERCENT of the mutants.",
     ),
-    seconds_option(_SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."),
+    seconds_option(
+        _SECONDS,
+        "Time limit for --mutants, in seconds; the remaining mutants are reported as not tried "
+        "and count as not detected for --min-score.",
+    ),
 )
 """A minimum score also enables mutation testing."""
 
@@ -288,8 +292,8 @@ def watch(
 
 _HELP = """Run policy tests (kyverno-test.yaml).
 
-PATH is a test file or a folder, searched recursively [default: .]. A row fails if its policy, rule
-or resource does not exist or if the rule never ran.
+PATH is a test file or a folder, searched recursively [default: .]. A test row (an entry under
+`results`) fails if its policy, rule or resource does not exist, or if the rule did not run.
 
 \b
     kyvsim test .
@@ -304,8 +308,8 @@ or resource does not exist or if the rule never ran.
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 all rows passed, 1 a row failed or a threshold was missed, "
-    "2 some input could not be used.",
+    epilog="Exit status: 0 if all rows passed, 1 if a row failed or a threshold was missed, 2 if "
+    "some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="PATH...", type=PathType(), key="tests")
 @safe_option(
@@ -335,7 +339,7 @@ or resource does not exist or if the rule never ran.
 @flag_option("--fail-only", group=OUTPUT, help="Show only failed rows.")
 @flag_option("--detailed-results", group=OUTPUT, help="Also show passed rows and messages.")
 @strict_option
-@extent_options
+@extent_options("Same as --fail-only.", "Same as --detailed-results --show-ignored.")
 @colour_option
 @flag_option("--require-tests", group=STATUS, help="Fail if there are no tests.")
 @option(
@@ -343,15 +347,16 @@ or resource does not exist or if the rule never ran.
     effect=Effect.OVERWRITES,
     is_flag=True,
     group=OUTPUT,
-    help="Overwrite the expected files of rows with the current mutated and generated resources.",
+    help="Update the expected-resource files named in the tests with the current mutated and "
+    "generated resources.",
 )
 @option(
     "--create",
     effect=Effect.OVERWRITES,
     is_flag=True,
     group=OUTPUT,
-    help="Create a test in the folder --output from the current results of the policies PATH on "
-    "--resource.",
+    help="Create a test in --output: evaluate the policies in PATH on the --resource files and "
+    "record the results as expected.",
 )
 @option(
     "--output",
