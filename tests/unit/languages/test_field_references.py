@@ -14,7 +14,8 @@ from kyvsim.load.files import Source
 from kyvsim.model.field_reference import Subject
 from kyvsim.policy.anchors import ANCHORS
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.tree import ResourceFilter
+from kyvsim.policy.rule import PolicyNode
+from kyvsim.policy.tree import ContextEntry, Deny, ResourceFilter
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -334,6 +335,13 @@ def test_images_that_are_named():
 
 def test_every_class_of_nodes_is_read():
     assert NodeReader.READERS.keys() == set(get_args(Node))
+
+
+@pytest.mark.parametrize("entry", get_args(ContextEntry))
+def test_every_context_entry_is_a_source_of_values(entry):
+    """A reader of parts only would take expressions that use the entry for constants."""
+    parts_only = {NodeReader.READERS[one] for one in (Deny, PolicyNode)}
+    assert NodeReader.READERS[entry] not in parts_only
 
 
 SELECTOR = {"matchLabels": {"a": "b"}}
