@@ -263,7 +263,7 @@ def without_lookups(
 
 _BUFFER: Final = 1 << 16
 _ERRORS: Final = "surrogatepass"
-"""Texts are decoded as they were encoded."""
+"""Error handler for encoding and decoding; it preserves lone surrogates."""
 _HEAD: Final = struct.Struct(">BI")
 """Header of each record: the sizes of its name and of its content, in bytes."""
 _FOOTER: Final = struct.Struct(">Q")

@@ -38,7 +38,7 @@ _BLOCK: Final = 1 << 16
 _PARTS_EACH: Final = 8
 """Parts per process; several, so that all processes end at about the same time."""
 _MOST_KNOWN: Final = 0.25
-"""Maximum share of blocks that are read in advance; with more, the whole input is read once."""
+"""Maximum share of blocks read in advance; above it, the input is read as a whole."""
 _ROUNDS: Final = 3
 """Maximum number of runs, each with more kinds of objects."""
 _SWAPPED: Final = "KV029"

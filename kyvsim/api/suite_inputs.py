@@ -56,7 +56,7 @@ class ManifestInputs(NamedTuple):
     refused: dict[str, str]
     """Names of invalid policies, with reasons."""
     unread: dict[str, str]
-    """Names of policies that could not be read or have another kind, with reasons."""
+    """Names of policies that could not be read or are of an unexpected kind, with reasons."""
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether an input that all results depend on could not be used."""

@@ -11,7 +11,10 @@ from kyvsim.cel.types import CelType
 from kyvsim.model.ports import CEL_STEPS
 
 CALL_LIMIT = 1_000_000
-"""The maximum steps of one expression. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
+"""Maximum number of evaluation steps per expression.
+
+upstream: k8s.io/apiserver/pkg/apis/cel/config.go
+"""
 
 Frame: TypeAlias = list[Any]
 """The state of an evaluation: the remaining steps, then values of variables and loops."""
@@ -59,7 +62,7 @@ class Library(NamedTuple):
     name: str
     functions: tuple[FunctionDecl, ...]
     macros: str = ""
-    """The name of its set of macros, if any."""
+    """Name of the macro set of the library; "" if none."""
     types: tuple[tuple[type, CelType], ...] = ()
     """The Python classes of its own values."""
     variables: tuple[tuple[str, CelType], ...] = ()

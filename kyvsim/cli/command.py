@@ -466,7 +466,7 @@ def _wrong_variables(ctx: click.Context) -> Iterator[Diagnostic]:
     for name in sorted(left.keys() - known):
         # Other variables may belong to another program.
         if hint := likely(name, known):
-            text = f"the variable does not set any option{hint}"
+            text = f"no option has this environment variable{hint}"
             yield Diagnostic("KV095", Severity.WARNING, text, Location(name))
 
 

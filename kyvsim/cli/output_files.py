@@ -33,7 +33,7 @@ _TESTS = frozenset({"tests", "scenarios"})
 """Keys of parameters whose folders are only searched for files of one name."""
 
 
-_WOULD_OVERWRITE = "would overwrite {}, which the run reads: choose another file"
+_WOULD_OVERWRITE = "would overwrite {}, an input of this run: choose another file"
 
 
 class ReadPath(NamedTuple):
@@ -92,7 +92,8 @@ def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
     """Raise OutputError if the run reads a file that would be written."""
     path = next(filter(reads, paths), "")
     if path:
-        text = f"not overwriting {os.path.normpath(path)}, which the run reads: use another folder"
+        text = f"{os.path.normpath(path)} is an input of this run and would be overwritten"
+        text += ": choose another output folder"
         raise OutputError(safe_line(text))
 
 

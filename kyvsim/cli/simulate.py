@@ -90,7 +90,7 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     if value == "all":
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise bad_value(ctx, param.opts[-1], f"{value}: neither a number above 0 nor `all`")
+        raise bad_value(ctx, param.opts[-1], f"{value}: must be a positive number or `all`")
     return int(value)
 
 
@@ -211,7 +211,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
     if options["compare"] and options["interleavings"] != 1:
-        text = "--compare cannot be combined with --interleavings: it shows one run of each"
+        text = "--compare cannot be combined with --interleavings: it compares one run of each"
+        text += " policy set"
         raise click.UsageError(text, ctx)
     others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
     for is_given, name in others if options["explain"] else ():

@@ -346,21 +346,21 @@ CRITERIA = (
         lambda one: one.roles or None,
         lambda one: _one_in_common(one.roles, lambda user: user.roles),
         lambda facts: (facts.user or _NOBODY).roles,
-        without_user="no user is given: pass one with roles in a --userinfo file",
+        without_user="no user is set: pass one with roles in a --userinfo file",
     ),
     Criterion(
         "clusterRoles",
         lambda one: one.cluster_roles or None,
         lambda one: _one_in_common(one.cluster_roles, lambda user: user.cluster_roles),
         lambda facts: (facts.user or _NOBODY).cluster_roles,
-        without_user="no user is given: pass one with clusterRoles in a --userinfo file",
+        without_user="no user is set: pass one with clusterRoles in a --userinfo file",
     ),
     Criterion(
         "subjects",
         lambda one: [subject.data for subject in one.subjects or ()] or None,
         _one_subject,
         _user,
-        without_user="no user is given: pass one with --as and --as-group, or in a --userinfo file",
+        without_user="no user is set: pass one with --as and --as-group, or in a --userinfo file",
     ),
 )
 """All criteria, in the order in which they are evaluated.

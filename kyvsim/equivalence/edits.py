@@ -49,7 +49,7 @@ _FORMS = tuple(
 """Parts of a regular expression, and strings that match them, in this order."""
 _SEPARATOR = re.compile(r"[/:.@_-]")
 _MOST_WILD = 3
-"""How many strings at a path are tried with wildcards in them."""
+"""Maximum number of strings per path from which wildcard patterns are derived."""
 _LONGEST = 256
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000

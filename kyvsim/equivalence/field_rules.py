@@ -150,7 +150,7 @@ _NEEDED: Mapping[str, Mapping[str, object]] = {
         "whenUnsatisfiable": "DoNotSchedule",
     },
 }
-"""By the name of a field: the required fields of its value, or of each element of it."""
+"""Required fields by field name: those of the value or, for a list, of each element."""
 _NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = {
     "resource": ("kind", "name"),
     "service": ("name", "port"),

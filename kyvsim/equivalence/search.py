@@ -63,9 +63,9 @@ class SearchResult:
     acted: list[int] = field(default_factory=lambda: [0, 0])
     """How often either side had any effect."""
     let_pass: list[bool] = field(default_factory=lambda: [False, False])
-    """Whether either side admitted the creation of a valid object."""
+    """For each side: whether it admitted the creation of a valid object."""
     answered: list[bool] = field(default_factory=lambda: [False, False])
-    """Whether all lookups of either side ever succeeded."""
+    """For each side: whether all lookups succeeded in at least one case."""
     disagreements: tuple[Disagreement, ...] = ()
     """One of each kind."""
     finished: bool = False

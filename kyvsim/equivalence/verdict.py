@@ -213,7 +213,7 @@ def answer_of(
     # Failed lookups are usually why rules did not have all outcomes.
     if space.lookups and (in_vain or reasons) and not all(tried.answered):
         lookups = ", ".join(space.lookups)
-        reasons += (f"the policies look up data that was not given ({lookups})",)
+        reasons += (f"the policies look up data that was not passed ({lookups})",)
     if _counted(tried):
         return Answer.COUNTEREXAMPLE, reasons
     return Answer.NOT_COVERED if reasons else Answer.EQUAL, reasons
@@ -405,7 +405,7 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     if not results:
         return f"the rule matched no object in {cases}"
     if any(effect.unanswered for effect in effects):
-        return f"none of {cases} shows it, and the policy looks up data that was not given"
+        return f"none of {cases} shows it, and the policy looks up data that was not passed"
     statuses = dict.fromkeys(status for status, _ in results)
     errors = [message for status, message in results if status == "error"]
     if errors:

@@ -251,8 +251,8 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
             and len(state.clusters) > 1
             and any(one.asked or are_shared(one.objects) for one in some)
         ):
-            text = "each file counts as the dump of one cluster: rules see no objects of other"
-            text += " files (--cluster-per changes that)"
+            text = "each file is treated as a separate cluster, so lookups do not see objects in"
+            text += " other files: use --cluster-per to group files"
             apart = Diagnostic("KV083", Severity.WARNING, text)
             end = end._replace(remarks=(*end.remarks, apart))
         fleet.store.finish(end)

@@ -19,13 +19,13 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
     if constraints is not None and not constraints.resource_rules:
         text = (
             "the policy evaluates objects of every kind: `matchConstraints` has no "
-            "`resourceRules` (a cluster refuses the policy)"
+            "`resourceRules` (the API server rejects the policy)"
         )
         yield policy.warn("KV255", text, constraints.path)
     if constraints is None and policy.kind in {"ValidatingPolicy", "GeneratingPolicy"}:
         text = (
-            "the policy matches nothing: it has no `matchConstraints` (a cluster refuses the "
-            "policy)"
+            "the policy matches nothing: `matchConstraints` is missing (the API server rejects "
+            "the policy)"
         )
         yield policy.warn("KV250", text, ("spec",))
 
@@ -108,7 +108,7 @@ def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name in dict.fromkeys(name for name in names if name.startswith("request.userInfo.")):
             if name.count(".") == 2 and not policy.tests_presence(name):
                 text = (
-                    f"`{name}` has no value in background scans or when no user is given: set "
+                    f"`{name}` does not exist in background scans and in runs without a user: set "
                     "`spec.evaluation.background.enabled: false`, or test it with `has`"
                 )
                 yield policy.warn("KV251", text, one.path)
@@ -173,9 +173,9 @@ def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
         spellings = dict.fromkeys(filter(None, map(_spelling, one.nodes())))
         for spelled, plain in spellings:
             text = (
-                f"`{spelled}` is not rewritten in the variants for Pod controllers: there it is "
-                "the field of the controller itself, for example the Deployment, not of its Pod "
-                f"template (`{plain}` is rewritten)"
+                f"autogen does not rewrite `{spelled}` for Pod controllers, so it refers to the "
+                "controller (for example the Deployment), not to its Pod template: write "
+                f"`{plain}` instead"
             )
             yield policy.warn("KV243", text, one.path)
 
@@ -214,9 +214,9 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
                 continue
             field = name.rpartition(".")[2]
             text = (
-                f"`{name}` has no value in the variants for Pod controllers: there it is "
-                f"`object.spec.template.metadata.{field}`, which Pod templates do not set (test "
-                "it with `has`, or set `spec.autogen.podControllers.controllers: []`)"
+                f"`{name}` becomes `object.spec.template.metadata.{field}` in the autogen rules "
+                "for Pod controllers, and Pod templates do not set that field: check it with "
+                "`has`, or disable autogen with `spec.autogen.podControllers.controllers: []`"
             )
             yield policy.warn("KV244", text, one.path)
 
@@ -233,7 +233,7 @@ def metadata_of_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         if one.is_mutation("applyConfiguration") and _writes_metadata(one.root):
             text = (
-                "the variants for Pod controllers always end in an error: they contain "
+                "the autogen rules for Pod controllers always fail with an error: they contain "
                 "`Object.metadata` where `Object.spec.template.metadata` is required (set "
                 "`spec.autogen.podControllers.controllers: []`, and match the controllers in a "
                 "policy of their own)"

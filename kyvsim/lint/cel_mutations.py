@@ -88,8 +88,8 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one, step in steps_without_parent(policy):
         parent = step.path.rpartition("/")[0]
         text = (
-            f"the patch ends in an error on objects without `{parent}`: nothing tests for "
-            f"`{_PARENTS[parent]}` (add `{parent}` if it is missing)"
+            f"the patch fails on objects without `{parent}`, and nothing checks for "
+            f"`{_PARENTS[parent]}`: first add `{parent}` if it is missing"
         )
         yield policy.warn("KV261", text, one.path)
 
@@ -173,7 +173,7 @@ def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
             meant = _meant(step, types)
             if meant:
                 text = (
-                    f"none of the kinds that the policy names has a field at `{_shown(step)}`: "
+                    f"no kind that the policy matches has a field at `{_shown(step)}`: "
                     f"did you mean `{meant}`?"
                 )
                 yield policy.warn("KV260", text, one.path)
@@ -265,8 +265,8 @@ def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name, found in set_fields(one, types):
             if all(kind is not None and is_atomic(kind) for kind in found):
                 text = (
-                    f"`{name}` cannot be set: it is replaced as a whole, and setting it ends in "
-                    f"an error ({_ALTERNATIVES[policy.kind]})"
+                    f"`{name}` is an atomic list or map, which an apply configuration cannot set: "
+                    f"{_ALTERNATIVES[policy.kind]}"
                 )
                 yield policy.warn("KV258", text, one.path)
 
@@ -281,8 +281,8 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name, found in set_fields(one, types):
             if not any(found):
                 text = (
-                    f"none of the kinds that the policy names has the field `{name}`: setting it "
-                    "ends in an error"
+                    f"no kind that the policy matches has a field `{name}`, so setting it is an "
+                    "error"
                 )
                 yield policy.warn("KV259", text, one.path)
 

@@ -294,8 +294,9 @@ def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         for name, shown in dict.fromkeys(filter(None, map(_mixed, one.nodes()))):
             text = (
-                f"`{shown}` has no value for objects read from files: numbers are doubles there "
-                f"and integers in a cluster (`int({name})` is an integer in both)"
+                f"`{shown}` is an error for objects read from files, because their numbers are "
+                f"doubles; in a cluster they are integers: use `int({name})`, which works in both "
+                "cases"
             )
             yield policy.warn("KV252", text, one.path)
 

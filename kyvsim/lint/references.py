@@ -288,8 +288,8 @@ def unused_exceptions(
             path = ("spec", "exceptions", index)
             own = rules.get(entry.policy)
             if own is None:
-                text = f"the exception names the policy `{entry.policy}`, which is not given"
-                text = _with(text, "given", rules)
+                text = f"the exception is for the policy `{entry.policy}`, which was not passed"
+                text = _with(text, "passed", rules)
                 yield warn(exception.document, "KV071", text, (*path, "policyName"))
                 continue
             for number, name in enumerate(entry.rules):
@@ -297,7 +297,7 @@ def unused_exceptions(
                 if name.startswith("autogen-") or any(matches(name, rule) for rule in own):
                     continue
                 text = (
-                    f"the exception names the rule `{name}`, which `{entry.policy}` does not have"
+                    f"the exception is for the rule `{name}`, which `{entry.policy}` does not have"
                 )
                 without_rules = (
                     "CEL policies have no rules; they are exempted by exceptions of "
@@ -324,7 +324,7 @@ def unused_values(
     for kind, policy, name, path in values.entries:
         own = by_name.get(policy)
         if kind == "policy":
-            known, where = name in by_name, _with("is not given", "given", by_name)
+            known, where = name in by_name, _with("was not passed", "passed", by_name)
         elif own is None:
             continue
         elif kind == "resource":
@@ -333,7 +333,7 @@ def unused_values(
             known = any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
             where = _with(f"`{policy}` does not have", "its rules", own)
         if not known:
-            text = f"the values name the {kind} `{name}`, which {where}"
+            text = f"the values are for the {kind} `{name}`, which {where}"
             yield warn(values.document, "KV073", text, path)
 
 
@@ -352,8 +352,8 @@ def unused_bindings(
             continue
         kind = binding.kind.removesuffix("Binding")
         given = (one.name for one in every if one.kind == kind)
-        text = f"the binding names the {kind} `{binding.policy}`, which is not given"
-        text = _with(text, "given", given)
+        text = f"the binding is for the {kind} `{binding.policy}`, which was not passed"
+        text = _with(text, "passed", given)
         yield warn(binding.document, "KV167", text, ("spec", "policyName"))
 
 
@@ -373,7 +373,7 @@ def binding_problems(
         is_bound = any(one.binds(policy.kind, policy.name) for one in given)
         if f"{policy.kind}Binding" in bound_kinds and not is_bound:
             text = (
-                f"none of the given bindings names the {policy.kind} `{policy.name}`: without "
+                f"none of the bindings is for the {policy.kind} `{policy.name}`: without "
                 "one it has no effect in a cluster"
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
@@ -381,7 +381,7 @@ def binding_problems(
         node = read_binding(one.spec)
         if {"Deny", "Warn"} <= set(node.validation_actions):
             text = (
-                "a cluster refuses `Deny` together with `Warn`: a denial already shows the message"
+                "a cluster rejects `Deny` together with `Warn`: a denial already shows the message"
             )
             yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
@@ -432,14 +432,14 @@ def unused_cel_exceptions(
         kinds.setdefault(policy.name, []).append(policy.kind)
     for exception in exceptions:
         if not exception.policies:
-            text = "the exception names no policy"
+            text = "the exception lists no policy"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs"))
         for index, ref in enumerate(exception.policies):
             own = kinds.get(ref.name, [])
             if ref.kind in own:
                 continue
-            text = f"the exception names the {ref.kind} `{ref.name}`, which is not given"
-            text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "given", kinds)
+            text = f"the exception is for the {ref.kind} `{ref.name}`, which was not passed"
+            text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "passed", kinds)
             field = "kind" if own else "name"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
 
@@ -466,7 +466,7 @@ def powerless_exceptions(
             if looked_at and looked_at.isdisjoint(excepted):
                 text = (
                     f"the exception has no effect: it matches {listed(excepted)}, but the rules "
-                    f"it names match {listed(looked_at)}"
+                    f"that it lists match {listed(looked_at)}"
                 )
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 

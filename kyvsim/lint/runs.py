@@ -218,7 +218,7 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     if not any(policy.facts.has_rules for policy, _ in rules):
         one, all_of_them = ("policy", "policies")
     if not given.resources:
-        text = f"no resources were given, so no {one} was evaluated"
+        text = f"no resources were passed, so no {one} was evaluated"
         if given.modes:
             text = f"no {one} applies to the given input: payloads of mode {listed(given.modes)}"
         place = next(iter(paths), "")
@@ -237,10 +237,11 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     if meeting:
         # The kinds of CEL policies are unknown here, since they match resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)
-        what = f"{all_of_them} for its kind exist, but names" if known else "kinds, names"
+        its, s = ("its", "") if given.number == 1 else ("their", "s")
+        other = f"match {its} kind{s}, but not {its}" if known else f"do not match {its} kind{s},"
         text = (
-            f"{text}: {what}, namespaces, labels, operations, users or an empty `foreach` leave "
-            "nothing to check"
+            f"{text}: {all_of_them} {other} name{s}, namespace{s}, labels, operation{s} or "
+            f"user{s}, or the `foreach` list is empty"
         )
     else:
         text = f"{text}: the {all_of_them} match {_kinds(rules)}, but the input has {listed(there)}"
@@ -254,8 +255,8 @@ def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
         if mode is not None and mode not in given.modes:
             option = f"--{mode.lower()}-payload"
             text = (
-                f"`{policy.key}` only evaluates requests of mode {mode}, and none is given "
-                f"({option})"
+                f"`{policy.key}` only evaluates payloads of mode {mode}, but there are none: pass "
+                f"them with {option}"
             )
             yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
 

@@ -69,7 +69,7 @@ def reviewed(
     needed = _NEEDS[operation]
     missing = next((name for name in needed if not request.get(name)), None)
     if missing:
-        text = f"the review of a request to {operation} needs `request.{missing}`"
+        text = f"an AdmissionReview for {operation} must have `request.{missing}`"
         return None, (_unusable(document, ("request",), text),)
     several = next((name for name in needed if holds_others(request[name])), None)
     if several:

@@ -75,7 +75,7 @@ class IgnoreError(ValueError):
     def __init__(self, text: str, line: int = 0) -> None:
         super().__init__(text)
         self.line = line
-        """The number of the pattern, from 1; 0 if unknown."""
+        """The position of the invalid pattern (in a file: its line), from 1; 0 if unknown."""
 
 
 def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:

@@ -129,7 +129,7 @@ def _not(finding: SchemaFinding, shown: str) -> str:
 
 _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     "KV017",
-    lambda finding, shown: f"`{shown}` does not fit `{finding.word}`",
+    lambda finding, shown: f"`{shown}` violates the schema keyword `{finding.word}`",
 )
 _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
     "unknown": (

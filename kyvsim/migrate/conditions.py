@@ -367,8 +367,8 @@ OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = {
 _ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
 _AMOUNTS: Final = ConversionCondition(
     "amounts read at run time",
-    "both must be numbers or quantities: durations and versions end in an error, which "
-    "denies the request",
+    "both must be numbers or quantities: durations and versions cause an error, which denies "
+    "the request",
 )
 _MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})

@@ -207,7 +207,7 @@ _ENTRIES: Final = MappingProxyType({MUTATING: "mutations", GENERATING: "generate
 _PODS: Final = ("Pod",)
 _OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
-    "they pass: preconditions that end in an error because a field is missing also deny them",
+    "they pass: preconditions that fail because a field is missing also deny them",
 )
 _DELETIONS: Final = ConversionCondition(
     "deletions",

@@ -423,7 +423,7 @@ def any_kept(loop: PatchLoop) -> Test:
 
 _TESTS: Final = ConversionCondition(
     "failed tests",
-    "if a `test` of the patch fails, the object stays unchanged; the rule ends in an error",
+    "if a `test` of the patch fails, the object stays unchanged; the rule fails with an error",
 )
 _KEYS: Final = ConversionCondition(
     "keys with variables", "variables in a path must not contain a slash or a tilde"

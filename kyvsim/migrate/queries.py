@@ -529,7 +529,7 @@ def _call(tree: _Tree, scope: Scope) -> Expr:
     if any(one["type"] == "expref" for one in tree["children"]):
         raise unsupported(f"`{name}` with an expression as argument")
     if refusal := functions()[name].refusal(len(tree["children"])):
-        raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
+        raise NotConvertible(f"{refusal}: the result of the rule is an error", "fix the call")
     given = [_read(one, scope) for one in tree["children"]]
     found = convert(*given)
     # A null argument is an error, except for functions that accept it.

@@ -71,7 +71,7 @@ class ChainsawStep(NamedTuple):
     keeps: bool | None = None
     """Whether created objects are kept; None if the step does not set it."""
     used: str = ""
-    """The file of its step template, or ""."""
+    """The file of the step template that the step uses; "" if none."""
 
 
 class ChainsawConfiguration(NamedTuple):

@@ -181,19 +181,20 @@ class Limit(StrEnum):
         "policies in CEL have no autogen rules for ReplicationControllers, unlike rules"
     )
     OTHER_OPERATIONS = (
-        "preconditions end in an error because a field is missing, for an operation that the new "
-        "policy does not match: the condition `requests of other operations`"
+        "a precondition fails because a field is missing, for an operation that the new policy "
+        "does not match (see condition `requests of other operations`)"
     )
     DELETIONS = (
-        "it is a deletion, for which the new policy is not evaluated: the condition `deletions`"
+        "the request is a DELETE, for which the new policy is not evaluated (see condition "
+        "`deletions`)"
     )
     READ_AMOUNTS = (
-        "a text that is read at run time is neither a number nor a quantity: the condition "
-        "`amounts read at run time`"
+        "a text that is read at run time is neither a number nor a quantity (see condition "
+        "`amounts read at run time`)"
     )
     READ_TEXTS = (
-        "a text of the object, or one that is read at run time, contains wildcards: the condition "
-        "`texts read at run time`"
+        "a text of the object, or one that is read at run time, contains wildcards (see condition "
+        "`texts read at run time`)"
     )
     PATTERN_TEXTS = (
         "the object contains the text of a pattern, with its operators, in place of a value: "

@@ -30,7 +30,7 @@ class ConnectionLimits(NamedTuple):
     header_seconds: float = 10.0
     """How long a connection may be open without a complete request header."""
     body_seconds: float = 10.0
-    """How long the rest of a request may take to arrive."""
+    """Time limit for receiving the request body."""
     waiting_seconds: float = 30.0
     """How long a request waits for others to complete."""
     request_seconds: float = 90.0

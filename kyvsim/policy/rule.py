@@ -279,7 +279,7 @@ READERS: Final[Mapping[str, str]] = {
     "celPreconditions": "cel_policy.read_match_conditions",
     "matchConditions": "cel_policy.read_match_conditions",
 }
-"""The readers of sections whose nodes are in a separate module: module and function."""
+"""Readers of sections whose nodes are defined in another module, as `module.function`."""
 
 
 def _section(data: Mapping[str, object], field: str, path: Path) -> Any:

@@ -88,9 +88,9 @@ class Show(StrEnum):
     """The level of detail of a view for people."""
 
     CHANGES = "changes"
-    """Failures with their reasons, and changes of objects; equal ones are shown once."""
+    """Failures with their reasons, and changes of objects; identical ones are grouped."""
     ALL = "all"
-    """The same for each object, including equal ones."""
+    """The same for every object; identical ones are not grouped."""
     OBJECTS = "objects"
     """Failures in a line or two, and complete objects."""
 

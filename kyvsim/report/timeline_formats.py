@@ -107,7 +107,7 @@ def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[Ren
         occasion = f" at {inquiry.occasion}" if inquiry.occasion else ""
         heading = f"{time_text(inquiry.time)}  {inquiry.actor}{occasion}"
         if inquiry.event is not None:
-            heading += f" ({'event' if inquiry.occasion else 'because of'} {inquiry.event})"
+            heading += f" ({'event' if inquiry.occasion else 'because of event'} {inquiry.event})"
         if len(objects) > 1:
             heading += f"  {title(trigger)}"
         rules = explanation.rules
@@ -296,7 +296,7 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
         # The policies and the cause, on a line of their own if there is no room.
         cause = cause_of(event, shown, simulation)
         parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
-        parts += [f"(because of {cause})"] if cause is not None else []
+        parts += [f"(because of event {cause})"] if cause is not None else []
         reason = " ".join(parts)
         if reason:
             plain = "  ".join(filter(None, (*cells, outcome)))

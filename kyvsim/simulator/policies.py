@@ -65,7 +65,7 @@ class PolicyCache:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self.system = System(sim.clock, sim.identities, sim.settings.meter())
-        """Clock and random numbers for other compiled parts of policies."""
+        """Clock, random numbers and step meter for compiled rules."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
         self._webhook_facts: dict[str, WebhookFacts] = {}

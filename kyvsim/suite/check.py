@@ -103,7 +103,8 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
     if row.operation and all(
         rule.stage.phase is Phase.DELETE for target in targets for rule in target.rules
     ):
-        text = "deleting policies are not evaluated for operations"
+        text = "policies that delete objects run on a schedule, not on requests: remove"
+        text += " `operation` from the row"
         verdict = RowVerdict(False, _UNRUN, text)
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return

@@ -66,7 +66,7 @@ def answers(tmp_path_factory):
 
 def unread(message):
     """Return a message; that of an image nobody can read is that of no registry."""
-    known, asked, _ = message.partition("failed to get imagedata: no data of")
+    known, asked, _ = message.partition("failed to get imagedata: there is no data of")
     return f"{known}{recorder.UNREAD}" if asked else message
 
 

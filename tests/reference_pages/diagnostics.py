@@ -147,7 +147,7 @@ def message_lines(messages):
     """Yield the messages of a code as a list."""
     known = [quoted(text) for text in messages if text != VARYING]
     if known:
-        yield f"`{HOLE}` stands for a part that depends on the input.\n"
+        yield f"`{HOLE}` is replaced with text from the input.\n"
         yield "\n".join(f"- {text}" for text in known) + "\n"
     if VARYING in messages or not known:
         yield f"{'Other messages' if known else 'Messages'} are composed at run time.\n"

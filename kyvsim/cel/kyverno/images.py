@@ -201,7 +201,7 @@ def unfetched(image: str) -> str:
     except CelError as error:
         return f"failed to get imagedata: {error}"
     return (
-        f"failed to get imagedata: no data of `{image}` is given, and kyvsim is offline: add it "
+        f"failed to get imagedata: there is no data of `{image}`, and kyvsim is offline: add it "
         "to `spec.images` of a --context-file"
     )
 

@@ -366,7 +366,8 @@ class Shell:
             if not place and part.text.startswith("~"):
                 raise UnsupportedError("the home directory, `~`")
             if any(_SEVERAL.search(inner) for inner in _BRACES.findall(part.text)):
-                raise UnsupportedError(f"braces in `{part.text}`, which shells expand differently")
+                text = f"brace expansion in `{part.text}`, which is not the same in all shells"
+                raise UnsupportedError(text)
 
     def _words(self, words: Iterable[syntax.Word]) -> Iterator[str]:
         """Yield the fields of words; patterns are replaced by the file names that they match."""

@@ -38,7 +38,7 @@ def resource_access(
         found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
         if not found:
             hints.append(
-                f"no {resource} of {api_version} are given: add them to the resources, or to a "
+                f"there are no {resource} of {api_version}: add them to the resources, or to a "
                 "context file under spec.resources"
             )
         return found
@@ -112,7 +112,7 @@ def image_access(images: Mapping[str, object], hints: list[str]) -> ImageDataAcc
     def data_of(reference: str) -> object:
         if reference not in images:
             hints.append(
-                f"no data of the image {reference} is given: add it to a context file: "
+                f"there is no data of the image {reference}: add it to a context file: "
                 f'spec: {{images: [{{image: "{reference}"}}]}}'
             )
         return images.get(reference)
@@ -169,7 +169,7 @@ def global_access(external: ExternalData, system: System, hints: list[str]) -> G
             return with_floats(found)
         if external.account is None:
             hints.append(
-                f"no data is given for the GlobalContextEntry {name}, so it is null: add it and "
+                f"there is no data for the GlobalContextEntry {name}, so it is null: add it and "
                 "its objects to the resources, or its data to the values file: "
                 f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
             )

@@ -116,4 +116,4 @@ PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]
     ("validate", "deny"): _deny,
     ("validate", "foreach"): _foreach,
 }
-"""Compiles the proofs of bodies without context, for CREATE."""
+"""Functions that compile proofs, by body path; only without `context`, and for CREATE requests."""

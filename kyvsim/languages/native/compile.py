@@ -3,7 +3,7 @@
 If a policy has bindings, upstream's command line evaluates only their constraints, not those of
 the policy; of several matching bindings the last one applies.
 
-Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given, KV161 an
+Codes: KV156 an expression that cannot be compiled, KV157 missing parameters, KV161 an
 invalid selector: the constraints match nothing, as in upstream.
 """
 
@@ -67,7 +67,10 @@ def compile_native_policy(
     reported = list(faults)
     for binding, node in nodes:
         if node.param_ref and chosen_parameters(node.param_ref, options.parameters) is None:
-            text = f"the binding `{binding.name}` refers to parameters that are not given"
+            text = (
+                f"the binding `{binding.name}` refers to parameters that were not found: pass "
+                "them with --parameter-resource, in tests as `paramResources`"
+            )
             place = binding.document.locate(("spec", "paramRef"))
             reported.append(Diagnostic("KV157", Severity.ERROR, text, place))
     if faults and not kind.tells_faults:

@@ -252,7 +252,7 @@ _FORMATS: Final = ConversionCondition(
     "signature formats", "Kyverno detects the format and location of signatures itself"
 )
 _REGISTRY: Final = ConversionCondition(
-    "registry", "the registry must return the same data for both"
+    "registry", "the registry must return the same data to the policy and to its conversion"
 )
 
 

@@ -76,9 +76,13 @@ def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
     return {target: tuple(names) for target, names in added.items()}
 
 
-_OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
-_TARGETS = ("change existing objects for an object", "no trigger", "not found")
-_DELETION = ("handle a deletion", "that the trigger still exists", "still exists in the cluster")
+_OBJECT = ("an object", "does not find the object in five attempts", "trigger resource not found")
+_TARGETS = ("an object", "does not find the object in five attempts", "not found")
+_DELETION = (
+    "a deletion",
+    "finds in five attempts that the object still exists",
+    "still exists in the cluster",
+)
 
 
 def denied_trigger(facts: Facts) -> Iterator[Hazard]:
@@ -112,9 +116,9 @@ def _denied_trigger_hazard(
     if policy is not None and mutates(policy.kind):
         subject, finds, log = _TARGETS
     message = (
-        f"`{name}` was triggered to {subject} that {by} denied: the UpdateRequest is created "
-        f"before the denial, finds {finds} in five attempts, and is dropped; no functional "
-        f"impact, but the controller logs `{log}`"
+        f"`{name}` was triggered by {subject} that {by} denied. The UpdateRequest is created "
+        f"before the denial; the controller {finds} and drops the request. No object is missing "
+        f"or wrong in the cluster, but the controller logs `{log}`"
     )
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:

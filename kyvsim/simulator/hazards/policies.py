@@ -160,9 +160,9 @@ _IN_CEL = (
 
 
 def failing_rule(facts: Facts) -> Iterator[Hazard]:
-    """KH025: a rule that runs in the background ends in an error for its trigger.
+    """KH025: a rule that runs in the background fails with an error for its trigger.
 
-    Yield rules that end in an error in the background, each error once.
+    Yield rules that fail with an error in the background, each error once.
     """
     in_cel = {one.key for one in facts.policies if not one.facts.has_rules}
     first: dict[tuple[tuple[str, ...], str], TimelineEvent] = {}
@@ -192,9 +192,9 @@ _BY_ACTION = MappingProxyType(
 
 
 def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
-    """KH027: a rule ends in an error for a request or an existing object.
+    """KH027: a rule fails with an error for a request or an existing object.
 
-    Yield rules that end in an error, each error once.
+    Yield rules that fail with an error, each error once.
 
     It is an error if an object is admitted or should be cleaned up, and a warning if the request
     is denied or only a report is affected.
@@ -211,7 +211,7 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
         )
         yield facts.hazard(
             "KH027",
-            f"the rule ends in an error instead of a failure: {one.message}; {'; '.join(ends)}",
+            f"the result of the rule is an error, not a failure: {one.message}; {'; '.join(ends)}",
             level=HazardLevel.ERROR if {_LET_IN, _KEPT} & {*ends} else HazardLevel.WARNING,
             objects=dict.fromkeys(event.object for event in events),
             policies=(one.rule,),

@@ -704,7 +704,7 @@ def test_a_global_context_entry_that_nobody_gives_is_not_covered(query):
 
     found = evidence(rules(denying("a")), rules(denying("b")))
     assert found.answer is Answer.NOT_COVERED
-    assert found.reasons[-1] == "the policies look up data that was not given (globalReference)"
+    assert found.reasons[-1] == "the policies look up data that was not passed (globalReference)"
 
 
 def test_several_fields_of_one_element_are_met_together():

@@ -199,7 +199,7 @@ def test_a_criterion_on_the_user_says_that_none_is_given_and_what_gives_one(writ
     found = explained(WITH_USERS % written)[0]
     step = found.steps[0].steps[0].steps[-1]
     assert (step.name, step.answer) == (written.partition(":")[0], None)
-    assert step.note.startswith("no user is given")
+    assert step.note.startswith("no user is set")
     assert option in step.note
 
 

@@ -143,7 +143,7 @@ def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(m
     found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)
     (remark,) = (one for one in found.final_checks(0) if one.code == "KV070")
-    assert remark.message.startswith("no rule matched the resource: rules for its kind exist")
+    assert remark.message.startswith("no rule matched the resource: rules match its kind, but")
 
 
 IN_CEL = """\
@@ -161,8 +161,8 @@ spec:
 @pytest.mark.parametrize(
     ("policies", "reason"),
     [
-        ([IN_CEL], "no policy matched the resource: kinds, names, namespaces, labels, "),
-        ([IN_CEL, POLICY], "no rule matched the resource: kinds, names, namespaces, labels, "),
+        ([IN_CEL], "no policy matched the resource: policies do not match its kind, name, "),
+        ([IN_CEL, POLICY], "no rule matched the resource: rules do not match its kind, name, "),
     ],
 )
 def test_of_policies_in_cel_nothing_is_said_about_the_kind(policies, reason):

@@ -126,7 +126,7 @@ def test_nothing_is_written_over_what_is_read(kyvsim, tmp_path, monkeypatch, opt
         (tmp_path / name).write_text("a: 1\n")
     status, _, err = kyvsim(*BASIC, *options)
     assert status == 2
-    assert "which the run reads: choose another file" in err
+    assert "an input of this run: choose another file" in err
     assert {path.read_text() for path in tmp_path.rglob("*.yaml")} == {"a: 1\n"}
 
 

@@ -142,7 +142,7 @@ def test_nothing_is_written_over_what_is_read_nor_twice(folder, kyvsim, words):
     before = contents(folder)
     status, _, err = kyvsim(*words.split())
     assert status == 2
-    assert "the run reads" in err or "both go to" in err
+    assert "input of this run" in err or "both go to" in err
     assert contents(folder) == before
 
 

@@ -178,7 +178,7 @@ def test_a_misspelt_variable_is_told_and_a_stranger_is_not(project, kyvsim, monk
     monkeypatch.setenv("KYVSIM_APPLY_TABEL", "1")
     monkeypatch.setenv("KYVSIM_XYZZY_QUUX_PLUGH", "1")
     _, _, err = kyvsim("apply")
-    assert "KYVSIM_APPLY_TABEL: warning KV095: the variable does not set any option: did" in err
+    assert "KYVSIM_APPLY_TABEL: warning KV095: no option has this environment variable: did" in err
     assert "QUUX" not in err
 
 

@@ -86,7 +86,7 @@ def test_a_number_of_orders_is_a_number(files, kyvsim, wrong):
     files(policy=POLICY)
     status, out, err = kyvsim("simulate", "policy.yaml", "--interleavings", wrong)
     assert (status, out) == (2, "")
-    assert f"--interleavings {wrong}: neither a number above 0 nor `all`" in err
+    assert f"--interleavings {wrong}: must be a positive number or `all`" in err
 
 
 def test_two_runs_are_compared_and_the_first_one_counts(files, kyvsim):
@@ -122,7 +122,7 @@ def test_orders_of_steps_are_not_compared(files, kyvsim):
     given = ("simulate", "policy.yaml", "--compare", "policy.yaml", "--interleavings", "2")
     status, out, err = kyvsim(*given)
     assert (status, out) == (2, "")
-    assert "--compare cannot be combined with --interleavings: it shows one run of each" in err
+    assert "--compare cannot be combined with --interleavings: it compares one run of each" in err
 
 
 ADMISSION_POLICY = """

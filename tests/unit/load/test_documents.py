@@ -334,19 +334,19 @@ CREATED = {"operation": "CREATE", "object": POD}
         ({"operation": 5}, [("KV013", 5, "`request.operation` must be text, not a whole number")]),
         (
             {"operation": "CREATE", "oldObject": OLD},
-            [("KV097", 4, "the review of a request to CREATE needs `request.object`")],
+            [("KV097", 4, "an AdmissionReview for CREATE must have `request.object`")],
         ),
         (
             {"operation": "UPDATE", "object": POD},
-            [("KV097", 4, "the review of a request to UPDATE needs `request.oldObject`")],
+            [("KV097", 4, "an AdmissionReview for UPDATE must have `request.oldObject`")],
         ),
         (
             {"operation": "DELETE", "object": POD},
-            [("KV097", 4, "the review of a request to DELETE needs `request.oldObject`")],
+            [("KV097", 4, "an AdmissionReview for DELETE must have `request.oldObject`")],
         ),
         (
             {"operation": "CREATE", "object": {}},
-            [("KV097", 4, "the review of a request to CREATE needs `request.object`")],
+            [("KV097", 4, "an AdmissionReview for CREATE must have `request.object`")],
         ),
         (
             {**CREATED, "userInfo": {"groups": [1, "a", {}]}},

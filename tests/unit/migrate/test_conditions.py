@@ -235,14 +235,14 @@ def test_a_function_without_a_twin_is_told_with_its_place(converted):
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("sort()", "function `sort` takes 1 argument, not 0: the rule ends in an error"),
+        ("sort()", "function `sort` takes 1 argument, not 0: the result of the rule is an error"),
         (
             "contains('a')",
-            "function `contains` takes 2 arguments, not 1: the rule ends in an error",
+            "function `contains` takes 2 arguments, not 1: the result of the rule is an error",
         ),
         (
             "time_add('1h')",
-            "function `time_add` takes 2 arguments, not 1: the rule ends in an error",
+            "function `time_add` takes 2 arguments, not 1: the result of the rule is an error",
         ),
     ],
 )

@@ -168,7 +168,10 @@ def test_causes_skip_what_is_hidden():
     done = attempt(1, "done", "", cause=1)
     run = Simulation("s", told({}, work, done, {"actor": "background", "cause": 2}), ())
     text = "".join(timeline_formats.render_text(run, TimelineOptions()))
-    assert "3  0.000s  background  create  Pod shop/web                    (because of 0)" in text
+    assert (
+        "3  0.000s  background  create  Pod shop/web                    (because of event 0)"
+        in text
+    )
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def _answer_of_api(call: _Call, external: ExternalData) -> object:
     if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
         raise CallError("kyvsim does not support this call")
     if not can_review(cluster):
-        raise CallError("no RBAC objects are given")
+        raise CallError("there are no RBAC objects")
     return review(call.data, cluster, wanted.namespace)
 
 

@@ -49,7 +49,7 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
 def _missing(entry: str, name: str) -> str:
     key = name.partition(".")[0]
     return (
-        f"no data is given for the GlobalContextEntry {key} of context entry `{entry}`: "
+        f"there is no data for the GlobalContextEntry {key} of context entry `{entry}`: "
         "add it and its objects to the resources, or only the objects to the values file (use "
         "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{key}", resources: []}}]'

@@ -53,7 +53,10 @@ class RuleUnderCheck(NamedTuple):
 _MARKS = ("{{", "$(")
 """The beginnings of variables and references."""
 _ASKED_LEVELS = 6
-"""Down to this level, data without any variable is skipped; this check reads the whole subtree."""
+"""Maximum depth at which subtrees are first searched for variables and skipped if there are none.
+
+The search reads the whole subtree.
+"""
 _HOLDERS = frozenset({dict, list})
 
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]

@@ -73,7 +73,7 @@ def test_criteria_on_the_user_where_nobody_asks(facts, name, wanted, _, how, kin
     assert applies is bool(kinds)
     assert step.answer is (None if kinds else False)
     assert (step.wanted.data, step.found) == (wanted, None)
-    assert step.note == f"no user is given: pass one {how}"
+    assert step.note == f"no user is set: pass one {how}"
 
 
 @pytest.mark.parametrize(("name", "wanted", "_", "how"), ON_USERS)
@@ -81,7 +81,7 @@ def test_excluded_users_where_nobody_asks(facts, name, wanted, _, how):
     pods = {"resources": {"kinds": ["Pod"]}}
     applies, steps = told(facts(), pods, {name: wanted})
     step = steps[StepKind.CRITERION, name]
-    assert (applies, step.answer, step.note) == (True, False, f"no user is given: pass one {how}")
+    assert (applies, step.answer, step.note) == (True, False, f"no user is set: pass one {how}")
 
 
 def test_a_scan_has_no_user_to_name(facts):

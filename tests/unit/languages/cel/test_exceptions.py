@@ -162,11 +162,11 @@ def test_exceptions_may_stand_among_others(run, where):
 
 
 IDLE = {
-    "another policy": (exception(policy="q"), "which is not given (given: `p`)"),
-    "another kind": (exception(kind="MutatingPolicy"), "which is not given: `p` is a Validating"),
+    "another policy": (exception(policy="q"), "which was not passed (passed: `p`)"),
+    "another kind": (exception(kind="MutatingPolicy"), "which was not passed: `p` is a Validating"),
     "no policy": (
         exception().replace("[{name: p, kind: ValidatingPolicy}]", "[]"),
-        "the exception names no policy",
+        "the exception lists no policy",
     ),
 }
 

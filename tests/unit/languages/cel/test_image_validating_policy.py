@@ -74,7 +74,7 @@ def run(tmp_path):
 
 
 UNFETCHED = (
-    "failed to evaluate policy: failed to get imagedata: no data of `nginx:1` is given, and kyvsim "
+    "failed to evaluate policy: failed to get imagedata: there is no data of `nginx:1`, and kyvsim "
     "is offline: add it to `spec.images` of a --context-file"
 )
 TAKES_NONE = "  matchImageReferences: [{glob: 'zzz*'}]"

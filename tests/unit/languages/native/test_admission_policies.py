@@ -186,7 +186,7 @@ def test_without_parameters_they_are_null(run):
 def test_a_binding_for_no_policy_is_told(run):
     _, _, told = run(policy(expression("true")) + binding(bound="q"))
     (one,) = [one for one in told if one.code == "KV167"]
-    assert "`q`, which is not given (given: `p`)" in one.message
+    assert "`q`, which was not passed (passed: `p`)" in one.message
 
 
 UNREAD = "objectSelector: {matchExpressions: [{key: a, operator: In, values: []}]}"

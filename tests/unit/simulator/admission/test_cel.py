@@ -405,8 +405,8 @@ UNPINNED = (
     f"ghcr.io/app:1: {NO_REGISTRY}"
 )
 UNKNOWN = (
-    f"{VALIDATING} error: failed to evaluate policy: failed to get imagedata: no data of "
-    f"`ghcr.io/app@{DIGEST}` is given, and {NO_REGISTRY}: add it to `spec.images` of a "
+    f"{VALIDATING} error: failed to evaluate policy: failed to get imagedata: there is no data of "
+    f"`ghcr.io/app@{DIGEST}`, and {NO_REGISTRY}: add it to `spec.images` of a "
     "--context-file"
 )
 

@@ -154,8 +154,5 @@ def test_a_trigger_that_is_denied(run, mutating, obj, there, by_expression):
     assert labels(after) == ({} if by_expression else {"seen": "yes"})
     assert [one.policies for one in found] == ([("mut", "no")] if by_expression else [])
     for one in found:
-        assert (
-            "`mut` was triggered to change existing objects for an object that `no` denied"
-            in one.message
-        )
+        assert "`mut` was triggered by an object that `no` denied" in one.message
         assert one.location is not None

@@ -94,7 +94,7 @@ def test_reviews_need_rbac_objects(ask, thing):
     }
     role = thing("Role", api_version="rbac.authorization.k8s.io/v1", rules=[])
     assert ask(apiCall=body, given=[role]) == ["shop", False]
-    assert "no RBAC objects are given" in ask(apiCall=body)
+    assert "there are no RBAC objects" in ask(apiCall=body)
     body["urlPath"] = "/api/v1/namespaces"
     assert "kyvsim does not support this call" in ask(apiCall=body)
 
