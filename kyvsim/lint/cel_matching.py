@@ -19,13 +19,13 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
     if constraints is not None and not constraints.resource_rules:
         text = (
             "the policy evaluates objects of every kind: `matchConstraints` has no "
-            "`resourceRules` (the API server rejects the policy)"
+            "`resourceRules` (a cluster rejects the policy)"
         )
         yield policy.warn("KV255", text, constraints.path)
     if constraints is None and policy.kind in {"ValidatingPolicy", "GeneratingPolicy"}:
         text = (
-            "the policy matches nothing: `matchConstraints` is missing (the API server rejects "
-            "the policy)"
+            "the policy matches nothing: `matchConstraints` is missing "
+            "(a cluster rejects the policy)"
         )
         yield policy.warn("KV250", text, ("spec",))
 
