@@ -67,10 +67,17 @@ def _follow(server: LanguageServer, session: EditorSession) -> None:
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         session.schedule_check(params.text_document.uri)
 
+    # pygls stores the name of the feature on the function: each needs a function of its own.
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    async def saved(_: lsp.DidSaveTextDocumentParams) -> None:
+        await session.begin()
+
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def renewed(_: lsp.DidChangeWatchedFilesParams) -> None:
+        await session.begin()
+
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    async def renewed(_: object) -> None:
+    async def moved(_: lsp.DidChangeWorkspaceFoldersParams) -> None:
         await session.begin()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
