@@ -74,6 +74,8 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     path = found.below(*start) if found else None
     if path is None or not path.steps or path.default or Spread.KEYS in path.steps:
         return None
+    # Loops skip null elements: a list of nothing else has no result.
+    element = together((ValueShape(lambda value: None if value is None else True), element))
     steps = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
     keys = [step.key for step in steps if isinstance(step, FieldStep)]
     if len(keys) == len(steps):

@@ -26,7 +26,7 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.validate_foreach import PASSED
 from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
-from kyvsim.policy.tree import Pattern
+from kyvsim.policy.tree import Pattern, PatternMap
 
 
 def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
@@ -87,7 +87,12 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
             denied = loop.deny and loop.deny.conditions
             element = refuting_shape(denied, ("element",))
             is_all = is_all and is_seen_whole(denied) and has_fixed_message(context)
-        elif loop.deny is None and loop.element_scope is None:
+        # Only maps are matched with patterns themselves; for other elements it is the whole object.
+        elif (
+            loop.deny is None
+            and loop.element_scope is None
+            and isinstance(loop.pattern.root, PatternMap)
+        ):
             found = _fixed_pattern_shape(context, loop.pattern)
             # For an empty map, the pattern checks the whole object.
             element = found and together(

@@ -253,6 +253,23 @@ def test_a_turn_that_had_nothing_to_say_is_recalled_as_such(compiled, policy, po
         assert planned(set_, obj, request_for).answers == ()
 
 
+def test_elements_that_are_not_maps_are_not_matched_with_patterns(
+    compiled, policy, pod, request_for
+):
+    """Kyverno matches the whole object then, which is not the text that the pattern wants."""
+    loop = {"list": "request.object.spec.list", "pattern": "a*"}
+    set_ = compiled(policy({"validate": {"message": "no", "foreach": [loop]}}))
+    (response,) = planned(set_, pod("one", list=["ab"]), request_for).responses
+    assert response.results[0].status is RuleStatus.FAIL
+
+
+def test_null_elements_are_no_elements(compiled, policy, pod, request_for):
+    is_b = {"key": "{{ element }}", "operator": "Equals", "value": "b"}
+    set_ = compiled(policy({"validate": looping(is_b)}))
+    assert planned(set_, pod("one", list=[None]), request_for).answers == ()
+    assert planned(set_, pod("two", list=["a"]), request_for).answers
+
+
 NAMED = "{{ request.object.metadata.name }}"
 DENIED = {"key": "{{ request.object.spec.a || '' }}", "operator": "Equals", "value": "b"}
 LOOPED = {"key": "{{ element.a || '' }}", "operator": "Equals", "value": "b"}
@@ -318,6 +335,8 @@ PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
         ({"validate": each(pattern=REGISTRY, elementScope=False)}, {}),
         ({"validate": each(pattern=REGISTRY, preconditions=NO_SECRET)}, {}),
         ({"validate": each(pattern={"name": "{{ element.name }}"})}, {}),
+        ({"validate": each(pattern="a*")}, {}),
+        ({"validate": each(pattern=["a*"])}, {}),
     ],
 )
 def test_rules_that_more_than_a_shape_decides_are_evaluated(
