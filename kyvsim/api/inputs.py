@@ -14,7 +14,7 @@ from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages import READERS, is_cel_policy, usable_payloads
+from kyvsim.languages import READERS, is_cel_policy, read_binding, usable_payloads
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -281,7 +281,10 @@ def read_inputs(
     if inputs.exceptions_within_policies:
         within, documents = partition(documents, lambda document: is_exception(document.data))
     shared_by_policies, _ = shared_data_apart(documents)
-    policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
+    policies, bindings = (
+        keep(load_policies(documents, READERS)),
+        keep(load_bindings(documents, read_binding)),
+    )
     if not policies and not walking.as_found and not has_errors(diagnostics):
         diagnostics.extend(filter(None, (without_policies(documents),)))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))

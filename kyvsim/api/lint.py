@@ -10,7 +10,7 @@ from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.languages import READERS, derived_rules
+from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
@@ -28,7 +28,6 @@ from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.source import Document
-from kyvsim.policy.cel_policy import read_binding
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
 
@@ -207,11 +206,10 @@ def _findings(
     for manifest in manifests:
         diagnostics += load_test_manifest(manifest)[1]
     known = tuple(document for document in documents if has_known_shape(document))
-    bindings, unfit = load_bindings(documents)
+    bindings, unfit = load_bindings(documents, read_binding)
     diagnostics += unfit
     for binding in bindings:
-        node = read_binding(binding.spec)
-        selectors = selector_problems(node.match_resources, node.param_ref)
+        selectors = selector_problems(binding.tree.match_resources, binding.tree.param_ref)
         diagnostics += unread_selectors(binding.document, selectors)
     policies, _ = load_policies(documents, READERS)
     inputs = LintInputs(

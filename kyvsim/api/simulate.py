@@ -24,7 +24,7 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
-from kyvsim.languages import READERS, compile_policies
+from kyvsim.languages import READERS, compile_policies, read_binding
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
@@ -355,7 +355,7 @@ def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
     if is_exception(document.data):
         return ()
     policies, remarks = load_policies([document], _FILE_READERS)
-    remarks = (*remarks, *load_bindings([document])[1])
+    remarks = (*remarks, *load_bindings([document], read_binding)[1])
     options = CompileOptions(own_system(), simulated=True, kinds=kinds)
     _, refused = compile_policies(policies, options)
     return (*remarks, *refused)

@@ -13,7 +13,7 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
-from kyvsim.languages import READERS, compile_policies, derived_rules
+from kyvsim.languages import READERS, compile_policies, derived_rules, read_binding
 from kyvsim.lint.runs import LintInputs, run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.fingerprints import fingerprint
@@ -122,7 +122,7 @@ def read_test(
     unusable = has_errors(reader.diagnostics)
     documents = reader.strictly(manifest.policies, POLICIES)
     policies = reader.keep(load_policies(documents, READERS))
-    bindings = reader.keep(load_bindings(documents))
+    bindings = reader.keep(load_bindings(documents, read_binding))
     shared = objects_of(shared_data_apart(documents)[0])
     written = reader.strictly(manifest.exceptions, EXCEPTIONS)
     exceptions = reader.keep(load_exceptions(written))

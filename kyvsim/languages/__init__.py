@@ -32,7 +32,7 @@ from kyvsim.schema.kinds import CEL_GROUP, NATIVE_GROUP, RULES_GROUP
 
 if TYPE_CHECKING:
     # Most runs have no policy in CEL.
-    from kyvsim.policy.cel_policy import CelPolicyNode
+    from kyvsim.policy.cel_policy import BindingNode, CelPolicyNode
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 
@@ -161,6 +161,12 @@ READERS: PolicyReaders = MappingProxyType(
     {(one.group, kind): _read for one in LANGUAGES for kind in one.kinds}
 )
 """The readers of policies of all languages."""
+
+
+def read_binding(spec: Mapping[str, object]) -> "BindingNode":
+    """Return the specification of a binding of an admission policy."""
+    tree: BindingNode = import_module("kyvsim.policy.cel_policy").read_binding(spec)
+    return tree
 
 
 def is_cel_policy(policy: Policy) -> bool:

@@ -32,7 +32,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.cel_policy import CelExpression, NamedExpression
+from kyvsim.policy.cel_policy import CelExpression
+from kyvsim.policy.tree import NamedExpression
 
 _KYVERNO_VARIABLES = "kyverno.variables"
 """The type of `variables` of `kyverno.environments`, which native policies do not load."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match import kinds_of_block
@@ -20,9 +20,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
-from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule, read_binding
 from kyvsim.policy.visit import texts_within
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
+
+if TYPE_CHECKING:
+    from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 
 # Unknown kinds in match and exclude blocks: the rule never runs, and no failure shows it.
 # A kind is known if it is built in, one of Kyverno's, defined by a given CRD, or the kind of a
@@ -205,7 +207,7 @@ def unknown_resources(
         for use in _resource_uses(policy.document, constraints)
     ]
     for binding in bindings:
-        uses += _resource_uses(binding.document, read_binding(binding.spec).match_resources)
+        uses += _resource_uses(binding.document, binding.tree.match_resources)
     if not uses:
         return
     given = tuple(objects)
@@ -236,7 +238,7 @@ def unknown_resources(
 
 
 def _resource_uses(
-    document: Document, constraints: MatchConstraints | None
+    document: Document, constraints: "MatchConstraints | None"
 ) -> Iterator[_ResourceUse]:
     if constraints is None:
         return
@@ -352,7 +354,7 @@ def unused_bindings(
             continue
         kind = binding.kind.removesuffix("Binding")
         given = (one.name for one in every if one.kind == kind)
-        text = f"the binding is for the {kind} `{binding.policy}`, which was not passed"
+        text = f"the binding is for the {kind} `{binding.tree.policy_name}`, which was not passed"
         text = _with(text, "passed", given)
         yield warn(binding.document, "KV167", text, ("spec", "policyName"))
 
@@ -378,19 +380,18 @@ def binding_problems(
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
     for one in given:
-        node = read_binding(one.spec)
-        if {"Deny", "Warn"} <= set(node.validation_actions):
+        if {"Deny", "Warn"} <= set(one.tree.validation_actions):
             text = (
                 "a cluster rejects `Deny` together with `Warn`: a denial already shows the message"
             )
             yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
             if one.binds(policy.kind, policy.name):
-                yield from _wider(one, node.match_resources, policy)
+                yield from _wider(one, one.tree.match_resources, policy)
 
 
 def _wider(
-    binding: Binding, constraints: MatchConstraints | None, policy: Policy
+    binding: Binding, constraints: "MatchConstraints | None", policy: Policy
 ) -> Iterator[Diagnostic]:
     """KV269: a resource in a binding that its policy never matches."""
     own = policy.cel.resource_rules
@@ -407,7 +408,7 @@ def _wider(
                 yield warn(binding.document, "KV269", text, path)
 
 
-def _meet(rule: ResourceRule, other: ResourceRule) -> bool:
+def _meet(rule: "ResourceRule", other: "ResourceRule") -> bool:
     """Return whether a request can match both resource rules.
 
     Groups and versions are ignored, since equivalent resources also match.

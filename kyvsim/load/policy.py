@@ -4,8 +4,9 @@ Codes: KV010 a document that cannot be a policy, KV011 a kind that is neither a 
 exception, KV019 an exception among policies, KV227 a namespace of a cluster-scoped kind.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.go_time import parse_rfc3339
@@ -26,8 +27,12 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.policy.cel_policy import read_named_expressions
-from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
+from kyvsim.policy.read import (
+    read_conditions,
+    read_match,
+    read_named_expressions,
+    read_pod_security_exclusions,
+)
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -40,6 +45,9 @@ from kyvsim.schema.kinds import (
     written_schema,
 )
 from kyvsim.schema.node import SchemaNode
+
+if TYPE_CHECKING:
+    from kyvsim.policy.cel_policy import BindingNode
 
 
 def load_policies(
@@ -72,8 +80,12 @@ def load_policies(
 
 def load_bindings(
     documents: Iterable[Document],
+    read_tree: Callable[[Mapping[str, object]], "BindingNode"],
 ) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
-    """Return the bindings of admission policies in `documents`, and diagnostics."""
+    """Return the bindings of admission policies in `documents`, and diagnostics.
+
+    `read_tree` reads their specifications.
+    """
     bindings: list[Binding] = []
     remarks: list[Diagnostic] = []
     for document in documents:
@@ -82,14 +94,8 @@ def load_bindings(
             data, problems = check(native_schemas()[sniff(placed.data)], placed.data)
             remarks += [*ignored, *diagnostics(placed, problems)]
             if not problems:
-                binding = Binding(
-                    kind=data["kind"],
-                    name=metadata(data)["name"],
-                    policy=data["spec"]["policyName"],
-                    spec=data["spec"],
-                    document=placed,
-                )
-                bindings.append(binding)
+                tree = read_tree(data["spec"])
+                bindings.append(Binding(data["kind"], metadata(data)["name"], tree, placed))
     return tuple(bindings), tuple(remarks)
 
 

@@ -9,13 +9,12 @@ from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
-from kyvsim.policy.cel_policy import NamedExpression
 from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
-from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
+from kyvsim.policy.tree import Conditions, MatchBlock, NamedExpression, PodSecurityExclusion
 
 if TYPE_CHECKING:
     from kyvsim.model.background import Generation, MutationTarget
-    from kyvsim.policy.cel_policy import CelPolicyNode
+    from kyvsim.policy.cel_policy import BindingNode, CelPolicyNode
 
 
 # Facts about policies for code outside of their language, in the same form for all languages.
@@ -247,14 +246,13 @@ class Binding(NamedTuple):
 
     kind: str
     name: str
-    policy: str
-    spec: JsonMap
-    """The raw data, only for its language."""
+    tree: "BindingNode"
+    """Its specification."""
     document: Document
 
     def binds(self, kind: str, name: str) -> bool:
         """Return whether it binds the given policy."""
-        return self.kind == f"{kind}Binding" and self.policy == name
+        return self.kind == f"{kind}Binding" and self.tree.policy_name == name
 
 
 # PolicyExceptions: exemptions from rules, or from CEL policies.

@@ -178,7 +178,7 @@ def _cel(cel: cel_policy.CelValidation) -> _Points:
 
 
 def _expressions(
-    listed: Sequence[cel_policy.CelExpression | cel_policy.NamedExpression], path: Path, name: str
+    listed: Sequence[cel_policy.CelExpression | tree.NamedExpression], path: Path, name: str
 ) -> _Points:
     yield from _elements(listed, path, name)
     for one in listed:
@@ -196,7 +196,7 @@ def _images(images: images.ImageVerification) -> _Points:
 _WITHOUT_POINTS = (
     # Their parents yield their points.
     tree.PatternEntry, tree.PodSecurityExclusion, cel_policy.CelExpression,
-    cel_policy.NamedExpression, cel_policy.ParamKind, cel_policy.ParamRef,
+    tree.NamedExpression, cel_policy.ParamKind, cel_policy.ParamRef,
     # They only have child nodes.
     PolicyNode, tree.Deny, tree.Pattern, ForEachGeneration, images.ImageValidation,
     # Their own fields are not changed.

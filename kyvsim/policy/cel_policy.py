@@ -11,7 +11,8 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path, text_field
-from kyvsim.policy.read import read_each, read_text, texts_of
+from kyvsim.policy.read import read_each, read_named_expressions, read_text, texts_of
+from kyvsim.policy.tree import NamedExpression
 
 
 class CelExpression(NamedTuple):
@@ -22,14 +23,6 @@ class CelExpression(NamedTuple):
     message: str
     message_expression: str
     reason: str
-
-
-class NamedExpression(NamedTuple):
-    """A CEL expression with a name: a match condition, a variable, an annotation."""
-
-    path: Path
-    name: str
-    expression: str
 
 
 class ParamKind(NamedTuple):
@@ -550,19 +543,3 @@ def read_expressions(data: Mapping[str, Json], field: str, path: Path) -> tuple[
     """Return the validations in a field; null is an empty one."""
     listed = [one or {} for one in data.get(field) or ()]
     return read_each(listed, (*path, field), _expression) or ()
-
-
-def read_named_expressions(
-    data: Mapping[str, object], field: str, path: Path
-) -> tuple[NamedExpression, ...]:
-    """Return the variables, match conditions or audit annotations in a field."""
-    names = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
-    return _each(
-        data, field, path, lambda one, place: NamedExpression(place, *texts_of(one, *names))
-    )
-
-
-def read_match_conditions(data: object, path: Path) -> tuple[NamedExpression, ...]:
-    """Return match conditions, or the CEL preconditions of a rule."""
-    *outer, field = path
-    return read_named_expressions({str(field): data}, str(field), tuple(outer))

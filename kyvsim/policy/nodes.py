@@ -55,7 +55,7 @@ Node: TypeAlias = (
     | images.ImageValidation
     | images.ImageVerification
     | cel_policy.CelExpression
-    | cel_policy.NamedExpression
+    | tree.NamedExpression
     | cel_policy.ParamKind
     | cel_policy.ParamRef
     | cel_policy.CelValidation

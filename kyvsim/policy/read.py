@@ -244,3 +244,15 @@ def read_pod_security_exclusions(data: object, path: Path) -> tuple[tree.PodSecu
         return tree.PodSecurityExclusion(place, control, images, field, values)
 
     return read_each(data, path, exclusion) or ()
+
+
+def read_named_expressions(
+    data: Mapping[str, object], field: str, path: Path
+) -> tuple[tree.NamedExpression, ...]:
+    """Return the variables, match conditions or audit annotations in a field, () for none."""
+    names = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
+
+    def expression(one: Mapping[str, object], place: Path) -> tree.NamedExpression:
+        return tree.NamedExpression(place, *texts_of(one, *names))
+
+    return read_each(data.get(field), (*path, field), expression) or ()

@@ -19,6 +19,7 @@ from kyvsim.policy.read import (
     read_each,
     read_exclude,
     read_match,
+    read_named_expressions,
     read_pattern,
     read_patterns,
     read_pod_security,
@@ -32,13 +33,14 @@ from kyvsim.policy.tree import (
     ContextEntry,
     Deny,
     MatchBlock,
+    NamedExpression,
     Pattern,
     PodSecurity,
     ResourceFilter,
 )
 
 if TYPE_CHECKING:
-    from kyvsim.policy.cel_policy import CelValidation, NamedExpression
+    from kyvsim.policy.cel_policy import CelValidation
     from kyvsim.policy.images import ImageExtractors, ImageVerification, Manifests
 
 
@@ -210,7 +212,7 @@ class RuleNode(NamedTuple):
     exclude: MatchBlock | None
     image_extractors: "tuple[ImageExtractors, ...] | None"
     preconditions: Conditions | None
-    cel_preconditions: "tuple[NamedExpression, ...] | None"
+    cel_preconditions: tuple[NamedExpression, ...] | None
     validate: Validate | None
     mutate: Mutate | None
     generate: Generate | None
@@ -244,7 +246,7 @@ class WebhookConfiguration(NamedTuple):
     path: Path
     failure_policy: str
     timeout_seconds: int | None
-    match_conditions: tuple["NamedExpression", ...]
+    match_conditions: tuple[NamedExpression, ...]
 
 
 class PolicyNode(NamedTuple):
@@ -276,8 +278,6 @@ READERS: Final[Mapping[str, str]] = {
     "imageExtractors": "images.read_image_extractors",
     "manifests": "images.read_manifests",
     "cel": "cel_policy.read_cel",
-    "celPreconditions": "cel_policy.read_match_conditions",
-    "matchConditions": "cel_policy.read_match_conditions",
 }
 """Readers of sections whose nodes are defined in another module, as `module.function`."""
 
@@ -452,7 +452,11 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
         exclude=read_exclude(data, path),
         image_extractors=_section(data, "imageExtractors", path),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
-        cel_preconditions=_section(data, "celPreconditions", path),
+        cel_preconditions=(
+            None
+            if data.get("celPreconditions") is None
+            else read_named_expressions(data, "celPreconditions", path)
+        ),
         validate=None if validate is None else _validate(validate, (*path, "validate"), under),
         mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
         generate=None if generate is None else _generate(generate, (*path, "generate")),
@@ -525,7 +529,7 @@ def _webhook(data: Json, path: Path) -> WebhookConfiguration | None:
         path,
         failure_policy=read_text(data, "failurePolicy"),
         timeout_seconds=data.get("timeoutSeconds"),
-        match_conditions=_section(data, "matchConditions", path) or (),
+        match_conditions=read_named_expressions(data, "matchConditions", path),
     )
 
 

@@ -280,6 +280,14 @@ ContextEntry: TypeAlias = (
 )
 
 
+class NamedExpression(NamedTuple):
+    """A CEL expression with a name: a match condition, a variable, an annotation."""
+
+    path: Path
+    name: str
+    expression: str
+
+
 class Deny(NamedTuple):
     """A `deny` block."""
 

@@ -501,7 +501,7 @@ class NodeReader:
         tree.PatternLeaf: _leaf,
         tree.PodSecurity: _pod_security,
         cel_policy.CelValidation: _cel,
-        cel_policy.NamedExpression: lambda self, one: read_texts(
+        tree.NamedExpression: lambda self, one: read_texts(
             [("", one.expression)], kubernetes_environment(params=True), self._notes
         ),
         rules.JsonPatch: _json_patch,

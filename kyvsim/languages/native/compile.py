@@ -36,7 +36,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
-from kyvsim.policy.cel_policy import ParamRef, read_binding
+from kyvsim.policy.cel_policy import ParamRef
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
@@ -53,11 +53,10 @@ def compile_native_policy(
     """Return a compiled policy, or None, and its diagnostics."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
-    nodes = [(one, read_binding(one.spec)) for one in bindings]
     problems = selector_problems(policy.cel.match_constraints)
     faults = dict.fromkeys(selector_errors(policy.document, problems))
-    for binding, node in nodes:
-        problems = selector_problems(node.match_resources, node.param_ref)
+    for binding in bindings:
+        problems = selector_problems(binding.tree.match_resources, binding.tree.param_ref)
         faults.update(dict.fromkeys(selector_errors(binding.document, problems)))
     bound: list[_Bound] = []
     for one in bindings or (None,):
@@ -65,8 +64,9 @@ def compile_native_policy(
         bound.append((constraints, body))
         faults.update(dict.fromkeys(errors))
     reported = list(faults)
-    for binding, node in nodes:
-        if node.param_ref and chosen_parameters(node.param_ref, options.parameters) is None:
+    for binding in bindings:
+        reference = binding.tree.param_ref
+        if reference and chosen_parameters(reference, options.parameters) is None:
             text = (
                 f"the binding `{binding.name}` refers to parameters that were not found: pass "
                 "them with --parameter-resource, in tests as `paramResources`"
@@ -124,7 +124,7 @@ def _compiled_rule(
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
 ) -> tuple[Constraints, CompiledBody, Diagnostics]:
-    spec, bound = policy.cel, read_binding(binding.spec) if binding else None
+    spec, bound = policy.cel, binding.tree if binding else None
     reference = bound.param_ref if bound else None
     params: tuple[object, ...] = (None,) if spec.param_kind else ()
     trace = options.trace_of(policy, policy.rules[0])

@@ -6,7 +6,7 @@ from kyvsim.lint.references import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.model.diagnostic import Severity, strictly
 from kyvsim.model.policy import Binding, Policy, PolicyException, PolicyFacts
 from kyvsim.model.source import Document, Location
-from kyvsim.policy.cel_policy import read_cel_policy
+from kyvsim.policy.cel_policy import read_binding, read_cel_policy
 from kyvsim.policy.read import read_match
 
 # kinds
@@ -208,9 +208,9 @@ def test_names_in_bindings_are_looked_at_too():
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["Pod"]}
     kind = "ValidatingAdmissionPolicyBinding"
     match = {"resourceRules": [rule]}
-    found = list(
-        unknown_resources((), (), [Binding(kind, "b", "p", {"matchResources": match}, document)])
-    )
+    spec = {"policyName": "p", "matchResources": match}
+    found = list(unknown_resources((), (), [Binding(kind, "b", read_binding(spec), document)]))
     assert [one.code for one in found] == ["KV163"]
     assert found[0].location.file == "spec/matchResources/resourceRules/0/resources/0"
-    assert not list(unknown_resources((), (), [Binding(kind, "b", "p", {}, document)]))
+    bare = read_binding({"policyName": "p"})
+    assert not list(unknown_resources((), (), [Binding(kind, "b", bare, document)]))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.languages import READERS
+from kyvsim.languages import READERS, read_binding
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
@@ -193,7 +193,7 @@ def test_items_of_lists_that_repeat_one_and_numbers_that_are_too_large(group, ki
 def test_a_binding_that_says_an_action_twice():
     spec = {"policyName": "p", "validationActions": ["Deny", "Deny"]}
     data = policy(apiVersion=NATIVE, kind="ValidatingAdmissionPolicyBinding", spec=spec)
-    found, remarks = load_bindings([document(data)])
+    found, remarks = load_bindings([document(data)], read_binding)
     assert found == ()
     assert [remark.code for remark in remarks] == ["KV016"]
 
@@ -295,8 +295,8 @@ def test_a_binding_loses_its_namespace_with_a_warning(version, kind, actions):
     spec = {"policyName": "p", **actions}
     api_version = f"admissionregistration.k8s.io/{version}"
     written = {"apiVersion": api_version, "kind": kind, "metadata": IN_SHOP, "spec": spec}
-    (found,), remarks = load_bindings([document(written)])
-    assert (found.policy, [one.code for one in remarks]) == ("p", ["KV227"])
+    (found,), remarks = load_bindings([document(written)], read_binding)
+    assert (found.tree.policy_name, [one.code for one in remarks]) == ("p", ["KV227"])
 
 
 @pytest.mark.parametrize("block", ["mutate", "validate"])
