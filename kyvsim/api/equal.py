@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
@@ -19,9 +20,8 @@ from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, evidence_of, examples
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.languages import compile_policies
-from kyvsim.languages import references_of as mentions_of
-from kyvsim.languages import references_of_exception as mentions_of_exception
+from kyvsim.languages import compile_policies, kinds_of
+from kyvsim.languages.classic.field_references import exception_references
 from kyvsim.load.files import Source
 from kyvsim.model.comparison import (
     Answer,
@@ -35,8 +35,9 @@ from kyvsim.model.comparison import (
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, has_errors, listed
 from kyvsim.model.explanation import RuleExplanation
-from kyvsim.model.field_reference import Subject
+from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.ports import System
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
@@ -45,6 +46,15 @@ from kyvsim.report.object_text import whole_numbers
 from kyvsim.schema.merge_types import type_finder
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+
+
+def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
+    """Return the field references of a policy; a namespaced one also refers to its namespace."""
+    module, _, name = kinds_of(policy).references.rpartition(".")
+    read: Callable[[Policy, System], Iterator[FieldReference]]
+    read = getattr(import_module(f"kyvsim.languages.{module}"), name)
+    own = FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,))
+    return (*((own,) if policy.namespace else ()), *read(policy, system))
 
 
 class ComparisonSetup(NamedTuple):
@@ -65,12 +75,12 @@ class ComparisonSetup(NamedTuple):
         references = [
             reference
             for policy in policies
-            for reference in mentions_of(policy, self.options.system)
+            for reference in references_of(policy, self.options.system)
         ]
         references += [
             reference
             for exception in self.options.exceptions
-            for reference in mentions_of_exception(exception)
+            for reference in exception_references(exception)
         ]
         now = self.options.system.clock.now()
         return space_of(references, self.options.kinds, now)._replace(user=self.user)
@@ -133,7 +143,7 @@ def comparison_setup(
 
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield the namespaces of roles that a policy reads, "" for any."""
-    for reference in mentions_of(policy, options.system):
+    for reference in references_of(policy, options.system):
         if reference.about is Subject.REQUEST and reference.path[1:] in {
             ("roles",),
             ("clusterRoles",),

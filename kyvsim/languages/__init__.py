@@ -4,7 +4,7 @@ All other code uses only compiled policies and facts (`kyvsim.model.policy`). A 
 folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -14,17 +14,15 @@ from kyvsim.engine.compile import CompiledPolicy, CompileOptions, PolicySet, ind
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.policy import (
     Policy,
-    PolicyException,
     PolicyFacts,
     PolicyReader,
     PolicyReaders,
     Rule,
     RuleFacts,
 )
-from kyvsim.model.ports import System, fault_text
+from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.policy.rule import NO_RULE, RuleNode
@@ -233,18 +231,3 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     if all(one.mode is PayloadMode.JSON for one in payloads):
         return payloads, ()
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
-
-
-def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
-    """Return the field references of a policy; a namespaced one also refers to its namespace."""
-    module, _, name = kinds_of(policy).references.rpartition(".")
-    read: Callable[[Policy, System], Iterator[FieldReference]]
-    read = getattr(import_module(f"kyvsim.languages.{module}"), name)
-    own = FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,))
-    return (*((own,) if policy.namespace else ()), *read(policy, system))
-
-
-def references_of_exception(exception: PolicyException) -> tuple[FieldReference, ...]:
-    """Return the field references of an exception from rules."""
-    module = import_module("kyvsim.languages.classic.field_references")
-    return tuple(module.exception_references(exception))
