@@ -7,7 +7,6 @@ KV065 too large or too many files.
 import codecs
 import errno
 import fnmatch
-import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -30,13 +29,17 @@ from kyvsim.model.source import Location
 _OnError: TypeAlias = Callable[[str, OSError], None]
 
 
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
 def find(pattern: str, on_error: _OnError) -> list[str]:
     """Return the paths that match a glob pattern, sorted; none if it is not a pattern.
 
     Paths below a matching folder are omitted. `on_error` is called for folders that cannot be read,
     which Python's globs ignore silently.
     """
-    if not glob.has_magic(pattern):
+    if not _is_pattern(pattern):
         return []
     root = os.path.join(os.path.sep, "") if os.path.isabs(pattern) else ""
     parts = [part for part in pattern.split(os.path.sep) if part]
@@ -53,7 +56,7 @@ def may_find(pattern: str, place: str) -> bool:
     """Return whether a pattern matches a real path or a folder above it, existing or not."""
     wide = os.path.realpath(pattern).replace(f"**{os.path.sep}", "*")
     wildcards = (wide, os.path.join(wide, "*"))
-    return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in wildcards)
+    return _is_pattern(pattern) and any(fnmatch.fnmatchcase(place, one) for one in wildcards)
 
 
 def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
@@ -63,7 +66,7 @@ def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
     head, *rest = parts
     if head == "**":
         yield from _expand_deep(base, parts, on_error)
-    elif glob.has_magic(head):
+    elif _is_pattern(head):
         for entry in _entries(base, on_error):
             fits = head.startswith(".") or not entry.name.startswith(".")
             if fits and fnmatch.fnmatch(entry.name, head) and (not rest or is_folder(entry)):
@@ -101,7 +104,7 @@ def explain_missing(path: str) -> str:
     """Return the message for a missing path, with a likely alternative."""
     if "://" in path:
         return "no such file: URLs are not supported"
-    if glob.has_magic(path):
+    if _is_pattern(path):
         return "no file matches the pattern"
     if os.path.islink(path):
         return f"a symbolic link to `{os.readlink(path)}`, which does not exist"
