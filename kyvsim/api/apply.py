@@ -19,10 +19,9 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
 from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, reviewed
-from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.languages import compile_policies, derived_rules
+from kyvsim.languages import compile_policies, derived_rules, language_of
 from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
@@ -65,7 +64,8 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
             continue
         schedule = Schedule(policy.kind, policy.key, policy.facts.schedule)
         try:
-            due = tuple(next_times(policy.facts.schedule, clock.now(), _SHOWN))
+            times = language_of(policy).next_times(policy.facts.schedule, clock.now(), _SHOWN)
+            due = tuple(times)
         except ValueError as error:
             problem = f"kyvsim can't read the schedule: {error}"
         else:

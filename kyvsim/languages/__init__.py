@@ -5,6 +5,7 @@ folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -58,6 +59,9 @@ class Language(NamedTuple):
         lambda payloads: (payloads, ())
     )
     """Returns the payloads that its policies can evaluate, and diagnostics about all."""
+    next_times: Callable[[str, datetime, int], Iterable[datetime]] = lambda *_: ()
+    """Returns the next times of a schedule after a time, at most the given number of them; raises
+    ValueError for a schedule that cannot be read."""
 
 
 def single_rule_policy(

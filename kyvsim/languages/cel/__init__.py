@@ -1,6 +1,7 @@
 """Kyverno's CEL policy kinds: one module for each kind, and shared code."""
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
+from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages import Diagnostics, Language, single_rule_policy
@@ -41,6 +42,7 @@ LANGUAGE = Language(
     suspicious=lambda policy: tuple(unused_parts(policy)),
     declare=declare_cel_exceptions,
     check_payloads=checked_payloads,
+    next_times=next_times,
 )
 
 

@@ -1,6 +1,7 @@
 """CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: deletion of objects by schedule."""
 
 from kyvsim.engine.match import kinds_of_block
+from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.cleanup.compile import lower_cleanup
@@ -22,6 +23,6 @@ def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     return single_rule_policy(data, document, facts, of_rule, rule_name=name, tree=tree), ()
 
 
-LANGUAGE = Language(read=_read, compile=lower_cleanup)
+LANGUAGE = Language(read=_read, compile=lower_cleanup, next_times=next_times)
 
 __all__ = ["LANGUAGE"]
