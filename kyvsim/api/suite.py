@@ -1,7 +1,7 @@
 """`test`: runs test manifests and explains failures."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -10,12 +10,17 @@ from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.kubernetes.objects import object_key
+from kyvsim.languages import compile_policies
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, hint_for_folder, read_manifests
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
+from kyvsim.model.explanation import deciding
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -27,9 +32,10 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import failure_reasons, rule_place
+from kyvsim.report.explain import decision
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
-from kyvsim.suite.compare import FindReasons, RowContext
+from kyvsim.suite.compare import FindMismatches, FindReasons, RowContext
 from kyvsim.suite.coverage import CoverageRecorder, merged_coverage
 from kyvsim.suite.row_targets import RowSelector
 from kyvsim.suite.run import OnRun, ResourceAnswers, observe
@@ -58,6 +64,40 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
         return failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
 
     return reasons
+
+
+def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:
+    """Return a function that explains why rules do not match a resource of a test."""
+
+    def mismatches(
+        answers: ResourceAnswers, policy: Policy, rules: Iterable[Rule]
+    ) -> tuple[ReportedReason, ...]:
+        if answers.request.is_payload:
+            return ()
+        recorder = Recorder()
+        policies, _ = compile_policies((policy,), inputs.options._replace(tracer=recorder))
+        response = evaluate(policies, answers.request, answers.world)
+        found = explanation_of(response, recorder.taken(), policies)
+        paths = {rule.path for rule in rules}
+        reasons: list[ReportedReason] = []
+        for rule in found.rules:
+            if rule.applied or rule.rule.path not in paths:
+                continue
+            decided = decision(rule, found)
+            needs_labels = any(step.name == "namespaceSelector" for step in deciding(rule.steps))
+            note = "" if inputs.suite.in_cluster or not needs_labels else f"; {_LABELS_NOTE}"
+            place = decided.place or rule.place
+            reasons.append(ReportedReason(f"{decided.text}{note}", place, decided.seen_at))
+        return tuple(reasons)
+
+    return mismatches
+
+
+# upstream: cmd/cli/kubectl-kyverno/commands/test passes no other namespace labels to the engine.
+_LABELS_NOTE = (
+    "a test does not read labels from Namespaces among its `resources`: set them in the values as "
+    "`namespaceSelector`, or add the Namespace to a ClusterResource of `clusterResources`"
+)
 
 
 # Codes: KV049 a folder without manifests, KV074 a selector that matches no row.
@@ -184,7 +224,9 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
     if context:
-        context = context._replace(reasons=compile_suite_reasons(inputs))
+        context = context._replace(
+            reasons=compile_suite_reasons(inputs), mismatches=compile_suite_mismatches(inputs)
+        )
         checked = check_rows(rows, inputs.suite, context, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, outcome, keep_goldens=options.goldens) for row, outcome in checked
@@ -278,7 +320,9 @@ def open_manifest(manifest: Manifest) -> OpenManifest:
     inputs = read_test(manifest, manifest.rows)
     if inputs.unusable:
         return OpenManifest(inputs.diagnostics, None)
-    context = row_context(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
+    context = row_context(manifest, inputs)._replace(
+        reasons=compile_suite_reasons(inputs), mismatches=compile_suite_mismatches(inputs)
+    )
 
     def check(row: ExpectedRow) -> tuple[RowOutcome, ...]:
         checked = check_rows((row,), inputs.suite, context, lenient=False)

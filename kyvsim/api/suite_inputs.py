@@ -27,9 +27,8 @@ from kyvsim.load.resources import (
     load_resources,
     unreviewed,
 )
-from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.values import (
-    cli_schemas,
+    check_cli_document,
     load_mocks,
     load_userinfo,
     load_values,
@@ -307,8 +306,8 @@ def _read_cluster(
     crds: list[str] = []
     paths = reader.paths(manifest.cluster_resources)
     for document in reader.keep(read_documents(paths, None, STRICT)):
-        data, problems = check(cli_schemas()["ClusterResource"], document.data)
-        reader.diagnostics += diagnostics(document, problems)
+        data, problems = check_cli_document(document, "ClusterResource", needs_kind=False)
+        reader.diagnostics += problems
         spec = {} if problems else data.get("spec", {})
         objects += spec.get("resources", ())
         crds += spec.get("crds", ())

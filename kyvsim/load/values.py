@@ -200,17 +200,27 @@ def files_of_values(path: str) -> Iterator[str]:
             yield from files_of(entry, document)
 
 
-def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagnostic, ...]]:
-    """Return the data of a Values or UserInfo document, and errors."""
+_OF_EVERY_KIND = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def check_cli_document(
+    document: Document, kind: str, *, needs_kind: bool = True
+) -> tuple[Json, tuple[Diagnostic, ...]]:
+    """Return the data of a document of one of the command line's kinds, and errors.
+
+    upstream ignores the `kind` and unknown fields, so that a file of another kind has no effect.
+    """
     data = document.data
-    if data.__class__ is dict and not (text_field(data, "apiVersion") and text_field(data, "kind")):
+    is_typed = bool(text_field(data, "apiVersion") and text_field(data, "kind"))
+    if needs_kind and data.__class__ is dict and not is_typed:
         text = (
             f"a file of kind {kind} needs `apiVersion: cli.kyverno.io/v1alpha1` and `kind: {kind}`:"
             " without them it uses a deprecated schema"
         )
         return data, (Diagnostic("KV031", Severity.ERROR, text, document.locate(())),)
     filled, problems = check(cli_schemas()[kind], data)
-    if problems and text_field(data, "kind") != kind:
+    has_content = data.__class__ is dict and bool(data.keys() - _OF_EVERY_KIND)
+    if is_typed and text_field(data, "kind") != kind and (problems or not has_content):
         text = f"expected a file of kind {kind}, found {description_of(document)}"
         text += advice_for(document)
         return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)

@@ -155,7 +155,7 @@ def _on_resource(
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
-    return _without_result(row, key, answers, targets)
+    return _without_result(row, key, answers, targets, context)
 
 
 def _without_result(
@@ -163,6 +163,7 @@ def _without_result(
     key: ObjectKey,
     answers: ResourceAnswers | None,
     targets: Sequence[TargetPolicy],
+    context: RowContext,
 ) -> list[RowOutcome]:
     """Return the outcome for a resource without a result, or none."""
     kinds = []
@@ -179,8 +180,17 @@ def _without_result(
         return [shown._replace(skip=kind)]
     if row.resources is None and not row.specs:
         return []
-    silent = RowVerdict(False, _UNRUN, _SILENCE[kind])
-    return [outcome(row, row.rule, shown_key(key), silent)]
+    silent = outcome(row, row.rule, shown_key(key), RowVerdict(False, _UNRUN, _SILENCE[kind]))
+    if answers is None or kind == NOTHING_TO_CHECK:
+        return [silent]
+    reasons = (
+        reason
+        for one in targets
+        for reason in context.mismatches(
+            answers, one.compiled.policy, [rule.rule for rule in one.rules]
+        )
+    )
+    return [silent._replace(reasons=tuple(reasons))]
 
 
 def _answers(

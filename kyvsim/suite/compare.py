@@ -12,7 +12,7 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.quantities import deep_equal, with_floats
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, ReportedReason, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, Golden, GoldenDifference, RowOutcome
 from kyvsim.suite.run import Observed, ResourceAnswers
@@ -230,6 +230,9 @@ def unmarked(obj: KubernetesObject) -> KubernetesObject:
 FindReasons: TypeAlias = Callable[
     [ResourceAnswers, PolicyResponse, RuleResult], tuple[ReportedReason, ...]
 ]
+FindMismatches: TypeAlias = Callable[
+    [ResourceAnswers, Policy, Iterable[Rule]], tuple[ReportedReason, ...]
+]
 
 
 class RowContext(NamedTuple):
@@ -243,6 +246,8 @@ class RowContext(NamedTuple):
     """Names of policies that could not be read, and why; only the strict check reports them."""
     reasons: FindReasons = lambda _answers, _response, _result: ()
     """Explains a result; only the strict check needs it."""
+    mismatches: FindMismatches = lambda _answers, _policy, _rules: ()
+    """Explains why rules of a policy do not match a resource."""
 
 
 def shown_key(key: ObjectKey) -> str:

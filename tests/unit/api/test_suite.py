@@ -71,7 +71,9 @@ def test_failed_rows_tell_how_the_rule_came_to_its_result(copied):
         f"{copied}/team/resources.yaml:26:5",
     )
     assert unmet.excerpt.meant == "team: exempt"
-    assert told["v1/Pod/kube-system/system"] == ()  # its rule came to no result
+    (excluded,) = told["v1/Pod/kube-system/system"]
+    assert excluded.text.startswith("exclude / any[0] / namespaces expected")
+    assert str(excluded.place) == f"{copied}/team/policy.yaml:15:15"
     assert not any(row.reasons for row in rows if not row.failed)
 
 
@@ -105,6 +107,70 @@ def test_the_selector_leaves_out_whole_manifests(copied):
     outcome = suite.run_tests(suite.SuiteRun((str(copied),), options=options))
     ran = [Path(one.file).parent.name for one in outcome.manifests if one.rows]
     assert ran == ["holes", "team"]
+
+
+def labelled_namespace(folder, **fields):
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "relabel"},
+        "spec": {
+            "rules": [
+                {
+                    "name": "fix",
+                    "match": {
+                        "resources": {
+                            "kinds": ["ConfigMap"],
+                            "namespaceSelector": {"matchLabels": {"team": "a"}},
+                        }
+                    },
+                    "validate": {"pattern": {"data": {"a": "?*"}}},
+                }
+            ]
+        },
+    }
+    namespace = {"apiVersion": "v1", "kind": "Namespace"}
+    namespace["metadata"] = {"name": "shop", "labels": {"team": "a"}}
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}
+    resource["metadata"] = {"name": "c", "namespace": "shop"}
+    row = {"policy": "relabel", "rule": "fix", "kind": "ConfigMap", "resources": ["c"]}
+    manifest = {
+        "apiVersion": "cli.kyverno.io/v1alpha1",
+        "kind": "Test",
+        "metadata": {"name": "t"},
+        "policies": ["policy.yaml"],
+        "resources": ["resource.yaml", "namespace.yaml"],
+        "results": [{**row, "result": "pass"}],
+        **fields,
+    }
+    cluster = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "ClusterResource"}
+    cluster |= {"metadata": {"name": "c"}, "spec": {"resources": [namespace]}}
+    for name, data in (
+        ("kyverno-test", manifest),
+        ("policy", policy),
+        ("resource", resource),
+        ("namespace", namespace),
+        ("cluster", cluster),
+    ):
+        (folder / f"{name}.yaml").write_text(json.dumps(data))
+    return suite.run_tests(suite.SuiteRun((str(folder),)))
+
+
+def test_labels_of_namespaces_among_the_resources_are_asked_for(tmp_path):
+    (row,) = labelled_namespace(tmp_path).manifests[0].rows
+    (reason,) = row.reasons
+    assert reason.text.startswith("match / namespaceSelector expected")
+    assert "`namespaceSelector`, or add the Namespace to a ClusterResource" in reason.text
+
+
+def test_a_namespace_in_the_cluster_of_a_test_has_its_labels(tmp_path):
+    (row,) = labelled_namespace(tmp_path, clusterResources=["cluster.yaml"]).manifests[0].rows
+    assert not row.failed
+
+
+def test_a_file_of_another_kind_is_no_cluster(tmp_path):
+    outcome = labelled_namespace(tmp_path, clusterResources=["namespace.yaml"])
+    assert [one.code for one in api_diagnostics(outcome)] == ["KV079"]
 
 
 def test_without_cluster_resources_nobody_answers(copied):
