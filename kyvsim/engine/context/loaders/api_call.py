@@ -5,7 +5,7 @@ mocks, cmd/cli/kubectl-kyverno/store/contextloader.go.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from posixpath import normpath
 from typing import NamedTuple
 
@@ -163,13 +163,8 @@ def _from_cluster(
                 f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
             )
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    wanted = parse_path(call.path.partition("?")[0])
-    is_empty = body.__class__ is dict and body.get("items") == []
-    if is_empty and wanted and scope.external.cluster.guesses(wanted.api_version, wanted.resource):
-        scope.hints.append(
-            f"the kind behind {call.path} is unknown, so context entry `{entry.name}` is empty: "
-            f"pass its CRD with --crd-path; or {call.mock()}"
-        )
+    if body.__class__ is dict and body.get("items") == []:
+        scope.hints += _hints_for_empty_list(call, entry.name, scope.external)
     seen = scope.external.as_json(body)
     if entry.default is not None and seen == entry.default:
         return seen
@@ -183,6 +178,24 @@ def _from_cluster(
             "failed to store data for APICall: failed to apply JMESPath "
             f"{query.text} for context entry {entry.name}: {error.message}"
         ) from error
+
+
+def _hints_for_empty_list(call: _Call, name: str, external: ExternalData) -> Iterator[str]:
+    """Yield how to provide the objects of a list, if none of its kind are given."""
+    wanted, cluster = parse_path(call.path.partition("?")[0]), external.cluster
+    if wanted is None:
+        return
+    kind = cluster.kind_of(wanted.api_version, wanted.resource)
+    if cluster.guesses(wanted.api_version, wanted.resource):
+        yield (
+            f"the kind behind {call.path} is unknown, so context entry `{name}` is empty: pass its "
+            f"CRD with --crd-path; or {call.mock()}"
+        )
+    elif not external.account and not cluster.list(wanted.api_version, kind, ""):
+        yield (
+            f"there are no {wanted.resource} of {wanted.api_version} among the resources, so "
+            f"context entry `{name}` is an empty list: add them; or {call.mock()}"
+        )
 
 
 def _check_namespace(path: str, namespace: str) -> None:

@@ -143,6 +143,17 @@ def test_a_list_of_what_nobody_knows_is_empty_and_that_is_told(rule, run, pod, p
     assert note.startswith(start) is told
 
 
+@pytest.mark.parametrize(("kind", "hinted"), [("Pod", True), ("Secret", False)])
+def test_an_empty_list_of_a_kind_that_is_not_given_has_a_hint(rule, run, pod, kind, hinted):
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "other"}}
+    called = rule(apiCall={"urlPath": "/api/v1/namespaces/shop/secrets"})
+    note = run(called, pod(), given=[obj]).responses[0].results[0].note
+    start = (
+        "there are no secrets of v1 among the resources, so context entry `got` is an empty list"
+    )
+    assert note.startswith(start) is hinted
+
+
 def test_a_value_that_an_option_set_wins(call):
     assert call(Values(overrides={"got": "v"}), urlPath=MAPS) == "v"
 
