@@ -75,6 +75,19 @@ def _find_targets(
     ]
 
 
+def _hint_for_missing(selector: Mapping[str, Json], namespace: str) -> str:
+    """Return which target is missing, and how to provide it."""
+    kind, name = (str(selector.get(key) or "") for key in ("kind", "name"))
+    named = f'{kind} "{name}"' if name else kind
+    where = f' in namespace "{namespace}"' if namespace else ""
+    blank = any(one != one.strip() for one in (name, namespace))
+    odd = " (with a blank at the start or end)" if blank else ""
+    return (
+        f"there is no {named}{where}{odd} among the target resources: pass it with "
+        "--target-resource, in tests as `targetResources`"
+    )
+
+
 class _CompiledTarget(NamedTuple):
     """One entry of `targets`."""
 
@@ -96,7 +109,12 @@ def _find_all(
             selector = target.selector.render(scope)
             # A namespaced policy reaches only into its own namespace.
             namespace = scope.policy_namespace or selector.get("namespace") or ""
-            objects = _find_targets(selector, namespace, scope.external.cluster)
+            try:
+                objects = _find_targets(selector, namespace, scope.external.cluster)
+            except LookupError:
+                if not scope.external.account:
+                    scope.hints.append(_hint_for_missing(selector, namespace))
+                raise
             found += [(target, obj) for obj in objects]
         except QueryError as error:
             problems.append(f"failed to substitute variables in target[{index}]: {error.message}")

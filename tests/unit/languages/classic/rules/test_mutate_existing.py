@@ -71,6 +71,22 @@ def test_targets(patch, target, expected):
     assert len([one for answer in response.responses for one in answer.results]) == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        (
+            {**MAPS, "namespace": "{{ request.namespace }} ", "name": "a"},
+            'no ConfigMap "a" in namespace "shop " (with a blank at the start or end) among the',
+        ),
+        ({**MAPS, "name": "no", "namespace": "bank"}, 'is no ConfigMap "no" in namespace "bank" a'),
+        ({"apiVersion": "x.io/v1", "kind": "Widget"}, "there is no Widget among the target"),
+    ],
+)
+def test_a_missing_target_has_a_hint(patch, target, hint):
+    (result,) = patch(target).responses[0].results
+    assert hint in result.note
+
+
 def test_every_target_has_a_result_and_the_trigger_stays(patch, verdicts, trigger, given):
     response = patch({**MAPS, "namespace": "shop"})
     assert verdicts(response) == [
