@@ -233,6 +233,11 @@ def usual_pass(context: RuleContext) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
+def _hint_for_message(error: QueryError) -> str:
+    # upstream drops the message without a word, pkg/engine/handlers/validation.
+    return f"the rule's message is not shown, since it cannot be rendered: {error.message}"
+
+
 def compile_denial_message(
     system: System, own: str, bare: str
 ) -> Callable[[JSONContext, str], str]:
@@ -245,7 +250,8 @@ def compile_denial_message(
             return bare
         try:
             rendered = render("; ".join(parts), scope)
-        except QueryError:
+        except QueryError as error:
+            scope.hints.append(_hint_for_message(error))
             return conditions
         if rendered.__class__ is str:
             return str(rendered)
@@ -269,7 +275,8 @@ def compile_failure_message(
             return f"validation error: {end}", ""
         try:
             rendered = str(render(own, scope))
-        except QueryError:
+        except QueryError as error:
+            scope.hints.append(_hint_for_message(error))
             failed = f"variables substitution error in rule {name} execution error: {cause}"
             return f"validation error: {failed}", ""
         sentence = rendered if rendered.endswith(".") else f"{rendered}."

@@ -193,8 +193,8 @@ def _hints_for_empty_list(call: _Call, name: str, external: ExternalData) -> Ite
         )
     elif not external.account and not cluster.list(wanted.api_version, kind, ""):
         yield (
-            f"there are no {wanted.resource} of {wanted.api_version} among the resources, so "
-            f"context entry `{name}` is an empty list: add them; or {call.mock()}"
+            f"there are no existing {wanted.resource} of {wanted.api_version} among the "
+            f"resources, so context entry `{name}` is an empty list: add them; or {call.mock()}"
         )
 
 

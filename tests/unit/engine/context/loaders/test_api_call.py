@@ -148,9 +148,7 @@ def test_an_empty_list_of_a_kind_that_is_not_given_has_a_hint(rule, run, pod, ki
     obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "other"}}
     called = rule(apiCall={"urlPath": "/api/v1/namespaces/shop/secrets"})
     note = run(called, pod(), given=[obj]).responses[0].results[0].note
-    start = (
-        "there are no secrets of v1 among the resources, so context entry `got` is an empty list"
-    )
+    start = "there are no existing secrets of v1 among the resources, so context entry `got` is an "
     assert note.startswith(start) is hinted
 
 

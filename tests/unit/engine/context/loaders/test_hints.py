@@ -18,9 +18,9 @@ def notes(rule, compiled, policy, pod, request_for):
 
     def told(values=None, *, in_cluster=True, **entry):
         asking = rule(**entry)
+        asking["validate"]["message"] = "no"
         if "configMap" in entry:
             asking["validate"]["deny"]["conditions"]["all"][0]["key"] = "{{ got.data.k || '' }}"
-            asking["validate"]["message"] = "no"
         bodies = {"name": "asks", **asking}, {"name": "asks-not", "validate": {"deny": {}}}
         world = World(GivenObjects(()), values, in_cluster)
         response = evaluate(compiled(policy(*bodies)), request_for(pod()), world)

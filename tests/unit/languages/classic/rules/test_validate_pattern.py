@@ -110,6 +110,12 @@ def test_an_object_that_does_not_fit(run, pod, verdicts, pattern, spec, text, st
     assert verdicts(found) == [("r", status, f"validation error: {message}")]
 
 
+def test_a_message_with_a_missing_variable_has_a_hint(run, pod):
+    rule = {"validate": {"message": "{{ request.object.no }}", "pattern": {"kind": "Service"}}}
+    (result,) = run(rule, pod()).responses[0].results
+    assert "cannot be rendered: failed to resolve request.object.no " in result.note
+
+
 def test_the_path_of_a_failure_stands_beside_its_message(run, pod):
     ((result,),) = [one.results for one in run({"validate": {"pattern": OFF}}, pod()).responses]
     assert result.path == "/spec/hostNetwork/"
