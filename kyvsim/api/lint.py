@@ -27,6 +27,7 @@ from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document
 from kyvsim.policy.cel_policy import read_binding
 from kyvsim.report.lint import Findings
@@ -150,6 +151,7 @@ def lint(
     walking: Walking = USUAL,
     *,
     is_reported: Callable[[str], bool] = lambda _: True,
+    release: Release = NEWEST,
 ) -> Findings:
     """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
@@ -158,18 +160,21 @@ def lint(
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    return _findings(read, defined, walking, is_reported)
+    return _findings(read, defined, walking, is_reported, release)
 
 
 def plan_fixes(
-    findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
+    findings: Findings,
+    stdin: bytes | None = None,
+    crd_paths: Iterable[str] = (),
+    release: Release = NEWEST,
 ) -> tuple[FixedFile, ...]:
     """Return the files that can be fixed safely."""
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)
 
     def check(source: Source) -> tuple[Diagnostic, ...]:
-        return _findings((source,), defined, alone).diagnostics
+        return _findings((source,), defined, alone, release=release).diagnostics
 
     sources = (
         Source(name, text, os.path.dirname(name) or os.curdir)
@@ -183,6 +188,7 @@ def _findings(
     defined: Loaded,
     walking: Walking,
     is_reported: Callable[[str], bool] = lambda _: True,
+    release: Release = NEWEST,
 ) -> Findings:
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
@@ -198,7 +204,8 @@ def _findings(
         needed=not (walking.as_found or manifests),
     )
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
-    options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
+    system = own_system(release=release)
+    options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
     for document in documents:
@@ -243,7 +250,7 @@ def _findings(
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
     fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
-    return Findings(fixable, checked, left_out, texts, tests)
+    return Findings(fixable, checked, left_out, texts, tests, release=release.name)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
