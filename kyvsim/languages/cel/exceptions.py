@@ -75,6 +75,8 @@ class CompiledExceptions(NamedTuple):
     """Whether conditions that cannot be evaluated do not hold."""
     settled_by_full: bool
     """Whether errors are ignored after a matching full exception."""
+    full_only: bool
+    """Whether a matching exception for some images or values has no effect."""
 
     def matching(self, evaluation: Evaluation) -> Matched:
         """Return those that match; raises EvaluationError unless a full exception settles it."""
@@ -85,7 +87,7 @@ class CompiledExceptions(NamedTuple):
         for entry in self.entries:
             is_over = entry.exception.expires is not None and entry.exception.expires < now
             try:
-                if self._matches(entry, values):
+                if self._matches(entry, values) and (entry.exception.is_full or not self.full_only):
                     (expired if is_over else counting).append(entry.exception)
             except EvaluationError:
                 settled = self.settled_by_full and any(one.is_full for one in counting)
@@ -115,13 +117,14 @@ def compile_exceptions(
     ignorable: bool,
     variables: Mapping[str, CompiledExpression] | None = None,
     settled_by_full: bool = True,
+    full_only: bool = False,
 ) -> CompiledExceptions | None:
     """Return the exceptions that name a policy, None if there are none.
 
     Their conditions are compiled with the policy's expressions: their problems are problems of the
     policy. `ignorable` is whether the policy's `failurePolicy` applies to them too; `variables`
     are those that they may read; `settled_by_full` is whether errors of exceptions are ignored
-    after a full exception that matches.
+    after a full exception that matches; `full_only` is whether other exceptions have no effect.
     """
     policy, entries = part.policy, []
     # Variables that conditions of exceptions may name but that have no value there.
@@ -152,7 +155,9 @@ def compile_exceptions(
         return None
     ignores = ignorable and not policy.facts.fails_closed
     values = RequestValues(part, variables or {})
-    return CompiledExceptions(tuple(entries), values, part.options, ignores, settled_by_full)
+    return CompiledExceptions(
+        tuple(entries), values, part.options, ignores, settled_by_full, full_only
+    )
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:
@@ -218,7 +223,7 @@ def lone_problems(
         kinds = {one.kind for one in exception.policies if (one.kind, one.name) not in given}
         for kind in sorted(one for one in kinds if one.removeprefix("Namespaced") in KINDS):
             system = options.system
-            env = kyverno_environment(kind, system.clock, system.entropy)
+            env = kyverno_environment(kind, system.clock, system.entropy, release=system.release)
             compiler = Compiler(KyvernoScope(env))
             compiler.conditions(exception.conditions)
             for problem in compiler.problems:
