@@ -16,6 +16,7 @@ from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, hint_for_folder, read_manifests
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -81,6 +82,7 @@ class Reading(NamedTuple):
     walking: Walking = USUAL
     stamped: bool = False
     """Whether to record the fingerprints of the paths that are read."""
+    release: Release = NEWEST
 
 
 class SuiteRun(NamedTuple):
@@ -113,7 +115,8 @@ def run_tests(
     if passed_over and not any(outcome.rows for outcome in outcomes):
         text = f"--test-case-selector matches no row: there are rows for {listed(passed_over)}"
         diagnostics = (*diagnostics, Diagnostic("KV074", Severity.WARNING, text))
-    return suite_outcome(outcomes, diagnostics, coverage)
+    outcome = suite_outcome(outcomes, diagnostics, coverage)
+    return outcome._replace(release=run.options.release.name)
 
 
 def suite_outcome(
@@ -174,10 +177,17 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
             return ManifestOutcome(file, (), (), passed_over=passed_over)
         unreached = CoverageRecorder(())
         if options.coverage:
-            read_test(manifest, (), unreached, options.walking)
+            read_test(manifest, (), unreached, options.walking, release=options.release)
         return ManifestOutcome(file, (), (no_rows(manifest),), points=unreached.points())
     recorder = CoverageRecorder(rows) if options.coverage else None
-    inputs = read_test(manifest, rows, recorder, options.walking, stamped=options.stamped)
+    inputs = read_test(
+        manifest,
+        rows,
+        recorder,
+        options.walking,
+        stamped=options.stamped,
+        release=options.release,
+    )
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     context = None if inputs.unusable else row_context(manifest, inputs, begin)
     # Rows without results evaluate rules again below, which does not count.
@@ -191,7 +201,13 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         )
     file = manifest.document.file
     return ManifestOutcome(
-        file, outcomes, inputs.diagnostics, inputs.stamps, points, left_out=inputs.left_out
+        file,
+        outcomes,
+        inputs.diagnostics,
+        inputs.stamps,
+        points,
+        left_out=inputs.left_out,
+        deprecated=inputs.deprecated,
     )
 
 

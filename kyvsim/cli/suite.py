@@ -23,11 +23,13 @@ from kyvsim.cli.options import (
     jobs_option,
     offline_options,
     print_ignored,
+    release_option,
     resource_option,
     seconds_option,
     strict_option,
     walking_of,
     walking_options,
+    warnings_as_errors_option,
 )
 from kyvsim.cli.output_files import (
     Chosen,
@@ -58,7 +60,9 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
+from kyvsim.cli.run_output import reported_deprecations
 from kyvsim.cli.streams import (
+    FAILED,
     OK,
     UNUSABLE,
     Interrupted,
@@ -191,7 +195,9 @@ def _creation(options: Options, ctx: click.Context) -> Creation:
     name = options["file_name"]
     if os.path.basename(name) != name:
         raise click.UsageError(f"--file-name {name}: --create needs a file name, not a path", ctx)
-    return Creation(policies, resources, folders[0] if folders else ".", name)
+    return Creation(
+        policies, resources, folders[0] if folders else ".", name, release=options["release"]
+    )
 
 
 def create(options: Options, ctx: click.Context) -> int:
@@ -335,10 +341,12 @@ PATH is a test file or a folder, searched recursively [default: .]. A test row (
     group=EVALUATION,
     help="Count rows as Kyverno's CLI does: a row whose rule never ran passes.",
 )
+@release_option()
 @formats_option(FORMATS)
 @flag_option("--fail-only", group=OUTPUT, help="Show only failed rows.")
 @flag_option("--detailed-results", group=OUTPUT, help="Also show passed rows and messages.")
 @strict_option
+@warnings_as_errors_option
 @extent_options("Same as --fail-only.", "Same as --detailed-results --show-ignored.")
 @colour_option
 @flag_option("--require-tests", group=STATUS, help="Fail if there are no tests.")
@@ -413,6 +421,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             ),
             walking_of(options, ctx),
             stamped=bool(written),
+            release=options["release"],
         ),
         jobs=options["jobs"],
     )
@@ -447,6 +456,9 @@ def _run_once(
         lambda outcomes, total: with_progress(outcomes, total, "testing") if is_shown else outcomes,
     )
     refuse(measured)
+    deprecated = [line for one in measured.manifests for line in one.deprecated]
+    if reported_deprecations(deprecated, options):
+        return FAILED
     if wants_mutants(options):
         with waiting("trying mutants", shown=is_shown):
             measured = measured._replace(mutants=try_mutants(run, options["seconds"]))
