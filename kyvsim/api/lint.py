@@ -4,6 +4,7 @@ import os
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
@@ -11,7 +12,7 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules
-from kyvsim.languages.cel.exceptions import lone_problems
+from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
 from kyvsim.lint.policies import lint_policy
@@ -236,6 +237,10 @@ def _findings(
     wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
+        if system.release.compiles_exceptions:
+            located = {one.location for one in diagnostics}
+            found = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
+            diagnostics += (one for one in found if one.location not in located)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that are passed by a hook may refer to policies in other files.

@@ -48,6 +48,17 @@ class Release(NamedTuple):
     exempts_variants: bool
     """Whether the command line applies exceptions to the variants of an ImageValidatingPolicy."""
 
+    labels_namespaced_kinds: bool
+    """Whether labels of ephemeral reports name namespaced kinds in CEL like their twins."""
+    compiles_exceptions: bool
+    """Whether a cluster rejects exceptions from policies in CEL whose conditions do not compile."""
+    renews_in_place: bool
+    """Whether objects of a changed GeneratingPolicy are updated, not deleted and generated again.
+
+    The same happens hourly, and after a restart.
+    """
+    tracks_restored: bool
+    """Whether an object of a GeneratingPolicy that was restored is restored a second time."""
     deprecated_kind: str
     """How texts about a deprecated kind name it."""
     policy_successors: str
@@ -102,6 +113,10 @@ V_1_19_0 = Release(
     keeps_tags_beside_digests=False,
     marshals_parts=False,
     exempts_variants=False,
+    labels_namespaced_kinds=False,
+    compiles_exceptions=False,
+    renews_in_place=False,
+    tracks_restored=False,
     deprecated_kind="{kind} (kyverno.io)",
     policy_successors=(
         "NamespacedValidatingPolicy, NamespacedMutatingPolicy, NamespacedGeneratingPolicy or "
@@ -132,6 +147,10 @@ V_1_19_1 = V_1_19_0._replace(
     keeps_tags_beside_digests=True,
     marshals_parts=True,
     exempts_variants=True,
+    labels_namespaced_kinds=True,
+    compiles_exceptions=True,
+    renews_in_place=True,
+    tracks_restored=True,
     deprecated_kind="{api_version} {kind}",
     policy_successors="NamespacedValidatingPolicy and the other namespaced policy types",
     locates_deprecated_fields=True,

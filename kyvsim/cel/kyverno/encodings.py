@@ -157,7 +157,8 @@ def _marshal(_: JsonCodec, value: object) -> str:
     if value is None:
         return "null"
     if value.__class__ is Optional:
-        return _written(_with_texts(_native(value.value)) if value.present else None)
+        # A map in an optional is not converted: its keys are values of expressions.
+        return _written(_with_texts(_native(value.value), _CEL_KEYS) if value.present else None)
     if isinstance(value, ServiceAccount) or not isinstance(value, (dict, list)):
         return _written(_bare(value))
     try:
@@ -181,8 +182,11 @@ def _native(value: object) -> Any:
     return _value(value) if value is None else _converted(value)
 
 
-def _with_texts(native: Any) -> Json:
-    """Return plain data; raises CelError if a key of a map is not a string."""
+def _with_texts(native: Any, originals: Mapping[type, str] | None = None) -> Json:
+    """Return plain data; raises CelError if a key of a map is not a string.
+
+    `originals` are the types of keys before their conversion [default: their types after it].
+    """
     if native.__class__ is list:
         return [_with_texts(one) for one in native]
     if native.__class__ is not dict:
@@ -190,11 +194,18 @@ def _with_texts(native: Any) -> Json:
     for key in native:
         if key.__class__ is not str:
             name = _KEY_TYPES[key.__class__]
-            raise CelError(f"json: unsupported map key type {name} (original key type: {name})")
+            before = (originals or _KEY_TYPES)[key.__class__]
+            raise CelError(f"json: unsupported map key type {name} (original key type: {before})")
     return {key: _with_texts(one) for key, one in native.items()}
 
 
 _KEY_TYPES: Mapping[type, str] = {bool: "bool", int: "int64", UInt: "uint64", float: "float64"}
+_CEL_KEYS: Mapping[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+}
 
 
 def _shallow_marshal(_: JsonCodec, value: object) -> str:
@@ -232,6 +243,8 @@ def _converted(value: object) -> object:
         return _converted(_content(value))
     if value.__class__ is CelType:
         raise CelError("type conversion not supported for 'type'")
+    if isinstance(value, ServiceAccount):
+        raise CelError("type conversion error from 'user.ServiceAccount' to 'interface {}'")
     if value.__class__ is NamedFormat:
         raise CelError("type conversion error from 'Format' to 'interface {}'")
     return _bare(value)

@@ -69,6 +69,12 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
     return _lowered(policy, options)[1]
 
 
+def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
+    """Return the variables that the expressions of a policy read, such as `globalContext`."""
+    kind, written = _BY_NAME[policy.kind], PolicyVariant("", policy.cel)
+    return frozenset(_lower_part(kind, policy, written, options)[1].reads)
+
+
 def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
     """Return the variants of a policy for Pod controllers."""
     return _variants(_BY_NAME[policy.kind], policy, release)
@@ -128,17 +134,18 @@ def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     kind = kind or _BY_NAME[policy.kind]
-    rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
-    rules, found = [rule], [*problems]
+    rule, compiler = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
+    rules, found = [rule], [*compiler.problems]
     release = options.system.release
     of_variants = options
     if kind is IMAGE_VALIDATING and not (options.simulated or release.exempts_variants):
         of_variants = options._replace(cel_exceptions=())
     for one in _variants(kind, policy, release):
-        derived, further = _lower_part(kind, policy, one, of_variants)
+        derived, own = _lower_part(kind, policy, one, of_variants)
         rules.append(derived)
         # Problems of the written policy are not repeated for its variants.
-        found += [] if problems else [problem._replace(variant=one.name) for problem in further]
+        if not compiler.problems:
+            found += (problem._replace(variant=one.name) for problem in own.problems)
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
     rules = [counted_rule(one, kind.ends, trace, number, forms) for number, one in enumerate(rules)]
@@ -147,7 +154,7 @@ def _lower(
 
 def _lower_part(
     kind: CelKind, policy: Policy, variant: PolicyVariant, options: CompileOptions
-) -> tuple[CompiledRule, list[ExpressionProblem]]:
+) -> tuple[CompiledRule, Compiler]:
     spec, compiler = variant.spec, _compiler(policy, options)
     part = PolicyPart(policy, spec, compiler, options)
     body = kind.compile(part)
@@ -195,7 +202,7 @@ def _lower_part(
         stands_alone=True,
         answers_always=kind.answers_always(spec),
     )
-    return traced_rule(rule, policy, compiler.trace), compiler.problems
+    return traced_rule(rule, policy, compiler.trace), compiler
 
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:

@@ -10,6 +10,7 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -23,6 +24,7 @@ from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     Compiler,
     EvaluationError,
+    ExpressionProblem,
     KyvernoScope,
     all_hold,
     expression_error,
@@ -208,6 +210,27 @@ def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
     if outcome is None or not matched.expired:
         return outcome
     return outcome._replace(note="; ".join(filter(None, (outcome.note, matched.note))))
+
+
+def refused_conditions(exception: CelException) -> tuple[ExpressionProblem, ...]:
+    """Return the problems of conditions with which a cluster rejects an exception.
+
+    There, Kyverno's libraries and the policy's variables are unknown.
+
+    upstream: pkg/cel/compiler/policy_exception.go
+    """
+    env = kubernetes_environment()
+    known = tuple(one for one in env.variables if one[0] != "variables")
+    compiler = Compiler(KyvernoScope(env._replace(variables=known)))
+    compiler.conditions(one for one in exception.conditions if one.expression.strip())
+    return tuple(compiler.problems)
+
+
+def refused_by_cluster(exception: CelException) -> Iterator[Diagnostic]:
+    """Yield KV150 for conditions with which a cluster rejects an exception."""
+    for one in refused_conditions(exception):
+        place = exception.document.locate(one.path)
+        yield expression_error("KV150", f"`{exception.key}`", one.message, place)
 
 
 def lone_problems(

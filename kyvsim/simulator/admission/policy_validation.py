@@ -13,6 +13,7 @@ from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.labels import format_problems
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -24,7 +25,8 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
-from kyvsim.languages.cel.compile import problems_of
+from kyvsim.languages.cel.compile import names_read, problems_of
+from kyvsim.languages.cel.exceptions import refused_conditions
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission, validation
 from kyvsim.languages.classic.admission import (
@@ -393,6 +395,9 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     for problem in problems_of(policy, options):
         place = path_text(problem.path)
         yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
+    confined = options.system.release.confines_global_context and policy.namespace
+    if confined and "globalContext" in names_read(policy, options):
+        yield "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
     if not resources_of(policy):
         why = "a matchConstraints with at least one resource rule is required"
         yield f"spec.matchConstraints: Required value: {why}"
@@ -430,8 +435,42 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
             yield f"spec.podSecurity[{index}].{text}"
 
 
-def cel_exception_problems(exception: CelException) -> Iterator[str]:
+def cel_exception_problems(exception: CelException, release: Release) -> Iterator[str]:
     """Yield the problems of an exception for CEL policies, each as `field: what: why`."""
+    yield from _reference_problems(exception)
+    if release.compiles_exceptions:
+        yield from _condition_problems(exception)
+
+
+_MOST_CONDITIONS = 64
+
+
+def _condition_problems(exception: CelException) -> Iterator[str]:
+    count, names = len(exception.conditions), set[str]()
+    if count > _MOST_CONDITIONS:
+        yield (
+            f"spec.matchConditions: Too many: {count}: must have at most {_MOST_CONDITIONS} items"
+        )
+    refused = {one.path: one for one in refused_conditions(exception)}
+    for one in exception.conditions:
+        place, problem = path_text(one.path), refused.get((*one.path, "expression"))
+        if not one.expression.strip():
+            yield f"{place}.expression: Required value"
+        elif problem is not None:
+            shown = quote(one.expression.strip())
+            yield f"{place}.expression: Invalid value: {shown}: {problem.message}"
+        if not one.name:
+            yield f"{place}.name: Required value"
+            continue
+        wrong = format_problems("qualifiedName", one.name)
+        for text in wrong:
+            yield f"{place}.name: Invalid value: {quote(one.name)}: {text}"
+        if not wrong and one.name in names:
+            yield f"{place}.name: Duplicate value: {quote(one.name)}"
+        names.add(one.name)
+
+
+def _reference_problems(exception: CelException) -> Iterator[str]:
     if not exception.policies:
         yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
     for index, one in enumerate(exception.policies):
@@ -575,7 +614,7 @@ def _cel_exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> 
     exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
         return _unreadable(remarks), warnings
-    return combined(cel_exception_problems(exception)), warnings
+    return combined(cel_exception_problems(exception, sim.settings.release)), warnings
 
 
 def _cleanup(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
