@@ -54,12 +54,12 @@ _OLD_ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enf
 
 def _old_action_paths(policy: Policy) -> Iterator[str]:
     named = [("spec.validationFailureAction", policy.tree.validation_failure_action)]
-    named += _named_overrides("spec.validationFailureFailureOverrides", policy.tree.overrides)
+    named += _named_overrides("spec.validationFailureActionOverrides", policy.tree.overrides)
     for position, rule in enumerate(policy.rules):
         validate, path = rule.tree.validate, f"spec.rules[{position}].validate"
         if validate:
             named.append((f"{path}.failureAction", validate.failure_action))
-            named += _named_overrides(f"{path}.failureFailureOverrides", validate.overrides)
+            named += _named_overrides(f"{path}.failureActionOverrides", validate.overrides)
     yield from (path for path, action in named if action in _OLD_SPELLINGS)
 
 
