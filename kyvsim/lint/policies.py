@@ -104,6 +104,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         env=env,
         expressions=expressions_of(policy.cel, env),
         derivable=derivable,
+        extracts=system.release.extracts_templates,
         is_derived=derivable and any(True for _ in variants(policy.cel)),
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
         is_about_pods=is_about_pods(policy.cel.match_constraints),

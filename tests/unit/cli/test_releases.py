@@ -187,3 +187,20 @@ def test_a_scenario_names_its_release_and_the_option_another(kyvsim, files):
     status, _, err = kyvsim("simulate", "scenario.yaml")
     assert status == 2
     assert "settings.kyverno" in err
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "warns"),
+    [
+        ("1.19.0", "jobsets.v1.example.com", True),
+        ("1.19.1", "jobsets.v1.example.com", False),
+        ("1.19.0", "jobsets", True),
+        ("1.19.1", "jobsets", True),
+        ("1.19.1", "deployments", False),
+    ],
+)
+def test_lint_knows_which_controllers_have_no_effect(kyvsim, files, release, name, warns):
+    autogen = f"spec:\n  autogen: {{podControllers: {{controllers: [{name}]}}}}"
+    text = IN_CEL.replace("spec:", autogen, 1).replace("configmaps", "pods")
+    (files / "cel.yaml").write_text(text)
+    assert ("KV246" in kyvsim("lint", "cel.yaml", "--kyverno", release)[1]) is warns
