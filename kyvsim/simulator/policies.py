@@ -373,7 +373,7 @@ def cel_status(
                     **({"group": group} if group else {}),
                     "version": version,
                     "resource": resource,
-                    "kind": kind_of_plural(group, resource),
+                    "kind": _target_kind(group, version, resource, store),
                 }
                 for group, version, resource in sorted(matched_resources(one.spec))
             ],
@@ -384,6 +384,13 @@ def cel_status(
     derived = {"autogen": {"configs": configs} if configs else {}, **stated}
     # No admission policy is generated from an image policy.
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
+
+
+def _target_kind(group: str, version: str, resource: str, store: ObjectStore) -> str:
+    """Return the kind of a resource; for one that the cluster does not serve, upstream guesses."""
+    known = kind_of_plural(group, resource) or store.kind_of(f"{group}/{version}", resource)
+    guess = resource.removesuffix("s")
+    return known or f"{guess[:1].upper()}{guess[1:]}"
 
 
 def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
