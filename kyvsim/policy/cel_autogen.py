@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, read_cel_policy
 
 _GROUPS: Mapping[str, str] = {
@@ -129,28 +129,28 @@ def custom_workload(name: str) -> tuple[str, str, str] | None:
     return (group, version, resource) if resource and version and group else None
 
 
-def pod_templates(obj: Json) -> Mapping[str, Mapping[str, Json]]:
+def pod_templates(obj: object) -> Mapping[str, KubernetesObject]:
     """Return the Pod templates in the `spec` of an object by their paths, such as `spec.jobs[0]`.
 
     They are in the order of the document; upstream's order is random in maps.
     """
-    spec = obj.get("spec") if obj.__class__ is dict else None
-    return dict(_templates_in(spec, "spec")) if spec.__class__ is dict else {}
+    spec = obj.get("spec") if isinstance(obj, dict) else None
+    return dict(_templates_in(spec, "spec")) if isinstance(spec, dict) else {}
 
 
-def _templates_in(node: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    if node.__class__ is dict:
+def _templates_in(node: object, path: str) -> Iterator[tuple[str, KubernetesObject]]:
+    if isinstance(node, dict):
         if _is_template(node):
             yield path, node
         else:
             for name, member in node.items():
                 yield from _templates_in(member, f"{path}.{name}")
-    elif node.__class__ is list:
+    elif isinstance(node, list):
         for index, member in enumerate(node):
             yield from _templates_in(member, f"{path}[{index}]")
 
 
-def _is_template(node: Mapping[str, Json]) -> bool:
+def _is_template(node: KubernetesObject) -> bool:
     spec = node.get("spec")
     containers = spec.get("containers") if spec.__class__ is dict else None
     return (

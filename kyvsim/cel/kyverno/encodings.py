@@ -163,7 +163,7 @@ def _marshal(_: JsonCodec, value: object) -> str:
         return _written(_bare(value))
     try:
         native = _native(value)
-        if isinstance(value, dict):
+        if isinstance(native, dict):
             native = {native_text(key): one for key, one in native.items()}
     except CelError as error:
         kinds = "map to native map" if isinstance(value, dict) else "list to native slice"
@@ -171,7 +171,7 @@ def _marshal(_: JsonCodec, value: object) -> str:
     return _written(_with_texts(native))
 
 
-def _native(value: object) -> Any:
+def _native(value: object) -> object:
     """Return a value as plain data; keys of maps stay values of expressions."""
     if isinstance(value, dict) and not isinstance(value, ServiceAccount):
         return {key: _native(one) for key, one in value.items()}
@@ -182,14 +182,14 @@ def _native(value: object) -> Any:
     return _value(value) if value is None else _converted(value)
 
 
-def _with_texts(native: Any, originals: Mapping[type, str] | None = None) -> Json:
+def _with_texts(native: object, originals: Mapping[type, str] | None = None) -> object:
     """Return plain data; raises CelError if a key of a map is not a string.
 
     `originals` are the types of keys before their conversion [default: their types after it].
     """
-    if native.__class__ is list:
+    if isinstance(native, list):
         return [_with_texts(one) for one in native]
-    if native.__class__ is not dict:
+    if not isinstance(native, dict):
         return native
     for key in native:
         if key.__class__ is not str:

@@ -15,7 +15,7 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, Path, object_key, text_field
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, object_key, text_field
 from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, variables_on
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
@@ -186,7 +186,7 @@ def namespace_object(evaluation: Evaluation, name: str) -> Json:
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 
-def _object(evaluation: Evaluation) -> Json:
+def _object(evaluation: Evaluation) -> KubernetesObject | None:
     if evaluation.request.operation is Operation.DELETE and not evaluation.request.is_extracted:
         return {}
     return evaluation.object
@@ -271,7 +271,7 @@ def evaluated_on_templates(body: CompiledBody, fault: str) -> CompiledBody:
     return run
 
 
-def _pod_of(template: Mapping[str, Json], parent: Json) -> dict[str, Json]:
+def _pod_of(template: KubernetesObject, parent: KubernetesObject) -> KubernetesObject:
     own, key = template.get("metadata") or {}, object_key(parent)
     named = {
         field: text_field(own, field) or usual
@@ -281,7 +281,9 @@ def _pod_of(template: Mapping[str, Json], parent: Json) -> dict[str, Json]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
-def _of_pod(evaluation: Evaluation, pod: Json, old: Json) -> Evaluation:
+def _of_pod(
+    evaluation: Evaluation, pod: KubernetesObject | None, old: KubernetesObject | None
+) -> Evaluation:
     request, key = evaluation.request, object_key(pod or old)
     details = request.details
     if details is not None:
