@@ -369,12 +369,14 @@ def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round
     run = run._replace(options=run.options._replace(stamped=True))
     state = _SuiteState({}, ())
     changes = _changes(run, state)
+    release = run.options.release.name
     while True:
         fresh = dict(zip(changes.stale, run_files(changes.stale, run), strict=True))
         outcomes = {file: fresh.get(file) or state.outcomes[file] for file in changes.files}
         news = () if changes.diagnostics == state.diagnostics else changes.diagnostics
         state = _SuiteState(outcomes, changes.diagnostics)
-        yield Round(_joined(fresh, news), _joined(outcomes, changes.diagnostics), changes.gone)
+        whole = _joined(outcomes, changes.diagnostics, release)
+        yield Round(_joined(fresh, news, release), whole, changes.gone)
         changes = _wait(run, state, sleep)
 
 
@@ -409,6 +411,9 @@ def _changes(run: SuiteRun, state: _SuiteState) -> _Changes:
 
 
 def _joined(
-    outcomes: Mapping[str, tuple[ManifestOutcome, ...]], diagnostics: tuple[Diagnostic, ...]
+    outcomes: Mapping[str, tuple[ManifestOutcome, ...]],
+    diagnostics: tuple[Diagnostic, ...],
+    release: str,
 ) -> SuiteOutcome:
-    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), diagnostics)
+    outcome = suite_outcome(tuple(chain.from_iterable(outcomes.values())), diagnostics)
+    return outcome._replace(release=release)

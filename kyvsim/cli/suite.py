@@ -251,6 +251,7 @@ def check_watch(options: Mapping[str, object], chosen: Chosen, ctx: click.Contex
         (options["update"], "--update", "each run would write the files again"),
         (wants_coverage(options), "--coverage", "it reruns only affected tests"),
         (wants_mutants(options), "--mutants", "they take too long for each change"),
+        (options["warnings_as_errors"], "--warnings-as-errors", "it would end the first run"),
     ):
         if is_given:
             raise click.UsageError(f"--watch cannot be combined with {other}: {reason}", ctx)
@@ -277,6 +278,7 @@ def watch(
             last = round_.whole
             fresh, whole = (_with_demands(one, options) for one in (round_.fresh, last))
             print_diagnostics(every_diagnostic(fresh))
+            reported_deprecations(_deprecated(fresh), options)
             write_reports(
                 (path, FORMATS[name].media, FORMATS[name].write(whole, suite_options))
                 for name, path in chosen.files
@@ -456,8 +458,7 @@ def _run_once(
         lambda outcomes, total: with_progress(outcomes, total, "testing") if is_shown else outcomes,
     )
     refuse(measured)
-    deprecated = [line for one in measured.manifests for line in one.deprecated]
-    if reported_deprecations(deprecated, options):
+    if reported_deprecations(_deprecated(measured), options):
         return FAILED
     if wants_mutants(options):
         with waiting("trying mutants", shown=is_shown):
@@ -482,6 +483,10 @@ def _run_once(
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
+
+
+def _deprecated(outcome: SuiteOutcome) -> list[str]:
+    return [line for manifest in outcome.manifests for line in manifest.deprecated]
 
 
 def _with_demands(outcome: SuiteOutcome, options: Options) -> SuiteOutcome:

@@ -95,7 +95,7 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
     yield table_line(("---",) * len(names))
     for number, (_, row) in enumerate(shown_rows(outcome, options), 1):
         yield table_line(cells(number, row, options, markdown_lines))
-    yield f"\n{summary_line(outcome)} (Kyverno {outcome.release})\n"
+    yield f"\nKyverno {outcome.release}: {summary_line(outcome)}\n"
     if outcome.mutants is not None:
         mutants = outcome.mutants
         yield f"\n{score_line(mutants)}\n\n"
@@ -165,7 +165,6 @@ def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     rows_end = len(errors) + tally_of(outcome).total
     count = rows_end + len(survivors)
     yield "TAP version 13\n"
-    yield f"# Kyverno {outcome.release}\n"
     yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
     for number, diagnostic in enumerate(errors, 1):
         details = _details(f"{diagnostic.code}: {diagnostic.message}", diagnostic.location)
@@ -186,6 +185,7 @@ def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
         yield f"{point} # TODO no test detects this\n{_details(mutant.advice, mutant.place)}"
     if outcome.mutants is not None:
         yield f"# {safe_line(score_line(outcome.mutants))}\n"
+    yield f"# Kyverno {outcome.release}\n"
 
 
 def _point(number: int, name: str, *, passed: bool) -> str:
