@@ -186,7 +186,7 @@ def compiled_for(inputs: ApplyInputs, read: ReadInputs, tracer: Tracer | None = 
 
 def _options(inputs: ApplyInputs, read: ReadInputs) -> CompileOptions:
     return CompileOptions(
-        own_system(inputs.now, inputs.budget),
+        own_system(inputs.now, inputs.budget, inputs.release),
         read.exceptions.rules,
         Model(inputs.model),
         cel_exceptions=read.exceptions.policies,
@@ -248,6 +248,8 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         now=inputs.now,
         checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
+        release=inputs.release.name,
+        deprecated=read.deprecated,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
     )
 

@@ -92,7 +92,7 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
             "object": MODES[mode].read(given[0].data if given else {}),
             "variables": {},
             "resource": resource_access((cluster,), "", []),
-            "http": http_access(ExternalData(cluster), ""),
+            "http": http_access(ExternalData(cluster), "", system.release),
         }
         return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
@@ -119,8 +119,8 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "attestations": {},
         "resource": resource_access((cluster,), namespace, []),
         "image": image_access(context.images, []),
-        "http": http_access(ExternalData(cluster), namespace),
-        "globalContext": global_access(ExternalData(cluster), system, []),
+        "http": http_access(ExternalData(cluster), namespace, system.release),
+        "globalContext": global_access(ExternalData(cluster), system, [], namespace),
     }
     if inputs.kind in _NATIVE:  # variables of the API server have other values than Kyverno's
         values["oldObject"] = None

@@ -26,6 +26,7 @@ from kyvsim.model.chainsaw import (
     ChainsawReport,
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.simulation import BY_NAME, CI, Installation
 from kyvsim.simulator.cluster import open_cluster
 from kyvsim.simulator.context import SimulationSettings
@@ -48,6 +49,7 @@ class ChainsawRun(NamedTuple):
     """The file of the configuration; "" for the discovered one."""
     walking: Walking = USUAL
     install: str = CI.name
+    release: Release = NEWEST
 
 
 class _Job(NamedTuple):
@@ -60,6 +62,7 @@ class _Job(NamedTuple):
     install: str
     values: dict[str, object]
     """The values of an unnamed installation; plain data, which is sent to other processes."""
+    release: Release
 
 
 def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
@@ -83,7 +86,9 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         remarks += problems
         for file in matching:
             given = path if os.path.isdir(path) else os.path.dirname(file)
-            jobs.setdefault(file, _Job(file, given, configuration, installation.name, values))
+            jobs.setdefault(
+                file, _Job(file, given, configuration, installation.name, values, run.release)
+            )
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
     processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
@@ -93,7 +98,7 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         remarks += result[1]
         files |= result[2]
     reported, left_out = without_left_out(remarks)
-    return ChainsawReport(tuple(outcomes), reported, left_out, frozenset(files))
+    return ChainsawReport(tuple(outcomes), reported, left_out, frozenset(files), run.release.name)
 
 
 def _find(
@@ -127,7 +132,8 @@ def run_file(
     for test in tests:
         files = ReachableFiles(test.folder, project)
         start = time.perf_counter()
-        cluster = open_cluster(readers(), SimulationSettings(installation=installation))
+        settings = SimulationSettings(installation=installation, release=job.release)
+        cluster = open_cluster(readers(), settings)
         outcome = run_test(test, cluster, files)
         spent = round((time.perf_counter() - start) * 1000)
         outcomes.append(

@@ -38,6 +38,7 @@ from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import System
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
@@ -114,7 +115,10 @@ class ComparisonSetup(NamedTuple):
 
 
 def comparison_setup(
-    shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()
+    shared: ReadInputs,
+    now: datetime | None,
+    policies: Sequence[Policy] = (),
+    release: Release = NEWEST,
 ) -> ComparisonSetup:
     """Return the shared context, with the objects that rules of `policies` would mutate."""
     given = tuple(whole_numbers(document) for document in objects_of(shared.resources))
@@ -124,7 +128,7 @@ def comparison_setup(
     exceptions = shared.exceptions
     options = CompileOptions(
         # JMESPath truncates times to seconds, CEL does not: this difference does not matter.
-        still_system(now or datetime.now(UTC).replace(microsecond=0)),
+        still_system(now or datetime.now(UTC).replace(microsecond=0), release),
         exceptions.rules,
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*shared.definitions, *given)),
@@ -212,9 +216,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     shared = read_inputs(inputs.shared, stdin)
     read = [read_inputs(ApplyInputs(policies=paths), stdin) for paths in (inputs.old, inputs.new)]
     diagnostics = [*shared.diagnostics, *(entry for side in read for entry in side.diagnostics)]
-    setup = comparison_setup(
-        shared, inputs.shared.now, [policy for side in read for policy in side.policies]
-    )
+    both = [policy for side in read for policy in side.policies]
+    setup = comparison_setup(shared, inputs.shared.now, both, inputs.shared.release)
     setup = setup._replace(conditions=inputs.conditions)
     diagnostics += [
         entry for side in read for entry in compile_policies(side.policies, setup.options)[1]
@@ -293,7 +296,7 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     examples if a policy or manifest could not be used.
     """
     read = read_inputs(inputs, stdin)
-    setup = comparison_setup(read, inputs.now, read.policies)
+    setup = comparison_setup(read, inputs.now, read.policies, inputs.release)
     diagnostics = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
     if has_errors(diagnostics):
         return Examples((), (), diagnostics)

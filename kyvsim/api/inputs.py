@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import KubernetesObject, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, object_key, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, read_binding, usable_payloads
 from kyvsim.load.documents import (
@@ -53,6 +53,7 @@ from kyvsim.load.values import (
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely, without_left_out
 from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ClusterView, ContextData
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
 from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
@@ -202,6 +203,7 @@ class ApplyInputs(NamedTuple):
     crd_paths: tuple[str | Source, ...] = ()
     model: str = "kyverno-1.19"
     """A value of `kyvsim.engine.compile.Model`."""
+    release: Release = NEWEST
     exceptions_with_resources: bool = False
     exceptions_within_policies: bool = False
     audit_warn: bool = False
@@ -260,6 +262,8 @@ class ReadInputs(NamedTuple):
     """Number of diagnostics before those about resources."""
     old_objects: OldObjects = MappingProxyType({})
     baseline: Baseline | None = None
+    deprecated: tuple[str, ...] = ()
+    """What the emulated release reports about deprecated kinds: a line for each document."""
 
 
 def read_inputs(
@@ -277,6 +281,7 @@ def read_inputs(
     before = len(diagnostics)
     written = keep(read_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
     decisive = diagnostics[before:]
+    deprecated = tuple(deprecated_kinds((*documents, *written), inputs.release))
     within: tuple[Document, ...] = ()
     if inputs.exceptions_within_policies:
         within, documents = partition(documents, lambda document: is_exception(document.data))
@@ -330,7 +335,17 @@ def read_inputs(
         before_resources=earlier,
         old_objects=old_by_key,
         baseline=baseline,
+        deprecated=deprecated,
     )
+
+
+def deprecated_kinds(documents: Iterable[Document], release: Release) -> Iterator[str]:
+    """Yield what a release reports about documents of deprecated kinds, one line for each."""
+    for document in documents if release.reports_loaded_kinds else ():
+        data = document.data
+        text = release.deprecation(text_field(data, "apiVersion"), text_field(data, "kind"))
+        if text:
+            yield f"{document.file}: {text}"
 
 
 def partition(

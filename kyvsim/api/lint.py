@@ -4,6 +4,7 @@ import os
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
@@ -11,7 +12,7 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules, read_binding
-from kyvsim.languages.cel.exceptions import lone_problems
+from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
 from kyvsim.lint.policies import lint_policy
@@ -27,6 +28,7 @@ from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
@@ -149,6 +151,7 @@ def lint(
     walking: Walking = USUAL,
     *,
     is_reported: Callable[[str], bool] = lambda _: True,
+    release: Release = NEWEST,
 ) -> Findings:
     """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
@@ -157,18 +160,21 @@ def lint(
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    return _findings(read, defined, walking, is_reported)
+    return _findings(read, defined, walking, is_reported, release)
 
 
 def plan_fixes(
-    findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
+    findings: Findings,
+    stdin: bytes | None = None,
+    crd_paths: Iterable[str] = (),
+    release: Release = NEWEST,
 ) -> tuple[FixedFile, ...]:
     """Return the files that can be fixed safely."""
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)
 
     def check(source: Source) -> tuple[Diagnostic, ...]:
-        return _findings((source,), defined, alone).diagnostics
+        return _findings((source,), defined, alone, release=release).diagnostics
 
     sources = (
         Source(name, text, os.path.dirname(name) or os.curdir)
@@ -182,6 +188,7 @@ def _findings(
     defined: Loaded,
     walking: Walking,
     is_reported: Callable[[str], bool] = lambda _: True,
+    release: Release = NEWEST,
 ) -> Findings:
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
@@ -197,7 +204,8 @@ def _findings(
         needed=not (walking.as_found or manifests),
     )
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
-    options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
+    system = own_system(release=release)
+    options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
     for document in documents:
@@ -227,6 +235,10 @@ def _findings(
     wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
+        if system.release.compiles_exceptions:
+            located = {one.location for one in diagnostics}
+            found = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
+            diagnostics += (one for one in found if one.location not in located)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that are passed by a hook may refer to policies in other files.
@@ -241,7 +253,7 @@ def _findings(
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
     fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
-    return Findings(fixable, checked, left_out, texts, tests)
+    return Findings(fixable, checked, left_out, texts, tests, release=release.name)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:

@@ -98,8 +98,10 @@ def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
     """Yield the usable manifests of a file, with the selected rows."""
     for manifest in read_manifests(file)[0]:
         rows = chosen_rows(manifest, options)
-        inputs = read_test(manifest, rows, walking=options.walking) if rows else None
-        if inputs is not None and not inputs.unusable:
+        if not rows:
+            continue
+        inputs = read_test(manifest, rows, walking=options.walking, release=options.release)
+        if not inputs.unusable:
             yield LoadedTest(manifest, rows, inputs, options)
 
 

@@ -42,6 +42,7 @@ from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
+from kyvsim.model.release import Release
 from kyvsim.model.simulation import HELM, Scenario, ScenarioSettings, ScenarioStep, Simulation, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, RULES_GROUP, native_kinds
@@ -197,6 +198,7 @@ class SimulateInputs(NamedTuple):
     user: str = ""
     groups: tuple[str, ...] = ()
     model: str | None = None
+    release: Release | None = None
     seed: int | None = None
     start: datetime | None = None
     horizon: float | None = None
@@ -267,7 +269,10 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
     if scenario is None or has_errors(diagnostics):
         return Simulated(None, diagnostics, left_out=left_out)
     kinds = crd_kinds(document.data for document in scenario.objects)
-    unsound = {policy.locate(()): _refused(policy, kinds) for policy in scenario.policies}
+    unsound = {
+        policy.locate(()): _refused(policy, kinds, scenario.settings.release)
+        for policy in scenario.policies
+    }
     _, excepted = load_exceptions(scenario.exceptions)
     of_policies = (problem for problems in unsound.values() for problem in problems)
     diagnostics = (*diagnostics, *of_policies, *excepted, *_uncounted(scenario))
@@ -342,12 +347,12 @@ def _settings(
     installation, problems = own.installation, tuple[Diagnostic, ...]()
     if inputs.install is not None:
         installation, problems = load_installation(inputs.install)
-    names = ("model", "seed", "start", "horizon", "max_events")
+    names = ("model", "release", "seed", "start", "horizon", "max_events")
     given = {name: getattr(inputs, name) for name in names if getattr(inputs, name) is not None}
     return own._replace(installation=installation, budget=inputs.budget, **given), problems
 
 
-def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
+def _refused(document: Document, kinds: KindTable, release: Release) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of an initial policy, with custom `kinds`.
 
     An exception among the policies is checked by the cluster.
@@ -356,7 +361,7 @@ def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
         return ()
     policies, remarks = load_policies([document], _FILE_READERS)
     remarks = (*remarks, *load_bindings([document], read_binding)[1])
-    options = CompileOptions(own_system(), simulated=True, kinds=kinds)
+    options = CompileOptions(own_system(release=release), simulated=True, kinds=kinds)
     _, refused = compile_policies(policies, options)
     return (*remarks, *refused)
 

@@ -21,6 +21,7 @@ from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
 from kyvsim.model.explanation import deciding
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -121,6 +122,7 @@ class Reading(NamedTuple):
     walking: Walking = USUAL
     stamped: bool = False
     """Whether to record the fingerprints of the paths that are read."""
+    release: Release = NEWEST
 
 
 class SuiteRun(NamedTuple):
@@ -153,7 +155,8 @@ def run_tests(
     if passed_over and not any(outcome.rows for outcome in outcomes):
         text = f"--test-case-selector matches no row: there are rows for {listed(passed_over)}"
         diagnostics = (*diagnostics, Diagnostic("KV074", Severity.WARNING, text))
-    return suite_outcome(outcomes, diagnostics, coverage)
+    outcome = suite_outcome(outcomes, diagnostics, coverage)
+    return outcome._replace(release=run.options.release.name)
 
 
 def suite_outcome(
@@ -214,10 +217,17 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
             return ManifestOutcome(file, (), (), passed_over=passed_over)
         unreached = CoverageRecorder(())
         if options.coverage:
-            read_test(manifest, (), unreached, options.walking)
+            read_test(manifest, (), unreached, options.walking, release=options.release)
         return ManifestOutcome(file, (), (no_rows(manifest),), points=unreached.points())
     recorder = CoverageRecorder(rows) if options.coverage else None
-    inputs = read_test(manifest, rows, recorder, options.walking, stamped=options.stamped)
+    inputs = read_test(
+        manifest,
+        rows,
+        recorder,
+        options.walking,
+        stamped=options.stamped,
+        release=options.release,
+    )
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     context = None if inputs.unusable else row_context(manifest, inputs, begin)
     # Rows without results evaluate rules again below, which does not count.
@@ -233,7 +243,13 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         )
     file = manifest.document.file
     return ManifestOutcome(
-        file, outcomes, inputs.diagnostics, inputs.stamps, points, left_out=inputs.left_out
+        file,
+        outcomes,
+        inputs.diagnostics,
+        inputs.stamps,
+        points,
+        left_out=inputs.left_out,
+        deprecated=inputs.deprecated,
     )
 
 
@@ -397,12 +413,14 @@ def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round
     run = run._replace(options=run.options._replace(stamped=True))
     state = _SuiteState({}, ())
     changes = _changes(run, state)
+    release = run.options.release.name
     while True:
         fresh = dict(zip(changes.stale, run_files(changes.stale, run), strict=True))
         outcomes = {file: fresh.get(file) or state.outcomes[file] for file in changes.files}
         news = () if changes.diagnostics == state.diagnostics else changes.diagnostics
         state = _SuiteState(outcomes, changes.diagnostics)
-        yield Round(_joined(fresh, news), _joined(outcomes, changes.diagnostics), changes.gone)
+        whole = _joined(outcomes, changes.diagnostics, release)
+        yield Round(_joined(fresh, news, release), whole, changes.gone)
         changes = _wait(run, state, sleep)
 
 
@@ -437,6 +455,9 @@ def _changes(run: SuiteRun, state: _SuiteState) -> _Changes:
 
 
 def _joined(
-    outcomes: Mapping[str, tuple[ManifestOutcome, ...]], diagnostics: tuple[Diagnostic, ...]
+    outcomes: Mapping[str, tuple[ManifestOutcome, ...]],
+    diagnostics: tuple[Diagnostic, ...],
+    release: str,
 ) -> SuiteOutcome:
-    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), diagnostics)
+    outcome = suite_outcome(tuple(chain.from_iterable(outcomes.values())), diagnostics)
+    return outcome._replace(release=release)

@@ -10,6 +10,7 @@ from kyvsim.kubernetes.objects import KubernetesObject, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import Golden, Manifest, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
@@ -170,6 +171,7 @@ class Creation(NamedTuple):
     folder: str = "."
     file_name: str = "kyverno-test.yaml"
     targets: tuple[str, ...] = ()
+    release: Release = NEWEST
 
 
 class Created(NamedTuple):
@@ -196,7 +198,7 @@ def create_test(creation: Creation) -> Created:
         _relative(creation.resources, creation.folder),
         _relative(creation.targets, creation.folder),
     )
-    inputs = read_test(manifest, ())
+    inputs = read_test(manifest, (), release=creation.release)
     result = Created((), 0, (), inputs.diagnostics)
     if inputs.unusable or result.unusable:
         return result

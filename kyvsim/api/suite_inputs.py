@@ -7,7 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from kyvsim.api.inputs import objects_of, payloads_of, read_one, read_strictly, shared_data_apart
+from kyvsim.api.inputs import (
+    deprecated_kinds,
+    objects_of,
+    payloads_of,
+    read_one,
+    read_strictly,
+    shared_data_apart,
+)
 from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
@@ -36,6 +43,7 @@ from kyvsim.load.values import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Fingerprint, Manifest
@@ -64,6 +72,8 @@ class ManifestInputs(NamedTuple):
     left_out: tuple[Diagnostic, ...]
     policies: tuple[Policy, ...]
     options: CompileOptions
+    deprecated: tuple[str, ...]
+    """What the emulated release reports about deprecated kinds: a line for each document."""
 
 
 class _Reader:
@@ -110,6 +120,7 @@ def read_test(
     walking: Walking = USUAL,
     *,
     stamped: bool = False,
+    release: Release = NEWEST,
 ) -> ManifestInputs:
     """Return the inputs of a manifest for the rows to check.
 
@@ -125,13 +136,14 @@ def read_test(
     shared = objects_of(shared_data_apart(documents)[0])
     written = reader.strictly(manifest.exceptions, EXCEPTIONS)
     exceptions = reader.keep(load_exceptions(written))
+    deprecated = tuple(deprecated_kinds((*documents, *written), release))
     cluster, definitions = _read_cluster(manifest, reader)
     resources = _read_resources(manifest, definitions, reader)
     objects = objects_of(resources)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
     options = CompileOptions(
-        own_system(),
+        own_system(release=release),
         exceptions.rules,
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*definitions, *objects)),
@@ -186,6 +198,7 @@ def read_test(
         left_out=left_out,
         policies=policies,
         options=options,
+        deprecated=deprecated,
     )
 
 

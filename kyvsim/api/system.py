@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.jmespath import System
 from kyvsim.model.ports import UNCHANGED, Budget, Meter
+from kyvsim.model.release import NEWEST, Release
 
 
 class _SystemClock:
@@ -35,15 +36,18 @@ class _StoppedClock(NamedTuple):
         return self.time
 
 
-def own_system(now: "datetime | None" = None, budget: Budget | None = None) -> System:
+def own_system(
+    now: "datetime | None" = None, budget: Budget | None = None, release: Release = NEWEST
+) -> System:
     """Return the system clock and randomness, or a fixed time `now`, and a budget if given."""
     clock = _StoppedClock(now) if now else _SystemClock()
-    return System(clock, _SystemEntropy(), Meter(budget or UNCHANGED, settable=budget is not None))
+    meter = Meter(budget or UNCHANGED, settable=budget is not None)
+    return System(clock, _SystemEntropy(), meter, release)
 
 
-def still_system(now: "datetime") -> System:
+def still_system(now: "datetime", release: Release = NEWEST) -> System:
     """Return a system with a fixed time and no randomness."""
-    return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED))
+    return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED), release)
 
 
 def processors() -> int:

@@ -31,6 +31,7 @@ from kyvsim.cli.options import (
     refused_options,
     strict_option,
     warn_status_option,
+    warnings_as_errors_option,
 )
 from kyvsim.cli.output_files import (
     Chosen,
@@ -170,6 +171,7 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "that no longer occur.",
 )
 @strict_option
+@warnings_as_errors_option
 @fail_on_option
 @extent_options("Show only failures.", "Also show passed rules, input files and ignored files.")
 @jobs_option

@@ -10,6 +10,7 @@ from kyvsim.cli.options import (
     colour_option,
     jobs_option,
     print_ignored,
+    release_option,
     walking_of,
     walking_options,
 )
@@ -78,6 +79,7 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     help="Kyverno installation: `helm` (chart defaults), `ci` (as in Kyverno's end-to-end "
     "tests) or a values FILE.",
 )
+@release_option()
 @formats_option(FORMATS)
 @flag_option("--fail-only", group=OUTPUT, help="Show only failed tests.")
 @flag_option("--timeline", group=OUTPUT, help="Show the events of each cluster over time.")
@@ -90,7 +92,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no test given: pass folders of tests", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    names = ("paths", "jobs", "timeline", "configuration", "install")
+    names = ("paths", "jobs", "timeline", "configuration", "install", "release")
     run = ChainsawRun(
         file_name=options["test_file"],
         walking=walking_of(options, ctx),

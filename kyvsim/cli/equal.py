@@ -16,6 +16,7 @@ from kyvsim.cli.options import (
     file_option,
     force_option,
     refuse_urls,
+    release_option,
     resource_option,
     seconds_option,
     time_option,
@@ -81,6 +82,7 @@ from the --resource manifests. Both policy sets are evaluated on every case.
     group=EVALUATION,
     help="Current time for policies, in RFC 3339 format [default: system time].",
 )
+@release_option()
 @formats_option(FORMATS)
 @option(
     "--write-tests",
@@ -127,12 +129,13 @@ def command(ctx: click.Context, /, **options: Any) -> int:
                 context_file=options["context_file"],
                 crd_paths=options["crd_paths"],
                 now=options["now"],
+                release=options["release"],
             )
             limits = (options["max_cases"], options["seconds"])
             sets = ((options["old"],), (options["new"],))
             inputs = EqualInputs(*sets, shared, *limits, needs_cases=bool(folder))
             comparison = compare(inputs, stdin)
-        equality = Equality(comparison.evidence, comparison.diagnostics)
+        equality = Equality(comparison.evidence, comparison.diagnostics, options["release"].name)
         print_diagnostics(comparison.diagnostics)
         shown = FORMATS[chosen.shown]
         write_out(shown.write(equality), shown.media)

@@ -20,6 +20,7 @@ from kyvsim.cli.options import (
     model_option,
     paths_option,
     refuse_urls,
+    release_option,
     resource_option,
     time_option,
     walking_of,
@@ -214,6 +215,7 @@ _OPTIONS = combined(
         group=INPUT,
         help="Also read PolicyExceptions found in the policy files.",
     ),
+    release_option(),
     model_option(shared=True, default="kyverno-1.19", show_default=True),
     budget_option,
     safe_option(
@@ -322,6 +324,7 @@ def inputs_of(options: Options, ctx: click.Context) -> ApplyInputs:
             "context_file",
             "crd_paths",
             "model",
+            "release",
         ),
         *("exceptions_with_resources", "exceptions_within_policies", "now"),
     )

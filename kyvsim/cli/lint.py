@@ -20,6 +20,7 @@ from kyvsim.cli.options import (
     extent_options,
     print_ignored,
     refuse_urls,
+    release_option,
     strict_option,
     walking_of,
     walking_options,
@@ -72,6 +73,7 @@ PATH is a file, a folder or - for standard input [default: .].
 @argument("paths", shared=True, nargs=-1, metavar="PATH...", type=PathType(), key="policies")
 @formats_option(FORMATS)
 @crd_option("--crd-path", "--crd-paths", shared=True)
+@release_option()
 @strict_option
 @extent_options("Show only errors.", "Also list checked and ignored files.")
 @flag_option(
@@ -113,13 +115,20 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
     def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            return lint(paths, given, options["crd_path"], walking, is_reported=is_reported)
+            return lint(
+                paths,
+                given,
+                options["crd_path"],
+                walking,
+                is_reported=is_reported,
+                release=options["release"],
+            )
 
     with report_files(chosen, FORMATS) as files:
         shown = FORMATS[chosen.shown]
         findings = check()
         if options["fix"] or options["diff"]:
-            fixed = plan_fixes(findings, given, options["crd_path"])
+            fixed = plan_fixes(findings, given, options["crd_path"], options["release"])
             findings = _after_fixes(fixed, findings, options, check, shows=shown.for_people)
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))

@@ -33,6 +33,7 @@ from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.ports import UNCHANGED, Budget
+from kyvsim.model.release import NEWEST, RELEASES, Release
 from kyvsim.report.style import counted, safe_line
 
 _CLUSTER = "no cluster is queried; pass manifests with --resource"
@@ -229,6 +230,28 @@ def model_option(ending: str = ".", **settings: Any) -> Decorator:
         f"if `background: false` disabled generate rules for new objects{ending}",
         **settings,
     )
+
+
+def release_option(usual: Release | None = NEWEST) -> Decorator:
+    """Return --kyverno, whose value is a Release; `usual` is None if a file may name one, too."""
+    ending = f"{usual}" if usual else f"{NEWEST}, or as in the scenario"
+    return safe_option(
+        "--kyverno",
+        "release",
+        shared=True,
+        type=click.Choice(tuple(RELEASES)),
+        default=usual.name if usual else None,
+        callback=lambda _ctx, _param, value: RELEASES.get(value),
+        group=EVALUATION,
+        help=f"Release of Kyverno to emulate [default: {ending}].",
+    )
+
+
+warnings_as_errors_option = flag_option(
+    "--warnings-as-errors",
+    group=STATUS,
+    help="Fail with status 1 if the emulated release reports a policy kind as deprecated.",
+)
 
 
 def seconds_option(usual: int, text: str) -> Decorator:

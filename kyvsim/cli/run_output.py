@@ -1,7 +1,7 @@
 """The output of a run: diagnostics, results and the closing line."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import click
@@ -11,6 +11,7 @@ from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
 from kyvsim.cli.parameters import Options
 from kyvsim.cli.streams import (
+    FAILED,
     SummaryStyle,
     close,
     print_diagnostics,
@@ -30,7 +31,7 @@ from kyvsim.report.run import (
     ending_line,
     run_ending,
 )
-from kyvsim.report.style import RenderOptions, Show, safe_text
+from kyvsim.report.style import RenderOptions, Show, safe_line, safe_text
 
 
 class View(NamedTuple):
@@ -40,6 +41,23 @@ class View(NamedTuple):
     """Whether it is a view for people, with the closing line."""
     closing: SummaryStyle | None = None
     media: str = TEXT
+
+
+def reported_deprecations(lines: Sequence[str], options: Options) -> bool:
+    """Print what a release reports about deprecated kinds; return whether it fails the run.
+
+    Kyverno prints a line for each document, on standard output, even into documents.
+
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `failOnDeprecationWarnings`
+    """
+    fails = bool(lines) and options.get("warnings_as_errors")
+    for line in dict.fromkeys(lines) if fails or not options.get("quiet") else ():
+        print_stderr(safe_line(f"Warning: {line}"))
+    if fails:
+        print_stderr(
+            f"error: found {len(lines)} deprecation warning(s) and --warnings-as-errors is set"
+        )
+    return bool(fails)
 
 
 def show_run(
@@ -71,6 +89,8 @@ def show_run(
             tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
         )
 
+    if reported_deprecations(run.deprecated, options):
+        return FAILED
     # A long view would scroll errors off the screen, so they are printed below it.
     errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
     report(

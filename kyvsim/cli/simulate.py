@@ -21,6 +21,7 @@ from kyvsim.cli.options import (
     paths_option,
     print_ignored,
     refuse_urls,
+    release_option,
     resource_option,
     time_option,
     walking_of,
@@ -127,6 +128,7 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     group=REQUEST,
     help="Group of the --as user. Repeatable.",
 )
+@release_option(None)
 @model_option(" [default: kyverno-1.19, or as in the scenario].")
 @safe_option(
     "--install",
@@ -262,7 +264,18 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _inputs(options: Options, ctx: click.Context) -> SimulateInputs:
     same = (
-        *("paths", "user", "groups", "model", "seed", "install", "start", "horizon", "max_events"),
+        *(
+            "paths",
+            "user",
+            "groups",
+            "model",
+            "release",
+            "seed",
+            "install",
+            "start",
+            "horizon",
+            "max_events",
+        ),
         *("interleavings", "jobs", "explain"),
     )
     return SimulateInputs(

@@ -23,11 +23,13 @@ from kyvsim.cli.options import (
     jobs_option,
     offline_options,
     print_ignored,
+    release_option,
     resource_option,
     seconds_option,
     strict_option,
     walking_of,
     walking_options,
+    warnings_as_errors_option,
 )
 from kyvsim.cli.output_files import (
     Chosen,
@@ -58,7 +60,9 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
+from kyvsim.cli.run_output import reported_deprecations
 from kyvsim.cli.streams import (
+    FAILED,
     OK,
     UNUSABLE,
     Interrupted,
@@ -191,7 +195,9 @@ def _creation(options: Options, ctx: click.Context) -> Creation:
     name = options["file_name"]
     if os.path.basename(name) != name:
         raise click.UsageError(f"--file-name {name}: --create needs a file name, not a path", ctx)
-    return Creation(policies, resources, folders[0] if folders else ".", name)
+    return Creation(
+        policies, resources, folders[0] if folders else ".", name, release=options["release"]
+    )
 
 
 def create(options: Options, ctx: click.Context) -> int:
@@ -245,6 +251,7 @@ def check_watch(options: Mapping[str, object], chosen: Chosen, ctx: click.Contex
         (options["update"], "--update", "each run would write the files again"),
         (wants_coverage(options), "--coverage", "it reruns only affected tests"),
         (wants_mutants(options), "--mutants", "they take too long for each change"),
+        (options["warnings_as_errors"], "--warnings-as-errors", "it would end the first run"),
     ):
         if is_given:
             raise click.UsageError(f"--watch cannot be combined with {other}: {reason}", ctx)
@@ -271,6 +278,7 @@ def watch(
             last = round_.whole
             fresh, whole = (_with_demands(one, options) for one in (round_.fresh, last))
             print_diagnostics(every_diagnostic(fresh))
+            reported_deprecations(_deprecated(fresh), options)
             write_reports(
                 (path, FORMATS[name].media, FORMATS[name].write(whole, suite_options))
                 for name, path in chosen.files
@@ -335,10 +343,12 @@ PATH is a test file or a folder, searched recursively [default: .]. A test row (
     group=EVALUATION,
     help="Count rows as Kyverno's CLI does: a row whose rule never ran passes.",
 )
+@release_option()
 @formats_option(FORMATS)
 @flag_option("--fail-only", group=OUTPUT, help="Show only failed rows.")
 @flag_option("--detailed-results", group=OUTPUT, help="Also show passed rows and messages.")
 @strict_option
+@warnings_as_errors_option
 @extent_options("Same as --fail-only.", "Same as --detailed-results --show-ignored.")
 @colour_option
 @flag_option("--require-tests", group=STATUS, help="Fail if there are no tests.")
@@ -413,6 +423,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             ),
             walking_of(options, ctx),
             stamped=bool(written),
+            release=options["release"],
         ),
         jobs=options["jobs"],
     )
@@ -447,6 +458,8 @@ def _run_once(
         lambda outcomes, total: with_progress(outcomes, total, "testing") if is_shown else outcomes,
     )
     refuse(measured)
+    if reported_deprecations(_deprecated(measured), options):
+        return FAILED
     if wants_mutants(options):
         with waiting("trying mutants", shown=is_shown):
             measured = measured._replace(mutants=try_mutants(run, options["seconds"]))
@@ -470,6 +483,10 @@ def _run_once(
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
+
+
+def _deprecated(outcome: SuiteOutcome) -> list[str]:
+    return [line for manifest in outcome.manifests for line in manifest.deprecated]
 
 
 def _with_demands(outcome: SuiteOutcome, options: Options) -> SuiteOutcome:

@@ -237,6 +237,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
         audit_warn=plan.audit_warn,
         final_checks=lambda _: last,
         left_out=_each(own.left_out for _, own in plans),
+        release=plan.release,
     )
     return Reports(plan, parts, run, homes)
 

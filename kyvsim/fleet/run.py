@@ -285,6 +285,7 @@ def _begun(
         after=ready.read.diagnostics[before:],
         left_out=ready.read.left_out,
         files={one.name: (one.size, one.stamp) for one in files},
+        release=ready.inputs.release.name,
     )
     heads = store.heads(plan)
     store.begin(plan)

@@ -18,6 +18,7 @@ from kyvsim.fleet.files import LocalFiles, is_url, storage_of
 from kyvsim.fleet.partials import FORMATS, diagnostic_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ReportRow
+from kyvsim.model.release import NEWEST
 from kyvsim.report.diagnostics import diagnostic_json
 
 _REMARKS = ("before", "after", "left_out")
@@ -42,6 +43,8 @@ class RunPlan(NamedTuple):
     files: Mapping[str, tuple[int, str]]
     """Size and stamp of each file, by name."""
     version: str = __version__
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""
 
 
 class RunEnd(NamedTuple):

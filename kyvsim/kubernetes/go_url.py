@@ -125,6 +125,11 @@ def parse_url(text: str) -> GoUrl:
     return url._replace(raw_fragment=fragment)
 
 
+def path_unescape(text: str) -> str:
+    """Return a path with decoded escapes, like url.PathUnescape; unchanged if one is invalid."""
+    return text if re.search(_BAD_ESCAPE, text) else _decoded(text)
+
+
 def parse_request_uri(text: str) -> GoUrl:
     """Return the parts of an absolute URL or path; raises `UrlError` with Go's message."""
     return _parse(text, request=True)

@@ -311,7 +311,7 @@ _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = {
 
 def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
     """Yield the fields that a policy of Kyverno's CEL kinds refers to."""
-    env = kyverno_environment(policy.kind, system.clock, system.entropy)
+    env = kyverno_environment(policy.kind, system.clock, system.entropy, release=system.release)
     yield from _references(policy, env)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
 from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, is_name, selected
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.policy.cel_autogen import custom_workload
 from kyvsim.policy.cel_policy import ResourceRule
 
 
@@ -127,10 +128,17 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
     wanted = policy.spec.autogen.pod_controllers
     path = ("spec", "autogen", "podControllers", "controllers")
     for index, name in enumerate(wanted or ()):
-        if name not in _CONTROLLERS:
-            known = ", ".join(f"`{one}`" for one in _CONTROLLERS)
-            text = f"autogen does not know `{name}`, so no variant is derived for it: use {known}"
-            yield policy.warn("KV246", text, (*path, index))
+        if name in _CONTROLLERS or (policy.extracts and custom_workload(name)):
+            continue
+        known = ", ".join(f"`{one}`" for one in _CONTROLLERS)
+        text = f"autogen does not know `{name}`, so no variant is derived for it: use {known}"
+        if policy.extracts:
+            # A cluster knows the resources that it serves.
+            text = (
+                f"`{name}` is unknown without a cluster, so no variant is derived for it here: "
+                f"use {known}, or RESOURCE.VERSION.GROUP for custom workloads"
+            )
+        yield policy.warn("KV246", text, (*path, index))
     if policy.is_about_pods:
         return
     rules = policy.spec.resource_rules

@@ -73,6 +73,8 @@ class CelPolicy(NamedTuple):
     """Whether autogen derives variants for Pod controllers by rewriting the text of this kind."""
     is_derived: bool = False
     """Whether autogen derives variants for Pod controllers from it."""
+    extracts: bool = False
+    """Whether custom workloads can be among its controllers."""
     is_moved: bool = False
     """The same for a MutatingPolicy, whose variants are derived differently."""
     is_about_pods: bool = False

@@ -57,7 +57,9 @@ def _lint_rules(policy: Policy, options: CompileOptions) -> Diagnostics:
     if kinds_of(policy) is CLEANUP_POLICIES:
         problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
     else:
-        problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
+        problems = check_policy(policy, options.kinds, release=options.system.release) or tuple(
+            _compile_errors(policy, options)
+        )
         problems = (*problems, *suspicious_parts(policy))
     wrong = {problem.location for problem in problems}
     found = run_checks((CheckSubject.RULES,), policy)
@@ -92,7 +94,8 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
-    env = kyverno_environment(policy.kind, options.system.clock, options.system.entropy)
+    system = options.system
+    env = kyverno_environment(policy.kind, system.clock, system.entropy, release=system.release)
     kind = policy.kind.removeprefix("Namespaced")
     # Autogen rewrites the expressions of these kinds as strings.
     derivable = kind in {"ValidatingPolicy", "ImageValidatingPolicy"}
@@ -101,6 +104,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         env=env,
         expressions=expressions_of(policy.cel, env),
         derivable=derivable,
+        extracts=system.release.extracts_templates,
         is_derived=derivable and any(True for _ in variants(policy.cel)),
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
         is_about_pods=is_about_pods(policy.cel.match_constraints),

@@ -14,6 +14,7 @@ from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely
+from kyvsim.model.release import RELEASES
 from kyvsim.model.simulation import (
     BY_NAME,
     OF_REQUESTS,
@@ -229,6 +230,7 @@ def _settings(reading: _ScenarioReading, data: JsonMap) -> ScenarioSettings:
         reading.problems.extend(problems)
     return ScenarioSettings(
         model=data.get("model", usual.model),
+        release=RELEASES[data["kyverno"]] if "kyverno" in data else usual.release,
         seed=int(data.get("seed", usual.seed)),
         start=datetime.fromisoformat(start) if start else None,
         horizon=seconds(data["horizon"]) if "horizon" in data else usual.horizon,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import JsonMap
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.release import NEWEST
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
 
@@ -154,3 +155,5 @@ class ChainsawReport(NamedTuple):
     """Ignored documents in the searched folders."""
     files: frozenset[str] = frozenset()
     """The files of tests, referenced files, and discovered configurations."""
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, Json, JsonMap, KubernetesObject, held_by, labels
 from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.values import NO_MOCKS, Mocks
 
@@ -158,11 +159,12 @@ class Entropy(Protocol):
 
 
 class System(NamedTuple):
-    """The sources of `time_now()` and `random()`, and the meter of steps."""
+    """The program that evaluates: its clock, randomness and meter of steps, and its release."""
 
     clock: Clock
     entropy: Entropy
     meter: Meter
+    release: Release = NEWEST
 
 
 class ClusterView(Protocol):

@@ -45,6 +45,8 @@ class AdmissionRequest(NamedTuple):
     """Further fields of `request` that only an API server sets, such as `uid` and `name`."""
     is_payload: bool = False
     """Whether it is a payload instead of a request."""
+    is_extracted: bool = False
+    """Whether its objects are Pods made of Pod templates: a missing one is null in CEL."""
 
     @property
     def subject(self) -> Json:

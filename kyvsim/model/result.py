@@ -307,6 +307,8 @@ class RunEnding(NamedTuple):
 
     facts: tuple[Fact, ...]
     warned_status: int = 0
+    release: str = ""
+    """The release of Kyverno that was emulated; "" if it does not matter."""
 
     @property
     def ranked(self) -> tuple[Fact, ...]:

@@ -10,6 +10,7 @@ from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, ObjectKey
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.ports import SIMULATED, Budget
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 
@@ -171,6 +172,7 @@ class ScenarioSettings(NamedTuple):
     """Settings of the cluster and of the virtual time."""
 
     model: str = "kyverno-1.19"
+    release: Release = NEWEST
     seed: int = 0
     start: datetime | None = None
     """The start time; None for the default of the simulation."""
@@ -387,6 +389,8 @@ class Simulation(NamedTuple):
     seconds: float = 0.0
     """Virtual time in seconds."""
     model: str = ""
+    release: str = NEWEST.name
+    """The release of Kyverno that was simulated."""
     """The `Model` of `spec.background` that was used."""
     installation: str = ""
     """The installation of Kyverno: `helm`, `ci`, or the values file."""

@@ -7,6 +7,7 @@ from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.model.comparison import Counterexample
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.release import NEWEST
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
@@ -178,6 +179,8 @@ class ManifestOutcome(NamedTuple):
     """The policies of its rows if the selector does not match any of them."""
     left_out: tuple[Diagnostic, ...] = ()
     """Ignored documents in its folders."""
+    deprecated: tuple[str, ...] = ()
+    """What the emulated release reports about deprecated kinds: a line for each document."""
 
 
 class Demands(NamedTuple):
@@ -206,6 +209,8 @@ class SuiteOutcome(NamedTuple):
     """Ignored documents in the searched folders."""
     mutants: Mutants | None = None
     """The results of mutation testing, if requested."""
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""
 
     @property
     def failed(self) -> int:

@@ -5,15 +5,18 @@ anywhere in the specification. In a MutatingPolicy only the expressions of condi
 configurations are changed, by regular expressions; one that begins with `Object{` is
 wrapped.
 
+Custom workloads are listed as `resource.version.group`. Their variant is the policy as written: it
+is evaluated on the Pod templates that are found in an object.
+
 Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen,
 pkg/cel/policies/mpol/autogen.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, read_cel_policy
 
 _GROUPS: Mapping[str, str] = {
@@ -63,22 +66,105 @@ def _variants(
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
         if not resources or not operations:
             continue
-        matching: dict[str, object] = {
-            "resourceRules": [
-                {
-                    "apiGroups": [group],
-                    "apiVersions": ["v1"],
-                    "operations": operations,
-                    "resources": [one for one in resources if _GROUPS[one] == group],
-                }
-                for group in sorted({_GROUPS[one] for one in resources})
-            ]
-        }
-        if constraints.namespace_selector:
-            matching["namespaceSelector"] = constraints.namespace_selector
+        rules = [
+            {
+                "apiGroups": [group],
+                "apiVersions": ["v1"],
+                "operations": operations,
+                "resources": [one for one in resources if _GROUPS[one] == group],
+            }
+            for group in sorted({_GROUPS[one] for one in resources})
+        ]
         written = {**spec.data, "matchConstraints": None}
-        data = {**rewrite(written, template), "matchConstraints": matching}
+        data = {**rewrite(written, template), "matchConstraints": _matching(rules, constraints)}
         yield PolicyVariant(name, read_cel_policy(data, spec.path))
+
+
+def _matching(
+    rules: Sequence[Mapping[str, object]], written: MatchConstraints
+) -> dict[str, object]:
+    """Return the constraints of a variant: its rules, and the selector of the written ones."""
+    if not written.namespace_selector:
+        return {"resourceRules": rules}
+    return {"resourceRules": rules, "namespaceSelector": written.namespace_selector}
+
+
+EXTRACTION = "extract"
+"""The name of the variant for custom workloads."""
+
+
+def extraction_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
+    """Yield the variant of a policy for the custom workloads among its controllers, if any."""
+    constraints = spec.match_constraints
+    if constraints is None or not is_about_pods(constraints):
+        return
+    operations = [*constraints.resource_rules[0].operations]
+    targets: dict[tuple[str, str], set[str]] = {}
+    for name in spec.autogen.pod_controllers or ():
+        target = custom_workload(name)
+        if target is not None:
+            targets.setdefault(target[:2], set()).add(target[2])
+    if targets and operations:
+        rules = [
+            {
+                "apiGroups": [group],
+                "apiVersions": [version],
+                "operations": operations,
+                "resources": sorted(resources),
+            }
+            for (group, version), resources in sorted(targets.items())
+        ]
+        data = {**spec.data, "matchConstraints": _matching(rules, constraints)}
+        yield PolicyVariant(EXTRACTION, read_cel_policy(data, spec.path))
+
+
+def custom_workload(name: str) -> tuple[str, str, str] | None:
+    """Return group, version and resource of a controller such as `jobsets.v1.example.com`.
+
+    None for the name of a built-in controller, and for other names, which only a cluster can
+    resolve.
+    """
+    resource, _, rest = name.partition(".")
+    version, _, group = rest.partition(".")
+    return (group, version, resource) if resource and version and group else None
+
+
+def pod_templates(obj: object) -> Mapping[str, KubernetesObject]:
+    """Return the Pod templates in the `spec` of an object by their paths, such as `spec.jobs[0]`.
+
+    They are in the order of the document; upstream's order is random in maps.
+    """
+    spec = obj.get("spec") if isinstance(obj, dict) else None
+    return dict(_templates_in(spec, "spec")) if isinstance(spec, dict) else {}
+
+
+def _templates_in(node: object, path: str) -> Iterator[tuple[str, KubernetesObject]]:
+    if isinstance(node, dict):
+        if _is_template(node):
+            yield path, node
+        else:
+            for name, member in node.items():
+                yield from _templates_in(member, f"{path}.{name}")
+    elif isinstance(node, list):
+        for index, member in enumerate(node):
+            yield from _templates_in(member, f"{path}[{index}]")
+
+
+def _is_template(node: KubernetesObject) -> bool:
+    spec = node.get("spec")
+    containers = spec.get("containers") if spec.__class__ is dict else None
+    return (
+        node.get("metadata", {}).__class__ is dict
+        and containers.__class__ is list
+        and bool(containers)
+        and all(
+            one.__class__ is dict
+            and one.get("name").__class__ is str
+            and bool(one["name"])
+            and one.get("image").__class__ is str
+            for one in containers
+        )
+    )
 
 
 def is_about_pods(constraints: MatchConstraints | None) -> bool:

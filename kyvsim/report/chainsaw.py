@@ -70,7 +70,8 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
             info_fact("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else ""),
             left_out_fact(len(set(report.left_out))),
             warning_fact(report.diagnostics),
-        )
+        ),
+        release=report.release,
     )
 
 
@@ -169,6 +170,7 @@ def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
             failure = f"<failure{reason}>{place}</failure>"
             cases.append(("fail", case_element(names, failure)))
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{attributes(suite_counts(cases))}>\n"
+    named = {"name": f"kyvsim chainsaw (Kyverno {report.release})", **suite_counts(cases)}
+    yield f"<testsuites{attributes(named)}>\n"
     yield from suite_element("chainsaw", cases)
     yield "</testsuites>\n"

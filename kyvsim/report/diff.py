@@ -368,7 +368,8 @@ def comparison_ending(comparison: RunComparison) -> RunEnding:
             Fact("unmatched", len(counts.unmatched), ""),
             left_out_fact(len(frozenset((*comparison.old.left_out, *comparison.new.left_out)))),
             warning_fact(diagnostics),
-        )
+        ),
+        release=comparison.new.release,
     )
 
 

@@ -18,6 +18,7 @@ from kyvsim.model.comparison import (
 )
 from kyvsim.model.coverage import Point
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.release import NEWEST
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
@@ -145,6 +146,8 @@ class Equality(NamedTuple):
 
     evidence: Evidence | None
     diagnostics: tuple[Diagnostic, ...]
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""
 
     @property
     def ending(self) -> RunEnding:
@@ -163,7 +166,7 @@ class Equality(NamedTuple):
                 info_fact("cases", evidence.cases, counted(evidence.cases, "case")),
                 info_fact("denied", evidence.denied, f"{evidence.denied} denied"),
             ]
-        return RunEnding(tuple(facts))
+        return RunEnding(tuple(facts), release=self.release)
 
 
 _MOST_POINTS = 8

@@ -88,7 +88,8 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
             yield from suite_element("inputs", cases)
         yield "</testsuites>\n"
 
-    opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
+    name = attributes({"name": f"kyvsim apply (Kyverno {run.release})"})
+    opening = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{name}>\n'
     return StreamingDocument(head=lambda: (opening,), row=row, tail=tail)
 
 
@@ -167,7 +168,10 @@ def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
     return StreamingDocument(
         head=lambda: map(annotation_of, run.diagnostics),
         row=lambda response: "".join(map(line, findings(response))),
-        tail=lambda _: (*map(annotation_of, run.final_diagnostics()), f"{counts_line(run)}\n"),
+        tail=lambda _: (
+            *map(annotation_of, run.final_diagnostics()),
+            f"{counts_line(run)} (Kyverno {run.release})\n",
+        ),
     )
 
 
@@ -338,6 +342,7 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
             ],
         }
         yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
+        yield f',\n"properties": {json.dumps({"kyverno": run.release})}'
         yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
 
     head = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
@@ -424,6 +429,7 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
     run = {
         "tool": {"driver": {"name": "kyvsim", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
+        "properties": {"kyverno": findings.release},
         "results": results,
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.release import NEWEST
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json, diagnostic_text, excerpt_of, source_lines
 from kyvsim.report.object_text import json_document
@@ -39,6 +40,8 @@ class Findings(NamedTuple):
     """Number of test manifests that were checked."""
     further: tuple[Fact, ...] = ()
     """Further facts for the closing line."""
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""
 
     @property
     def errors(self) -> int:
@@ -63,7 +66,7 @@ class Findings(NamedTuple):
         fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
         hint = info_fact("fixable", fixable, f"{fixable} fixable (--fix)")
         facts = errors, checked, aside, warning_fact(diagnostics)
-        return RunEnding((*facts, *(self.further or (hint,))))
+        return RunEnding((*facts, *(self.further or (hint,))), release=self.release)
 
     def end_of(self, diagnostic: Diagnostic) -> tuple[int, int]:
         """Return line and column after the excerpt of a diagnostic; (0, 0) without a position."""

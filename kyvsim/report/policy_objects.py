@@ -56,9 +56,11 @@ class _ReportApi(NamedTuple):
     ending: Mapping[str, str] = MappingProxyType({})
     """Last fields of each report, besides its counts."""
 
-    def report(self, kind: str, name: str, namespace: str) -> dict[str, object]:
+    def report(self, kind: str, name: str, namespace: str, release: str) -> dict[str, object]:
         """Return the beginning of a report."""
-        meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
+        meta: dict[str, object] = {"annotations": {"kyvsim/kyverno": release}, "name": name}
+        if namespace:
+            meta["namespace"] = namespace
         return {"apiVersion": self.version, "kind": kind, "metadata": meta}
 
 
@@ -131,12 +133,12 @@ def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
         yield "" if any(counts.values()) else "results: []\n"
         yield to_yaml({**group.ending, "summary": counts})
         for policy, own, counts in results.others():
-            head = to_yaml(group.report(group.own, policy.name, policy.namespace))
+            head = to_yaml(group.report(group.own, policy.name, policy.namespace, run.release))
             yield f"---\n{head}results:\n{text_of(own)}"
             yield to_yaml({**group.ending, "summary": counts})
 
     return StreamingDocument(
-        head=lambda: (to_yaml(group.report(group.cluster, "merged", "")),),
+        head=lambda: (to_yaml(group.report(group.cluster, "merged", "", run.release)),),
         row=lambda response: text_of(results.of(response)),
         tail=tail,
         lead="results:\n",
@@ -152,7 +154,7 @@ def _begin_json(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDo
         return f"], {json.dumps({**group.ending, 'summary': counts})[1:]}"
 
     def opening(kind: str, name: str, namespace: str) -> str:
-        return f'{json.dumps(group.report(kind, name, namespace))[:-1]}, "results": ['
+        return f'{json.dumps(group.report(kind, name, namespace, run.release))[:-1]}, "results": ['
 
     def head() -> Iterator[str]:
         yield '{"apiVersion": "v1", "kind": "List", "items": [\n' if listed else ""

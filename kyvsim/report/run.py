@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
 from kyvsim.model.diagnostic import Diagnostic, Severity, strictly
 from kyvsim.model.policy import SEVERITIES, Policy, Rule, Schedule
+from kyvsim.model.release import NEWEST
 from kyvsim.model.result import (
     Baseline,
     BaselineState,
@@ -390,6 +391,10 @@ class Run(NamedTuple):
     """The text of the responses if other processes rendered them; then `responses` is empty."""
     baseline: Baseline | None = None
     """The known failures, from a file."""
+    release: str = NEWEST.name
+    """The release of Kyverno that is emulated."""
+    deprecated: tuple[str, ...] = ()
+    """What that release reports about deprecated kinds: a line for each document."""
 
     def strictly(self) -> "Run":
         """Return the run with every warning about input as an error."""
@@ -469,6 +474,7 @@ def ending_line(ending: RunEnding) -> str:
 
 def _ending_texts(ending: RunEnding, seconds: float | None = None) -> list[str]:
     texts = [fact.text for fact in ending.ranked if fact.text]
+    texts += [f"Kyverno {ending.release}"] if ending.release else []
     texts += [] if seconds is None else [f"{seconds:.1f} s"]
     return [*texts, f"exit status {ending.status}"]
 
@@ -478,6 +484,7 @@ def ending_json(ending: RunEnding) -> dict[str, object]:
     return {
         "verdict": ending.verdict.value,
         "exitStatus": ending.status,
+        **({"kyverno": ending.release} if ending.release else {}),
         "counts": {fact.key: fact.number for fact in ending.facts},
         "text": ending_line(ending),
     }
@@ -579,7 +586,7 @@ def run_ending(run: Run) -> RunEnding:
         left_out_fact(len(frozenset(run.left_out))),
         warning_fact(diagnostics),
     )
-    return RunEnding(facts, terms.warn_exit_code)
+    return RunEnding(facts, terms.warn_exit_code, run.release)
 
 
 def _lenient(run: Run) -> int:

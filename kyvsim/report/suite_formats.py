@@ -95,7 +95,7 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
     yield table_line(("---",) * len(names))
     for number, (_, row) in enumerate(shown_rows(outcome, options), 1):
         yield table_line(cells(number, row, options, markdown_lines))
-    yield f"\n{summary_line(outcome)}\n"
+    yield f"\nKyverno {outcome.release}: {summary_line(outcome)}\n"
     if outcome.mutants is not None:
         mutants = outcome.mutants
         yield f"\n{score_line(mutants)}\n\n"
@@ -123,7 +123,8 @@ def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
         survivors.append(("skip", case_element(names, skipped, advice)))
     every = [*survivors, *(case for _, cases in suites for case in cases)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{attributes(suite_counts(every))}>\n"
+    named = {"name": f"kyvsim test (Kyverno {outcome.release})", **suite_counts(every)}
+    yield f"<testsuites{attributes(named)}>\n"
     for name, cases in suites:
         yield from suite_element(name, cases)
     if outcome.mutants is not None:
@@ -184,6 +185,7 @@ def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
         yield f"{point} # TODO no test detects this\n{_details(mutant.advice, mutant.place)}"
     if outcome.mutants is not None:
         yield f"# {safe_line(score_line(outcome.mutants))}\n"
+    yield f"# Kyverno {outcome.release}\n"
 
 
 def _point(number: int, name: str, *, passed: bool) -> str:

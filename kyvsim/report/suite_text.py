@@ -212,7 +212,7 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
         verdict = RunVerdict.FAILED if demands.tests else RunVerdict.NOTHING
         facts.append(Fact("nothingChecked", 1, "no row was checked", verdict))
     aside = left_out_fact(len(tuple(everything_left_out(outcome))))
-    return RunEnding((*facts, aside, warning_fact(diagnostics)))
+    return RunEnding((*facts, aside, warning_fact(diagnostics)), release=outcome.release)
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:

@@ -102,7 +102,7 @@ _CSV_COLUMNS: Final = (
     *("result", "policy", "rule", "type", "severity", "category"),
     *("apiVersion", "kind", "namespace", "name"),
     *("file", "line", "column", "path"),
-    *("ruleFile", "ruleLine", "ruleColumn", "message", "note"),
+    *("ruleFile", "ruleLine", "ruleColumn", "message", "note", "kyverno"),
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -124,7 +124,7 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
                 *_place(finding.location),
                 result.path,
                 *_place(finding.rule_location),
-                *(result.message, result.note),
+                *(result.message, result.note, run.release),
             )
             for finding in rows_of(response)
             for policy, result, status, resource in (finding.row,)

@@ -643,6 +643,7 @@ def _summary(simulation: Simulation) -> dict[str, object]:
     return {
         "name": simulation.name,
         "model": simulation.model,
+        "kyverno": simulation.release,
         "install": simulation.installation,
         "seconds": round(simulation.seconds, 6),
         "stopped": simulation.cut.reason if simulation.cut else None,

@@ -13,6 +13,7 @@ from kyvsim.kubernetes.objects import (
     without_server_fields,
 )
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.release import RELEASES
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
 from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
@@ -106,9 +107,12 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
             yield shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in hidden:
             # Omit the deprecation warning that is returned for every policy of these kinds.
-            deprecated = f"{event.object.kind} (kyverno.io) is deprecated"
-            common = is_policy and event.message.startswith(deprecated)
+            common = is_policy and event.message.startswith(_deprecations(event.object))
             yield event._replace(message="") if common and event.outcome == "done" else event
+
+
+def _deprecations(key: ObjectKey) -> tuple[str, ...]:
+    return tuple(one.deprecation(key.api_version, key.kind) for one in RELEASES.values())
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
@@ -319,7 +323,8 @@ def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> 
             *((not_begun,) if simulation is None else _facts(simulation, terms.least)),
             left_out_fact(terms.left_out),
             warning_fact(terms.diagnostics),
-        )
+        ),
+        release=simulation.release if simulation else "",
     )
 
 

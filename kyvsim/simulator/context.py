@@ -7,7 +7,8 @@ from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy, PolicyException
-from kyvsim.model.ports import SIMULATED, Budget, Meter
+from kyvsim.model.ports import SIMULATED, Budget, Meter, System
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import CI, Installation
 from kyvsim.simulator.api_server import ApiServer, Client, ObjectStore, Purpose
@@ -116,6 +117,7 @@ class SimulationSettings(NamedTuple):
     """How Kyverno is installed, and which behaviour is simulated."""
 
     model: Model = Model.KYVERNO
+    release: Release = NEWEST
     installation: Installation = CI
     exceptions: bool | None = None
     """Whether PolicyExceptions count, in all namespaces; None for the installation's setting."""
@@ -156,6 +158,10 @@ class SimulationContext(NamedTuple):
     settings: SimulationSettings
     tracer: SimulationTracer | None = None
     """Records evaluations for `--explain`; None by default."""
+
+    def system(self) -> System:
+        """Return the clock and randomness for policies, with a meter of their own."""
+        return System(self.clock, self.identities, self.settings.meter(), self.settings.release)
 
     def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
         """Return an API client for a user; its requests are recorded with a purpose."""

@@ -49,6 +49,8 @@ class DownstreamWatch:
         self._watched: dict[_Kind, dict[str, KubernetesObject]] = {}
         self._of_policy: dict[str, list[_Kind]] = {}
         self._references: dict[_Kind, int] = {}
+        self._invalid: set[str] = set()
+        """The uids of objects that are not restored until they are generated again."""
 
     def take(self, policy: str, trigger: str, objects: Iterable[KubernetesObject]) -> None:
         """Watch the objects generated for a trigger's uid; delete those of other kinds."""
@@ -64,6 +66,7 @@ class DownstreamWatch:
                 if refused is not None:
                     self._record_unwatched(obj, policy, refused.message)
             self._watched.setdefault(kind, {})[_uid(obj)] = obj
+            self._invalid.discard(_uid(obj))
             kinds += [kind] if kind not in kinds else []
         before = self._of_policy.get(policy, [])
         for kind in kinds:
@@ -93,6 +96,10 @@ class DownstreamWatch:
         """Delete the objects that a policy generated for a trigger's uid [default: all]."""
         for kind in self._of_policy.get(policy, ()):
             self._delete(policy, kind, _fits(policy, trigger))
+
+    def invalidate(self, policy: str) -> None:
+        """Restore the objects that a policy generated only after it generated them again."""
+        self._invalid.update(map(_uid, self.of(policy)))
 
     def delete_others(self, policy: str, trigger: str, kept: Iterable[KubernetesObject]) -> None:
         """Delete the objects that a policy generated for a trigger, except for `kept`."""
@@ -135,7 +142,8 @@ class DownstreamWatch:
         """Restore a changed downstream, or update the copies of a changed source."""
         known = self._known(obj)
         desired = known.get(_uid(obj))
-        if desired is not None and _content(obj) != _content(desired):
+        is_valid = _uid(obj) not in self._invalid
+        if desired is not None and is_valid and _content(obj) != _content(desired):
             self._client("restore", labels(desired)[POLICY]).update(_clean(desired))
         for copy in self._copies(obj, known) if desired is None else ():
             key, marks = object_key(copy), labels(copy)
@@ -148,15 +156,26 @@ class DownstreamWatch:
         """Restore a deleted downstream, or delete the copies of a deleted source."""
         known = self._known(obj)
         if labels(obj).get("app.kubernetes.io/managed-by") == "kyverno":
-            desired = known.get(_uid(obj))
-            if desired is not None:
-                # It is still stored by its old uid: a second deletion is not undone.
-                self._client("restore", labels(desired)[POLICY]).create(_clean(desired))
+            self._restore(_uid(obj), known)
             return
         for copy in self._copies(obj, known):
             client = self._client("delete downstream", labels(copy)[POLICY])
             if client.delete(object_key(copy)).ok:
                 known.pop(_uid(copy), None)
+
+    def _restore(self, uid: str, known: dict[str, KubernetesObject]) -> None:
+        desired = known.get(uid)
+        if desired is None:
+            return
+        if uid in self._invalid:
+            self._invalid.discard(uid)
+            del known[uid]
+            return
+        made = self._client("restore", labels(desired)[POLICY]).create(_clean(desired))
+        # Otherwise it is still known by its old uid: a second deletion is not undone.
+        if made.object is not None and self._sim.settings.release.tracks_restored:
+            del known[uid]
+            known[_uid(made.object)] = desired
 
     def _known(self, obj: KubernetesObject) -> dict[str, KubernetesObject]:
         """Return the known objects of an object's kind, {} if it may no longer be watched."""

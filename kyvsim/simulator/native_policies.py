@@ -8,6 +8,7 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, labels,
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Policy
+from kyvsim.model.release import Release
 from kyvsim.policy.tree import ResourceFilter
 from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.authorizer import may
@@ -136,6 +137,7 @@ def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
 def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     if policy.kind not in _SOURCES:
         return None
+    release = sim.settings.release
     validates, mutates = (
         sim.settings.installation.value("features", f"generate{kind}", "enabled")
         for kind in (_VALIDATING, _MUTATING)
@@ -144,13 +146,13 @@ def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
         plan = NativePolicyPlan(_MUTATING, f"mpol-{policy.name}")
         if mutates is not True and not wants_native_policy(policy, plan.kind):
             return None
-        return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
+        return plan._replace(why_not=why_no_native_policy(policy, plan.kind, release))
     if validates is False:
         return None
     if policy.kind == "ClusterPolicy":
         return _plan_of_rules(policy, sim)
     plan = NativePolicyPlan(_VALIDATING, f"vpol-{policy.name}")
-    return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
+    return plan._replace(why_not=why_no_native_policy(policy, plan.kind, release))
 
 
 def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
@@ -190,13 +192,13 @@ def with_twin_of(status: Json, before: Json) -> Json:
     return {**status, "conditionStatus": conditions, "generated": before.get("generated") is True}
 
 
-def may_be_left(policy: Policy) -> bool:
+def may_be_left(policy: Policy, release: Release) -> bool:
     """Return whether the API server may evaluate a policy instead of Kyverno."""
     if policy.kind == "ClusterPolicy":
         return classic.why_no_native_twin(policy, ()) == ""
     if policy.kind in _SOURCES:
         kind = policy.kind.replace("Policy", "AdmissionPolicy")
-        return not why_no_native_policy(policy, kind)
+        return not why_no_native_policy(policy, kind, release)
     return False
 
 

@@ -12,7 +12,6 @@ from kyvsim.engine.compile import (
     index_policies,
 )
 from kyvsim.engine.context.cluster_api import allows
-from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
@@ -37,6 +36,7 @@ from kyvsim.languages.classic.admission import derived_rules
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import GeneratedSets, compile_generated
 from kyvsim.model.policy import CelException, Policy, PolicyException
+from kyvsim.model.release import Release
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import ADMISSION, REPORTS
@@ -64,7 +64,7 @@ class PolicyCache:
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
-        self.system = System(sim.clock, sim.identities, sim.settings.meter())
+        self.system = sim.system()
         """Clock, random numbers and step meter for compiled rules."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -152,7 +152,7 @@ class PolicyCache:
             exceptions = self._exceptions(f"{RULES_GROUP}/v2", readers.exception)
             return options._replace(exceptions=exceptions)
         of_cel = self._exceptions(f"{CEL_GROUP}/v1", readers.cel_exception)
-        return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined)
+        return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined, simulated=True)
 
     def _exceptions(
         self, api_version: str, read: Callable[[KubernetesObject], tuple[_Exception | None, object]]
@@ -177,14 +177,15 @@ class PolicyCache:
         """Return the facts for the webhook of a CEL policy."""
         place = place_of(policy.kind, policy.key)
         if place not in self._webhook_facts:
-            self._webhook_facts[place] = webhook_facts_of(policy, self._sim.store.defined)
+            release, kinds = self._sim.settings.release, self._sim.store.defined
+            self._webhook_facts[place] = webhook_facts_of(policy, release, kinds)
         return self._webhook_facts[place]
 
     def is_left_to_the_server(self, policy: Policy) -> bool:
         """Return whether the API server evaluates a policy instead of Kyverno."""
         place = place_of(policy.kind, policy.key)
         if place not in self._may_be_left:
-            self._may_be_left[place] = may_be_left(policy)
+            self._may_be_left[place] = may_be_left(policy, self._sim.settings.release)
         if not self._may_be_left[place]:
             return False
         known = policy.facts.api_version, policy.kind, policy.namespace, policy.name
@@ -325,25 +326,40 @@ class PolicyLister:
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
 
-def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
+_ADVICE = (
+    " If this is for an autogen'd custom workload CRD, grant it via "
+    "reportsController.rbac.clusterRole.extraResources in the Helm values (or an equivalent "
+    "ClusterRole labeled rbac.kyverno.io/aggregate-to-reports-controller)."
+)
+
+
+def cel_status(
+    policy: Policy, store: ObjectStore, now: str, before: Json, release: Release
+) -> Json:
     """Return the status of an active policy; unchanged conditions keep their time.
 
     The generator of admission policies adds whether the API server evaluates it.
     """
+    variants = variants_of(policy, release) if not generates(policy.kind) else ()
     conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
         conditions.append(_condition("WebhookConfigured", True, "Webhook configured.", now, known))
     missing, message = "", "Background scanning disabled; reporting permissions not required."
     if policy.facts.background:
+        named = list(resources_of(policy))
+        if release.checks_rights_for_variants:
+            named += (one for variant in variants for one in matched_resources(variant.spec))
         verbs = ("get", "list", "watch")
         missing = "; ".join(
             f"{verb} {group}/{version}, Resource={resource}: "
-            for (group, version, resource), verb in product(resources_of(policy), verbs)
+            for (group, version, resource), verb in product(named, verbs)
             if not allows({"verb": verb, "group": group, "resource": resource}, REPORTS, store)
         )
         message = "Policy is ready for reporting."
     if missing:
         message = f"Policy is not ready for reporting, missing permissions: {missing}."
+        if variants and release.checks_rights_for_variants:
+            message += _ADVICE
     conditions.append(_condition("RBACPermissionsGranted", not missing, message, now, known))
     ready = all(one["status"] == "True" for one in conditions)
     stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
@@ -357,17 +373,24 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
                     **({"group": group} if group else {}),
                     "version": version,
                     "resource": resource,
-                    "kind": kind_of_plural(group, resource),
+                    "kind": _target_kind(group, version, resource, store),
                 }
                 for group, version, resource in sorted(matched_resources(one.spec))
             ],
             "spec": {name: value for name, value in one.spec.data.items() if value is not None},
         }
-        for one in variants_of(policy)
+        for one in variants
     }
     derived = {"autogen": {"configs": configs} if configs else {}, **stated}
     # No admission policy is generated from an image policy.
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
+
+
+def _target_kind(group: str, version: str, resource: str, store: ObjectStore) -> str:
+    """Return the kind of a resource; for one that the cluster does not serve, upstream guesses."""
+    known = kind_of_plural(group, resource) or store.kind_of(f"{group}/{version}", resource)
+    guess = resource.removesuffix("s")
+    return known or f"{guess[:1].upper()}{guess[1:]}"
 
 
 def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
@@ -427,7 +450,9 @@ class PolicyStatusController:
             self._cache.put(policy, compiled)
         old = obj.get("status")
         if policy is not None and is_webhook_policy(key):
-            status = with_twin_of(cel_status(policy, self._sim.store, now, old), old)
+            status = with_twin_of(
+                cel_status(policy, self._sim.store, now, old, self._sim.settings.release), old
+            )
             plan = plan_of(policy, self._sim)
         else:
             sound = policy if compiled is not None else None

@@ -131,7 +131,7 @@ _LABELS: Mapping[str, str] = {
     "ValidatingPolicy": "vpol.kyverno.io",
 }
 _OTHERS = "validatingadmissionpolicy.apiserver.io"
-"""The label prefix for other kinds; upstream has no prefixes for other namespaced CEL kinds."""
+"""The label prefix for other kinds; in some releases also for other namespaced kinds in CEL."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
 
@@ -164,7 +164,10 @@ def write_report(
     # A label for each reported policy, with its resourceVersion.
     for policy in (one.policy for one in responses if is_reported(one.policy)):
         stored = sim.store.get(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
-        label = f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"
+        kind = policy.kind
+        if sim.settings.release.labels_namespaced_kinds:
+            kind = kind.removeprefix("Namespaced")
+        label = f"{_LABELS.get(kind, _OTHERS)}/{policy.name}"
         marks[label] = text_field(metadata(stored), "resourceVersion")
     meta: dict[str, Json] = {
         "generateName": f"{base}-",

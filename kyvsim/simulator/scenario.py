@@ -536,6 +536,7 @@ def play(
     settings = scenario.settings
     own = SimulationSettings(
         model=Model(settings.model),
+        release=settings.release,
         installation=settings.installation or HELM,
         exceptions=settings.exceptions,
         seed=settings.seed,
@@ -580,6 +581,7 @@ def play(
         expectations.close(cut=cut is not None),
         seconds=sim.clock.elapsed,
         model=settings.model,
+        release=settings.release.name,
         installation=sim.settings.installation.name,
         description=scenario.description,
         diagnostics=refused,

@@ -15,6 +15,7 @@ from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.release import Release
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
 from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
@@ -22,7 +23,7 @@ from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.configuration import NAMESPACE, settings_of, webhook_setting
-from kyvsim.simulator.context import NOTICE
+from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
 
@@ -308,13 +309,13 @@ class _CalledPolicy(NamedTuple):
 
 
 def cel_webhooks(
-    policies: Iterable[Policy], base: str, path: str, installed: Selectors
+    policies: Iterable[Policy], base: str, path: str, installed: Selectors, release: Release
 ) -> Iterator[Json]:
     """Yield the webhooks for policies of one kind; `base` and `path` are prefixes."""
     called = [
         _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
-        if (facts := webhook_facts_of(one)) and one.facts.admission
+        if (facts := webhook_facts_of(one, release)) and one.facts.admission
     ]
     alone = [one for one in called if one.facts.alone]
     for one in sorted(alone, key=lambda one: (one.policy.namespace, one.policy.name)):
@@ -389,7 +390,7 @@ def write_webhooks(kyverno: Kyverno) -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            webhooks = _webhooks(policies, sim.store, entries, mutating=mutating)
+            webhooks = _webhooks(policies, sim, entries, mutating=mutating)
             settings = settings_of(sim.store)
             notes = json.loads(settings.get("webhookAnnotations") or "{}")
             marks = json.loads(settings.get("webhookLabels") or "{}")
@@ -428,9 +429,9 @@ def write_webhooks(kyverno: Kyverno) -> None:
 
 
 def _webhooks(
-    policies: list[Policy], store: ObjectStore, entries: WebhookTargets, *, mutating: bool
+    policies: list[Policy], sim: SimulationContext, entries: WebhookTargets, *, mutating: bool
 ) -> Iterator[Json]:
-    selectors = installed_selectors(store)
+    selectors = installed_selectors(sim.store)
     older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]
     yield from classic_webhooks(older, entries, selectors, mutating=mutating)
     pinning = [one for one in policies if one.facts.pins_images]
@@ -439,4 +440,4 @@ def _webhooks(
             if hook.mutates is not mutating:
                 continue
             some = [one for one in every if one.kind == kind]
-            yield from cel_webhooks(some, hook.name, hook.path, selectors)
+            yield from cel_webhooks(some, hook.name, hook.path, selectors, sim.settings.release)

@@ -130,9 +130,9 @@ _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
 # JSON encoding and decoding.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json:
-# keys are sorted, a whole double has no point, and a null is the number of its enum, 0. Elements of
-# a list or map created by an expression are converted first, which fails for maps; given values,
-# such as `object`, are encoded as they are.
+# keys are sorted, a whole double has no point. In `SHALLOW_JSON` a null is the number of its enum,
+# 0, and elements of a list or map created by an expression are converted first, which fails for
+# maps; given values, such as `object`, are encoded as they are.
 
 _JSON = opaque("json.Json")
 
@@ -154,6 +154,61 @@ def _unmarshal(_: JsonCodec, text: object) -> Json:
 
 
 def _marshal(_: JsonCodec, value: object) -> str:
+    if value is None:
+        return "null"
+    if value.__class__ is Optional:
+        # A map in an optional is not converted: its keys are values of expressions.
+        return _written(_with_texts(_native(value.value), _CEL_KEYS) if value.present else None)
+    if isinstance(value, ServiceAccount) or not isinstance(value, (dict, list)):
+        return _written(_bare(value))
+    try:
+        native = _native(value)
+        if isinstance(native, dict):
+            native = {native_text(key): one for key, one in native.items()}
+    except CelError as error:
+        kinds = "map to native map" if isinstance(value, dict) else "list to native slice"
+        raise CelError(f"json: failed to convert CEL {kinds}: {error}") from None
+    return _written(_with_texts(native))
+
+
+def _native(value: object) -> object:
+    """Return a value as plain data; keys of maps stay values of expressions."""
+    if isinstance(value, dict) and not isinstance(value, ServiceAccount):
+        return {key: _native(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_native(one) for one in value]
+    if value.__class__ is Optional:
+        return _native(_content(value))
+    return _value(value) if value is None else _converted(value)
+
+
+def _with_texts(native: object, originals: Mapping[type, str] | None = None) -> object:
+    """Return plain data; raises CelError if a key of a map is not a string.
+
+    `originals` are the types of keys before their conversion [default: their types after it].
+    """
+    if isinstance(native, list):
+        return [_with_texts(one) for one in native]
+    if not isinstance(native, dict):
+        return native
+    for key in native:
+        if key.__class__ is not str:
+            name = _KEY_TYPES[key.__class__]
+            before = (originals or _KEY_TYPES)[key.__class__]
+            raise CelError(f"json: unsupported map key type {name} (original key type: {before})")
+    return {key: _with_texts(one) for key, one in native.items()}
+
+
+_KEY_TYPES: Mapping[type, str] = {bool: "bool", int: "int64", UInt: "uint64", float: "float64"}
+_CEL_KEYS: Mapping[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+}
+
+
+def _shallow_marshal(_: JsonCodec, value: object) -> str:
     if value.__class__ is MadeMap:
         return _written({native_text(key): _converted(one) for key, one in value.items()})
     if value.__class__ is MadeList:
@@ -188,6 +243,8 @@ def _converted(value: object) -> object:
         return _converted(_content(value))
     if value.__class__ is CelType:
         raise CelError("type conversion not supported for 'type'")
+    if isinstance(value, ServiceAccount):
+        raise CelError("type conversion error from 'user.ServiceAccount' to 'interface {}'")
     if value.__class__ is NamedFormat:
         raise CelError("type conversion error from 'Format' to 'interface {}'")
     return _bare(value)
@@ -253,15 +310,21 @@ def _own(value: object) -> object:
     return str(value)
 
 
-JSON = Library(
-    "json",
-    (
-        method(f"{_JSON}.unmarshal(dyn) -> dyn", _unmarshal),
-        method(f"{_JSON}.marshal(dyn) -> string", _marshal),
-    ),
-    types=((JsonCodec, _JSON),),
-    variables=(("json", _JSON),),
-)
+def _json(marshal: Callable[[JsonCodec, object], str]) -> Library:
+    return Library(
+        "json",
+        (
+            method(f"{_JSON}.unmarshal(dyn) -> dyn", _unmarshal),
+            method(f"{_JSON}.marshal(dyn) -> string", marshal),
+        ),
+        types=((JsonCodec, _JSON),),
+        variables=(("json", _JSON),),
+    )
+
+
+JSON = _json(_marshal)
+SHALLOW_JSON = _json(_shallow_marshal)
+"""The library of releases that encode no maps and nulls within other values."""
 
 AUTHORIZATION_JSON = Library(
     "authorization json",

@@ -8,7 +8,7 @@ upstream: pkg/cel/compiler/env.go, pkg/cel/policies/*/compiler/compiler.go,
 pkg/image/verification/evaluator/compiler.go
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from kyvsim.cel.libraries.lists import TWO_VARIABLES
 from kyvsim.cel.libraries.standard import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.model.ports import Clock, Entropy
+from kyvsim.model.release import NEWEST, Release
 
 EVERYWHERE: tuple[Library, ...] = (
     lookups.GLOBAL_CONTEXT,
@@ -37,7 +38,8 @@ EVERYWHERE: tuple[Library, ...] = (
 )
 """The libraries of all policy kinds; an environment adds its own.
 
-In upstream's order: if several overloads match, the first determines the result type.
+Some releases have other versions of two of them. In upstream's order: if several overloads match,
+the first determines the result type.
 """
 _USERS, _CERTIFICATES = functions.USERS, encodings.CERTIFICATES
 VARIABLES = "kyverno.variables"
@@ -98,9 +100,23 @@ KINDS: Mapping[str, PolicyEnvironment] = {
 """By the kind of the policy, without the prefix `Namespaced`."""
 
 
+def _everywhere(release: Release) -> Iterator[Library]:
+    for one in EVERYWHERE:
+        if one is images.IMAGES and not release.keeps_tags_beside_digests:
+            yield images.TAG_OR_DIGEST
+        elif one is encodings.JSON and not release.marshals_parts:
+            yield encodings.SHALLOW_JSON
+        else:
+            yield one
+
+
 @lru_cache(maxsize=8)
 def kyverno_environment(
-    kind: str, clock: Clock, entropy: Entropy, mode: str = "Kubernetes"
+    kind: str,
+    clock: Clock,
+    entropy: Entropy,
+    mode: str = "Kubernetes",
+    release: Release = NEWEST,
 ) -> Environment:
     """Return the environment of a kind such as `ValidatingPolicy` or `NamespacedValidatingPolicy`.
 
@@ -115,7 +131,7 @@ def kyverno_environment(
     found = environment(
         (
             *(one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out),
-            *EVERYWHERE,
+            *_everywhere(release),
             functions.random_library(entropy),
             functions.time_library(clock),
             lookups.NAMESPACED_RESOURCES if namespaced else lookups.CLUSTER_RESOURCES,
@@ -152,14 +168,15 @@ def kyverno_environment(
     )
 
 
-def image_reference_environment() -> Environment:
+def image_reference_environment(release: Release) -> Environment:
     """Return the environment of `matchImageReferences`, whose only variable is `ref`.
 
     upstream: pkg/cel/compiler/env.go (NewMatchImageEnv)
     """
     left_out = {TWO_VARIABLES.name, AUTHORIZATION.name, LENIENT_OR_VALUE.name}
     base = (one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out)
-    found = environment((*base, images.IMAGES))
+    of_images = next(one for one in _everywhere(release) if one.name == images.IMAGES.name)
+    found = environment((*base, of_images))
     return found._replace(variables=(("ref", STRING),), checks_literals=False, folds=False)
 
 

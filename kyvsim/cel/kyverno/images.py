@@ -81,23 +81,50 @@ def _repository(text: str) -> Image | None:
     return Image(text, _DOCKER if host in {"", "docker.io"} else host, path)
 
 
+def _tag(image: Image) -> str:
+    """Return the tag, also that of a reference with tag and digest."""
+    name = image.text.partition("@")[0].rpartition("/")[2]
+    return name.rpartition(":")[2] if image.digest and ":" in name else image.tag
+
+
+def _identifier(image: Image) -> str:
+    return "@".join(filter(None, (_tag(image), image.digest)))
+
+
+_REFERENCES = (
+    *(
+        function(f"{name}(string) -> {_IMAGE}", parse_image)
+        for name in ("image", "parseImageReference")
+    ),
+    function("isImage(string) -> bool", succeeds(parse_image)),
+    method(f"{_IMAGE}.containsDigest() -> bool", lambda image: bool(image.digest)),
+    method(f"{_IMAGE}.registry() -> string", lambda image: image.registry),
+    method(f"{_IMAGE}.repository() -> string", lambda image: image.repository),
+    method(f"{_IMAGE}.digest() -> string", lambda image: image.digest),
+)
 IMAGES = Library(
     "images",
     (
-        *(
-            function(f"{name}(string) -> {_IMAGE}", parse_image)
-            for name in ("image", "parseImageReference")
+        *_REFERENCES,
+        method(f"{_IMAGE}.identifier() -> string", _identifier),
+        method(
+            f"{_IMAGE}.identifierWithSeparator() -> string",
+            lambda image: f"@{image.digest}" if image.digest else f":{image.tag}",
         ),
-        function("isImage(string) -> bool", succeeds(parse_image)),
-        method(f"{_IMAGE}.containsDigest() -> bool", lambda image: bool(image.digest)),
-        method(f"{_IMAGE}.registry() -> string", lambda image: image.registry),
-        method(f"{_IMAGE}.repository() -> string", lambda image: image.repository),
-        method(f"{_IMAGE}.identifier() -> string", lambda image: image.tag or image.digest),
-        method(f"{_IMAGE}.tag() -> string", lambda image: image.tag),
-        method(f"{_IMAGE}.digest() -> string", lambda image: image.digest),
+        method(f"{_IMAGE}.tag() -> string", _tag),
     ),
     types=((Image, _IMAGE),),
 )
+TAG_OR_DIGEST = Library(
+    IMAGES.name,
+    (
+        *_REFERENCES,
+        method(f"{_IMAGE}.identifier() -> string", lambda image: image.tag or image.digest),
+        method(f"{_IMAGE}.tag() -> string", lambda image: image.tag),
+    ),
+    types=IMAGES.types,
+)
+"""The library of releases that drop the tag of a reference with tag and digest."""
 
 # Image data of a registry.
 #

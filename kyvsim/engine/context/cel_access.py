@@ -20,6 +20,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, labels
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
+from kyvsim.model.release import Release
 from kyvsim.model.request import UserInfo
 
 
@@ -129,7 +130,7 @@ def registry_access() -> ImageDataAccess:
     return ImageDataAccess(data_of)
 
 
-def http_access(external: ExternalData, namespace: str) -> HttpAccess:
+def http_access(external: ExternalData, namespace: str, release: Release) -> HttpAccess:
     """Return the value of `http`: mocked responses; nothing is ever called.
 
     In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
@@ -145,7 +146,7 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
                 "set --allowHTTPInNamespacedPolicies to enable"
             )
         raise LookupError(
-            blocked(method, url)
+            blocked(method, url, release)
             or f"{method} {url}: kyvsim is offline: add the response to the values file: "
             f'apiCallResponses: [{{url: "{url}", method: {method}, response: {{body: {{}}}}}}]'
         )
@@ -153,10 +154,18 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
     return HttpAccess(answer)
 
 
-def global_access(external: ExternalData, system: System, hints: list[str]) -> GlobalContextAccess:
-    """Return the value of `globalContext`: data given for entries, or the data of given entries."""
+def global_access(
+    external: ExternalData, system: System, hints: list[str], namespace: str
+) -> GlobalContextAccess:
+    """Return the value of `globalContext`: data given for entries, or the data of given entries.
+
+    `namespace` is that of a namespaced policy, "" for others: some releases confine it.
+    """
+    confined = namespace and system.release.confines_global_context
 
     def data_of(name: str, projection: str) -> object:
+        if confined:
+            raise LookupError("globalContext.* is not allowed in namespaced policies")
         try:
             found = (
                 _of_mock(name, projection, external, system)

@@ -23,6 +23,7 @@ from kyvsim.languages.cel.facts import (
 )
 from kyvsim.languages.cel.payloads import checked_payloads
 from kyvsim.model.policy import Policy
+from kyvsim.model.release import Release
 from kyvsim.model.source import Document
 from kyvsim.policy.cel_autogen import PolicyVariant
 from kyvsim.policy.cel_policy import read_cel_policy
@@ -51,9 +52,9 @@ def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
     return tuple(matched_resources(policy.cel))
 
 
-def webhook_facts_of(policy: Policy, kinds: KindTable = NO_KINDS) -> WebhookFacts:
+def webhook_facts_of(policy: Policy, release: Release, kinds: KindTable = NO_KINDS) -> WebhookFacts:
     """Return the facts of a policy for its webhook."""
-    return webhook_facts(policy, variants_of(policy), kinds)
+    return webhook_facts(policy, variants_of(policy, release), release, kinds)
 
 
 __all__ = [

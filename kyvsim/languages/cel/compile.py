@@ -33,9 +33,10 @@ from kyvsim.languages.constraints import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
+from kyvsim.model.release import Release
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
-from kyvsim.policy.cel_autogen import PolicyVariant
+from kyvsim.policy.cel_autogen import EXTRACTION, PolicyVariant, extraction_variants
 
 KINDS = (VALIDATING, MUTATING, GENERATING, DELETING, IMAGE_VALIDATING)
 _BY_NAME: Mapping[str, CelKind] = {
@@ -68,9 +69,21 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
     return _lowered(policy, options)[1]
 
 
-def variants_of(policy: Policy) -> tuple[PolicyVariant, ...]:
+def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
+    """Return the variables that the expressions of a policy read, such as `globalContext`."""
+    kind, written = _BY_NAME[policy.kind], PolicyVariant("", policy.cel)
+    return frozenset(_lower_part(kind, policy, written, options)[1].reads)
+
+
+def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
     """Return the variants of a policy for Pod controllers."""
-    return tuple(_BY_NAME[policy.kind].variants(policy.cel))
+    return _variants(_BY_NAME[policy.kind], policy, release)
+
+
+def _variants(kind: CelKind, policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
+    extracts = release.extracts_templates and kind.on_templates is not None
+    extracted = extraction_variants(policy.cel) if extracts else ()
+    return (*kind.variants(policy.cel), *extracted)
 
 
 def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingChange, ...]:
@@ -78,7 +91,8 @@ def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingC
 
     It is empty for a policy without targets.
     """
-    specs = [policy.cel, *(one.spec for one in variants_of(policy))]
+    # Custom workloads are not mutated.
+    specs = [policy.cel, *(one.spec for one in MUTATING.variants(policy.cel))]
     found = []
     for spec in specs:
         part = PolicyPart(policy, spec, _compiler(policy, options), options)
@@ -120,13 +134,18 @@ def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     kind = kind or _BY_NAME[policy.kind]
-    rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
-    rules, found = [rule], [*problems]
-    for one in kind.variants(policy.cel):
-        derived, further = _lower_part(kind, policy, one, options)
+    rule, compiler = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
+    rules, found = [rule], [*compiler.problems]
+    release = options.system.release
+    of_variants = options
+    if kind is IMAGE_VALIDATING and not (options.simulated or release.exempts_variants):
+        of_variants = options._replace(cel_exceptions=())
+    for one in _variants(kind, policy, release):
+        derived, own = _lower_part(kind, policy, one, of_variants)
         rules.append(derived)
         # Problems of the written policy are not repeated for its variants.
-        found += [] if problems else [problem._replace(variant=one.name) for problem in further]
+        if not compiler.problems:
+            found += (problem._replace(variant=one.name) for problem in own.problems)
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
     rules = [counted_rule(one, kind.ends, trace, number, forms) for number, one in enumerate(rules)]
@@ -135,7 +154,7 @@ def _lower(
 
 def _lower_part(
     kind: CelKind, policy: Policy, variant: PolicyVariant, options: CompileOptions
-) -> tuple[CompiledRule, list[ExpressionProblem]]:
+) -> tuple[CompiledRule, Compiler]:
     spec, compiler = variant.spec, _compiler(policy, options)
     part = PolicyPart(policy, spec, compiler, options)
     body = kind.compile(part)
@@ -143,6 +162,8 @@ def _lower_part(
         exceptions = compile_exceptions(part, ignorable=kind.forgives_faults)
         if exceptions is not None:
             body = with_exceptions(body, exceptions, kind.unevaluated)
+    if variant.name == EXTRACTION and kind.on_templates is not None:
+        body = kind.on_templates(body)
     written = spec.match_constraints
     constraints = compile_constraints(
         written.for_any_operation() if written and kind.any_operation else written,
@@ -181,13 +202,13 @@ def _lower_part(
         stands_alone=True,
         answers_always=kind.answers_always(spec),
     )
-    return traced_rule(rule, policy, compiler.trace), compiler.problems
+    return traced_rule(rule, policy, compiler.trace), compiler
 
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     system = options.system
     mode = policy.cel.evaluation.mode
-    env = kyverno_environment(policy.kind, system.clock, system.entropy, mode)
+    env = kyverno_environment(policy.kind, system.clock, system.entropy, mode, system.release)
     return Compiler(KyvernoScope(env), options.trace_of(policy, policy.rules[0]), system.meter)
 
 
@@ -218,7 +239,7 @@ def wants_native_policy(policy: Policy, kind: str) -> bool:
     return policy.cel.autogen.native_policies[kind] is True
 
 
-def why_no_native_policy(policy: Policy, kind: str) -> str:
+def why_no_native_policy(policy: Policy, kind: str, release: Release) -> str:
     """Return why no admission policy is generated for a policy, or ""."""
     skipped = f"skip generating {kind}:"
     if not wants_native_policy(policy, kind):
@@ -228,6 +249,6 @@ def why_no_native_policy(policy: Policy, kind: str) -> str:
             f"{skipped} useServerSideApply is enabled, which mutates atomic fields that a native "
             "MutatingAdmissionPolicy rejects."
         )
-    if variants_of(policy):
+    if variants_of(policy, release):
         return f"{skipped} pod controllers autogen is enabled."
     return ""

@@ -10,6 +10,7 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -23,6 +24,7 @@ from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     Compiler,
     EvaluationError,
+    ExpressionProblem,
     KyvernoScope,
     all_hold,
     expression_error,
@@ -75,6 +77,8 @@ class CompiledExceptions(NamedTuple):
     """Whether conditions that cannot be evaluated do not hold."""
     settled_by_full: bool
     """Whether errors are ignored after a matching full exception."""
+    full_only: bool
+    """Whether a matching exception for some images or values has no effect."""
 
     def matching(self, evaluation: Evaluation) -> Matched:
         """Return those that match; raises EvaluationError unless a full exception settles it."""
@@ -85,7 +89,7 @@ class CompiledExceptions(NamedTuple):
         for entry in self.entries:
             is_over = entry.exception.expires is not None and entry.exception.expires < now
             try:
-                if self._matches(entry, values):
+                if self._matches(entry, values) and (entry.exception.is_full or not self.full_only):
                     (expired if is_over else counting).append(entry.exception)
             except EvaluationError:
                 settled = self.settled_by_full and any(one.is_full for one in counting)
@@ -115,13 +119,14 @@ def compile_exceptions(
     ignorable: bool,
     variables: Mapping[str, CompiledExpression] | None = None,
     settled_by_full: bool = True,
+    full_only: bool = False,
 ) -> CompiledExceptions | None:
     """Return the exceptions that name a policy, None if there are none.
 
     Their conditions are compiled with the policy's expressions: their problems are problems of the
     policy. `ignorable` is whether the policy's `failurePolicy` applies to them too; `variables`
     are those that they may read; `settled_by_full` is whether errors of exceptions are ignored
-    after a full exception that matches.
+    after a full exception that matches; `full_only` is whether other exceptions have no effect.
     """
     policy, entries = part.policy, []
     # Variables that conditions of exceptions may name but that have no value there.
@@ -152,7 +157,9 @@ def compile_exceptions(
         return None
     ignores = ignorable and not policy.facts.fails_closed
     values = RequestValues(part, variables or {})
-    return CompiledExceptions(tuple(entries), values, part.options, ignores, settled_by_full)
+    return CompiledExceptions(
+        tuple(entries), values, part.options, ignores, settled_by_full, full_only
+    )
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:
@@ -205,6 +212,27 @@ def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
     return outcome._replace(note="; ".join(filter(None, (outcome.note, matched.note))))
 
 
+def refused_conditions(exception: CelException) -> tuple[ExpressionProblem, ...]:
+    """Return the problems of conditions with which a cluster rejects an exception.
+
+    There, Kyverno's libraries and the policy's variables are unknown.
+
+    upstream: pkg/cel/compiler/policy_exception.go
+    """
+    env = kubernetes_environment()
+    known = tuple(one for one in env.variables if one[0] != "variables")
+    compiler = Compiler(KyvernoScope(env._replace(variables=known)))
+    compiler.conditions(one for one in exception.conditions if one.expression.strip())
+    return tuple(compiler.problems)
+
+
+def refused_by_cluster(exception: CelException) -> Iterator[Diagnostic]:
+    """Yield KV150 for conditions with which a cluster rejects an exception."""
+    for one in refused_conditions(exception):
+        place = exception.document.locate(one.path)
+        yield expression_error("KV150", f"`{exception.key}`", one.message, place)
+
+
 def lone_problems(
     exceptions: Iterable[CelException], policies: Iterable[Policy], options: CompileOptions
 ) -> Iterator[Diagnostic]:
@@ -218,7 +246,7 @@ def lone_problems(
         kinds = {one.kind for one in exception.policies if (one.kind, one.name) not in given}
         for kind in sorted(one for one in kinds if one.removeprefix("Namespaced") in KINDS):
             system = options.system
-            env = kyverno_environment(kind, system.clock, system.entropy)
+            env = kyverno_environment(kind, system.clock, system.entropy, release=system.release)
             compiler = Compiler(KyvernoScope(env))
             compiler.conditions(exception.conditions)
             for problem in compiler.problems:

@@ -11,8 +11,9 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
+from kyvsim.model.release import Release
 from kyvsim.model.request import PayloadMode
-from kyvsim.policy.cel_autogen import PolicyVariant, is_about_pods
+from kyvsim.policy.cel_autogen import EXTRACTION, PolicyVariant, is_about_pods
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule
 from kyvsim.schema.kinds import CEL_GROUP
 
@@ -124,14 +125,6 @@ def mutating_facts(policy: Policy) -> MutatingFacts:
 #
 # Source of the rules: upstream pkg/controllers/webhook (validating.go, match_conditions.go),
 # pkg/cel/autogen.
-_WITHOUT_VARIANTS = frozenset(
-    {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
-)
-"""Kinds for whose variants a webhook has no rules: a dedicated (True) or a shared one.
-
-upstream: validating.go `buildWebhookRules`, which switches on the Go type of a policy in some
-places and on the interface shared with its namespaced twin in others.
-"""
 
 
 class WebhookFacts(NamedTuple):
@@ -153,7 +146,10 @@ class WebhookFacts(NamedTuple):
 
 
 def webhook_facts(
-    policy: Policy, variants: Iterable[PolicyVariant], kinds: KindTable = NO_KINDS
+    policy: Policy,
+    variants: Iterable[PolicyVariant],
+    release: Release,
+    kinds: KindTable = NO_KINDS,
 ) -> WebhookFacts:
     """Return the facts of a policy for its webhook."""
     spec = policy.cel
@@ -167,12 +163,14 @@ def webhook_facts(
     exact = constraints.match_policy == "Exact"
     timeout = spec.webhook_timeout_seconds
     alone = conditions is not None or exact or timeout is not None
-    derived = [] if (policy.kind, alone) in _WITHOUT_VARIANTS else [*variants]
+    derived = [] if (policy.kind, alone) in release.without_variants else [*variants]
     rules = [rule for one in (spec, *(one.spec for one in derived)) for rule in one.resource_rules]
     texts = conditions or []
     if conditions is not None and is_about_pods(spec.match_constraints):
         texts = [*_for_kinds("autogen", spec, conditions)]
         for one in sorted(derived, key=lambda one: one.name):
+            if one.name == EXTRACTION:
+                continue  # its conditions are about Pods, not about the object of the request
             texts += _for_kinds(f"autogen-{one.name}", one.spec, _pushed(one.spec) or [])
     if makes:
         # Every operation is sent to a generating policy, whatever it lists: it cleans up after

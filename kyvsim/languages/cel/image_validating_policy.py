@@ -40,7 +40,13 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel.kind import (
+    CelKind,
+    PolicyPart,
+    RequestValues,
+    evaluated_on_templates,
+    without_mutation,
+)
 from kyvsim.languages.cel.validating_policy import annotation_texts, compile_error_text
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
@@ -50,13 +56,14 @@ from kyvsim.languages.cel_expressions import (
     Validation,
     all_hold,
 )
+from kyvsim.model.release import Release
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
 from kyvsim.policy.cel_policy import ImageReference
 
 
 def compile_references(
-    nodes: Iterable[ImageReference], compiler: Compiler
+    nodes: Iterable[ImageReference], compiler: Compiler, release: Release
 ) -> Callable[[str], bool]:
     """Return a predicate: whether an image is selected; without nodes all are. Raises CelError.
 
@@ -72,7 +79,7 @@ def compile_references(
             if node.glob:
                 tests.append(compile_glob(node.glob).fullmatch)
             else:
-                env = image_reference_environment()
+                env = image_reference_environment(release)
                 tests.append(partial(_holds, compile_expression(node.expression, env, BOOL)))
         except GlobError as error:
             compiler.reject(node.glob, (*node.path, "glob"), str(error))
@@ -197,8 +204,10 @@ def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, M
     Problems are recorded in the compiler.
     """
     spec, compiler = part.spec, part.compiler
+    release = part.options.system.release
+    full_only = not release.counts_partial_exceptions
     conditions = compiler.conditions(spec.match_conditions)
-    takes = compile_references(spec.match_image_references, compiler)
+    takes = compile_references(spec.match_image_references, compiler, release)
     attestations = {name: name for name in spec.attestations}
     given: dict[str, Mapping[str, object]] = {}
     library = image_verification(ImageFacts(takes, attestations, given.get))
@@ -237,7 +246,9 @@ def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, M
         kinds=part.options.kinds,
         conditions=tuple(one for one in conditions if not one.reads.intersection(_UNBOUND)),
         unbound=next((name for one in conditions for name in _UNBOUND if name in one.reads), ""),
-        exceptions=compile_exceptions(part, ignorable=True, settled_by_full=False),
+        exceptions=compile_exceptions(
+            part, ignorable=True, settled_by_full=full_only, full_only=full_only
+        ),
         takes=takes,
         extractors=extractors,
         attestors=attestors,
@@ -341,6 +352,7 @@ IMAGE_VALIDATING = CelKind(
     _compile,
     ends=CHECKED,
     variants=variants,
+    on_templates=lambda body: evaluated_on_templates(body, "failed to evaluate policy"),
     without_constraints=True,
     weighs_exceptions=True,
     tells_faults=True,
@@ -386,5 +398,10 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
     return run
 
 
-PINNING = IMAGE_VALIDATING._replace(compile=_compile_pinning)
+PINNING = IMAGE_VALIDATING._replace(
+    compile=_compile_pinning,
+    on_templates=lambda _: without_mutation(
+        "mutateDigest", "digest-pinning mutation is not supported for extraction-mode targets"
+    ),
+)
 """The kind as the mutating webhook uses it."""

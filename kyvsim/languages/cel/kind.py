@@ -15,13 +15,13 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, Path, object_key
+from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, object_key, text_field
 from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, variables_on
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.policy.cel_autogen import PolicyVariant
+from kyvsim.policy.cel_autogen import PolicyVariant, pod_templates
 from kyvsim.policy.cel_policy import CelPolicyNode
 
 
@@ -81,6 +81,8 @@ class CelKind(NamedTuple):
     """Whether `test` has an empty response for a specification that does nothing."""
     no_effect: Callable[[CelPolicyNode], Iterable[NoEffect]] = lambda _: ()
     """The parts of a specification that Kyverno accepts but that have no effect."""
+    on_templates: Callable[[CompiledBody], CompiledBody] | None = None
+    """Returns the body for custom workloads; None for kinds without variants for them."""
     unmatched: str = ""
     """The failure message for objects that the policy does not match; "" for no result."""
 
@@ -116,9 +118,11 @@ class RequestValues:
                 None if evaluation.request.is_payload else request_value(evaluation.request, kinds)
             ),
             "resource": lambda evaluation: _resources(evaluation, namespace),
-            "http": lambda evaluation: http_access(evaluation.scope.external, namespace),
+            "http": lambda evaluation: http_access(
+                evaluation.scope.external, namespace, system.release
+            ),
             "globalContext": lambda evaluation: global_access(
-                evaluation.scope.external, system, _hints(evaluation)
+                evaluation.scope.external, system, _hints(evaluation), namespace
             ),
         }
         self._plan: tuple[list[object], list[tuple[int, _Source]], dict[str, int]] | None = None
@@ -182,10 +186,18 @@ def namespace_object(evaluation: Evaluation, name: str) -> Json:
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 
+def _object(evaluation: Evaluation) -> KubernetesObject | None:
+    if evaluation.request.operation is Operation.DELETE and not evaluation.request.is_extracted:
+        return {}
+    return evaluation.object
+
+
 def _old_object(evaluation: Evaluation) -> Json:
     request = evaluation.request
     if request.is_payload:
         return None
+    if request.is_extracted:
+        return request.old_object
     old = request.old_object
     if request.operation is Operation.UPDATE and old is None:
         old = request.object
@@ -200,9 +212,7 @@ def _namespace_object(evaluation: Evaluation) -> Json:
 
 
 _SOURCES: Mapping[str, _Source] = {
-    "object": lambda evaluation: (
-        {} if evaluation.request.operation is Operation.DELETE else evaluation.object
-    ),
+    "object": _object,
     "oldObject": _old_object,
     "namespaceObject": _namespace_object,
     "exceptions": lambda evaluation: {
@@ -215,6 +225,96 @@ _SOURCES: Mapping[str, _Source] = {
         else registry_access()
     ),
 }
+
+
+# Custom workloads: a policy about Pods is evaluated on each Pod template in the object.
+#
+# Source of the rules: upstream pkg/cel/autogen/extract, pkg/cel/policies/vpol/engine/engine.go,
+# pkg/cel/policies/ivpol/engine/engine.go.
+
+
+def evaluated_on_templates(body: CompiledBody, fault: str) -> CompiledBody:
+    """Return a body for custom workloads: the first failure or error of a template ends it.
+
+    An exception skips its template only. `fault` is how messages about conditions begin.
+    """
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        new, old = _object(evaluation), _old_object(evaluation)
+        source, other = (new, old) if new else (old, new)
+        templates, paired = pod_templates(source), pod_templates(other)
+        if not templates:
+            key = object_key(source)
+            text = f"extraction mode: no pod template found in {key.api_version}/{key.kind}"
+            return Outcome(RuleStatus.ERROR, f"error: {text}")
+        unmatched, last = None, None
+        exempted: list[Outcome] = []
+        for path, template in templates.items():
+            pod, twin = _pod_of(template, source), None
+            if path in paired:
+                twin = _pod_of(paired[path], source)
+            outcome = body(_of_pod(evaluation, *((pod, twin) if new else (twin, pod))))
+            if outcome is None or (outcome.status is RuleStatus.SKIP and not outcome.exceptions):
+                unmatched = outcome
+            elif outcome.exceptions:
+                exempted.append(outcome)
+            elif outcome.status in {RuleStatus.FAIL, RuleStatus.ERROR}:
+                return outcome._replace(message=_located(outcome, path, fault))
+            else:
+                last = outcome
+        if last is None and exempted:
+            keys = tuple(key for one in exempted for key in one.exceptions)
+            start = exempted[0].message.partition(": ")[0]
+            return exempted[0]._replace(exceptions=keys, message=f"{start}: {', '.join(keys)}")
+        return last or unmatched
+
+    return run
+
+
+def _pod_of(template: KubernetesObject, parent: KubernetesObject) -> KubernetesObject:
+    own, key = template.get("metadata") or {}, object_key(parent)
+    named = {
+        field: text_field(own, field) or usual
+        for field, usual in (("name", key.name), ("namespace", key.namespace))
+    }
+    metadata = {**own, **named}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+def _of_pod(
+    evaluation: Evaluation, pod: KubernetesObject | None, old: KubernetesObject | None
+) -> Evaluation:
+    request, key = evaluation.request, object_key(pod or old)
+    details = request.details
+    if details is not None:
+        kind = {"group": "", "version": "v1", "kind": "Pod"}
+        resource = {"group": "", "version": "v1", "resource": "pods"}
+        details = {
+            **details,
+            "kind": kind,
+            "requestKind": kind,
+            "name": key.name,
+            "namespace": key.namespace,
+            "resource": resource,
+            "requestResource": resource,
+        }
+    request = request._replace(
+        object=pod, old_object=old, namespace=key.namespace, details=details, is_extracted=True
+    )
+    return evaluation._replace(request=request, object=pod)
+
+
+def _located(outcome: Outcome, path: str, fault: str) -> str:
+    start, message = f"{fault}: ", outcome.message
+    if outcome.rule_name and message.startswith(start):
+        return f"{start}pod template at {path}: {message.removeprefix(start)}"
+    return f"{message} (pod template at {path})" if message else ""
+
+
+def without_mutation(name: str, reason: str) -> CompiledBody:
+    """Return the body of a mutation for custom workloads: a skipped rule with a reason."""
+    outcome = Outcome(RuleStatus.SKIP, reason, rule_name=name)
+    return lambda _: outcome
 
 
 def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:

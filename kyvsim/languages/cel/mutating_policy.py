@@ -24,7 +24,7 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues
+from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues, without_mutation
 from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import CompiledExpression, EvaluationError, all_hold
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
@@ -330,6 +330,9 @@ MUTATING = CelKind(
     _compile,
     no_effect=_no_effect,
     variants=mutation_variants,
+    on_templates=lambda _: without_mutation(
+        "", "extraction mode: mutation for custom workload CRDs is not yet supported"
+    ),
     names_rules=False,
     match_rule="match",
     without_constraints=True,

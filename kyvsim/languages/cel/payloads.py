@@ -113,7 +113,7 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
             message = f"rule response output is expected to be of type {mode.response.name}"
             one = compiler.reject(node.expression, path, message)
         validations.append(one)
-    env = compiler.env
+    env, release = compiler.env, part.options.system.release
     place_of_variables = [name for name, _ in env.variables].index("variables")
 
     def run(evaluation: Evaluation) -> Outcome:
@@ -122,7 +122,7 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
             own = {
                 **mode.values,
                 "object": mode.read(evaluation.object),
-                "http": http_access(external, ""),
+                "http": http_access(external, "", release),
                 "resource": resource_access((external.cluster,), "", evaluation.scope.hints),
             }
             values = ordered(env, own)

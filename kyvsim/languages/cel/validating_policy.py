@@ -15,7 +15,7 @@ from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, evaluated_on_templates
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
     EvaluationError,
@@ -123,6 +123,7 @@ VALIDATING = CelKind(
     ends=CHECKED,
     no_effect=lambda spec: () if spec.validations else ((spec.path, "`validations` is empty"),),
     variants=variants,
+    on_templates=lambda body: evaluated_on_templates(body, "failed to load context"),
     names_rules=False,
     match_rule="match",
     fault="failed to load context",

@@ -1,6 +1,6 @@
 """Kyverno's admission controller for ClusterPolicies: warnings, changes, status."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kyvsim.engine.conditions import operators
 from kyvsim.kubernetes.discovery import parse_kind_selector
@@ -9,7 +9,13 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.rule import fixed_generation, status_rule, text_of_section, text_without
+from kyvsim.policy.rule import (
+    FailureOverride,
+    fixed_generation,
+    status_rule,
+    text_of_section,
+    text_without,
+)
 
 # upstream: pkg/validation/policy/validate.go, pkg/deprecations.
 _EXCLUDED = (
@@ -21,17 +27,44 @@ _EXCLUDED = (
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 
 
-def old_actions(policy: Policy) -> Iterator[str]:
-    """Yield a warning for each failure action with its deprecated spelling."""
+def old_actions(policy: Policy, *, with_paths: bool) -> Iterator[str]:
+    """Yield warnings about failure actions with their deprecated spelling.
+
+    Either one for the policy and each rule, or one for each action, with its path.
+
+    upstream: pkg/validation/policy/validate.go, pkg/deprecations
+    """
+    if with_paths:
+        for path in _old_action_paths(policy):
+            yield f"{path}: {_OLD_ACTIONS}"
+        return
     places = [(policy.tree.validation_failure_action, policy.tree.overrides)]
     for rule in policy.rules:
         validate = rule.tree.validate
         if validate and validate.failure_action:
             places.append((validate.failure_action, validate.overrides))
     for action, overrides in places:
-        if not {action, *(one.action for one in overrides)}.isdisjoint({"enforce", "audit"}):
-            text = "Validation failure actions enforce/audit are deprecated"
-            yield f"{text}, use Enforce/Audit instead."
+        if not {action, *(one.action for one in overrides)}.isdisjoint(_OLD_SPELLINGS):
+            yield _OLD_ACTIONS
+
+
+_OLD_SPELLINGS = frozenset({"enforce", "audit"})
+_OLD_ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
+
+
+def _old_action_paths(policy: Policy) -> Iterator[str]:
+    named = [("spec.validationFailureAction", policy.tree.validation_failure_action)]
+    named += _named_overrides("spec.validationFailureActionOverrides", policy.tree.overrides)
+    for position, rule in enumerate(policy.rules):
+        validate, path = rule.tree.validate, f"spec.rules[{position}].validate"
+        if validate:
+            named.append((f"{path}.failureAction", validate.failure_action))
+            named += _named_overrides(f"{path}.failureActionOverrides", validate.overrides)
+    yield from (path for path, action in named if action in _OLD_SPELLINGS)
+
+
+def _named_overrides(path: str, overrides: Iterable[FailureOverride]) -> Iterator[tuple[str, str]]:
+    return ((f"{path}[{index}].action", one.action) for index, one in enumerate(overrides))
 
 
 def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:

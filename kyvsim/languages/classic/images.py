@@ -39,7 +39,7 @@ class _Extractor(NamedTuple):
 
 def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
     """Return a function that extracts the images that a rule checks; it raises `QueryError`."""
-    configured = rule.image_extractors
+    configured, strict = rule.image_extractors, not system.release.skips_scalars_at_wildcards
     by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
     for group in configured or ():
         by_kind[group.kind] = []
@@ -56,7 +56,8 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
             if not by_kind[kind]:
                 raise QueryError(f"failed to extract images: no extractors found for {kind}")
             found = (
-                (name, dict(_extracted(obj, one.fields, "", one))) for name, one in by_kind[kind]
+                (name, dict(_extracted(obj, one.fields, "", one, strict=strict)))
+                for name, one in by_kind[kind]
             )
             return {name: images for name, images in found if images}
         if not obj:
@@ -73,19 +74,26 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
 
 
 def _extracted(
-    node: object, fields: tuple[str, ...], path: str, extractor: _Extractor
+    node: object, fields: tuple[str, ...], path: str, extractor: _Extractor, *, strict: bool
 ) -> Iterator[tuple[str, dict[str, Json]]]:
     if node is None:
         return
-    if fields and fields[0] == "*":
+    if fields and fields[0] == "*" and (strict or node.__class__ in {list, dict}):
         if node.__class__ not in {list, dict}:
             raise QueryError("failed to extract images: invalid type")
         for name, member in node.items() if node.__class__ is dict else enumerate(node):
-            yield from _extracted(member, fields[1:], f"{path}/{name}", extractor)
+            if not strict and member.__class__ not in {list, dict}:
+                continue
+            # In lists of lists, the wildcard also stands for the elements of the inner ones.
+            is_nested = not strict and node.__class__ is member.__class__ is list
+            left = fields if is_nested else fields[1:]
+            yield from _extracted(member, left, f"{path}/{name}", extractor, strict=strict)
     elif node.__class__ is not dict:
         raise QueryError("failed to extract images: invalid image config")
     elif fields:
-        yield from _extracted(node.get(fields[0]), fields[1:], f"{path}/{fields[0]}", extractor)
+        member = node.get(fields[0])
+        here = f"{path}/{fields[0]}"
+        yield from _extracted(member, fields[1:], here, extractor, strict=strict)
     else:
         yield from _image(node, path, extractor)
 

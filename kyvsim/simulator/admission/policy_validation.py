@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.cel import CompileError, compile_expression
@@ -14,6 +13,7 @@ from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.labels import format_problems
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -25,7 +25,8 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
-from kyvsim.languages.cel.compile import problems_of
+from kyvsim.languages.cel.compile import names_read, problems_of
+from kyvsim.languages.cel.exceptions import refused_conditions
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission, validation
 from kyvsim.languages.classic.admission import (
@@ -45,6 +46,7 @@ from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.background import GeneratePattern, Generation, MutationTarget
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import CelException, Policy, PolicyException, Rule
+from kyvsim.model.release import Release
 from kyvsim.model.request import UserInfo
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.admission.review import denial
@@ -234,31 +236,6 @@ def _refusal(
     return f"{text} in namespace {namespace}" if namespace else text
 
 
-# Deprecated kinds of Kyverno.
-# Source of the texts: upstream pkg/deprecations.
-
-_REPLACEMENTS = MappingProxyType(
-    {
-        "ClusterPolicy": "ValidatingPolicy, MutatingPolicy, GeneratingPolicy or"
-        " ImageValidatingPolicy",
-        "Policy": "NamespacedValidatingPolicy, NamespacedMutatingPolicy,"
-        " NamespacedGeneratingPolicy or NamespacedImageValidatingPolicy",
-        "ClusterCleanupPolicy": "DeletingPolicy",
-        "CleanupPolicy": "NamespacedDeletingPolicy",
-        "PolicyException": "PolicyException",
-    }
-)
-
-
-def deprecation(kind: str) -> str:
-    """Return the warning that a kind is deprecated."""
-    return (
-        f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
-        f" {_REPLACEMENTS[kind]} (policies.kyverno.io), see"
-        " https://kyverno.io/docs/guides/migration-to-cel/"
-    )
-
-
 # Kinds in match and exclude blocks: whether the cluster serves them.
 # Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). A filter
 # with some unknown kinds is admitted with a warning, one with only unknown kinds is rejected:
@@ -310,10 +287,14 @@ def _problem(
 
 
 def policy_problem(
-    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]
+    policy: Policy,
+    old: Policy | None,
+    store: ObjectStore,
+    warnings: list[str],
+    release: Release,
 ) -> str:
     """Return why a policy is rejected, "" if it is not; append to `warnings`."""
-    warnings += admission.old_actions(policy)
+    warnings += admission.old_actions(policy, with_paths=release.locates_deprecated_fields)
     faults = []
     for _, text in policy.facts.webhook_conditions:
         try:
@@ -330,11 +311,17 @@ def policy_problem(
     return (
         _structure(policy, store)
         or _first(policy, validation.MODE_CHECKS)
-        or _in_cluster(policy, old, store, warnings)
+        or _in_cluster(policy, old, store, warnings, release)
     )
 
 
-def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]) -> str:
+def _in_cluster(
+    policy: Policy,
+    old: Policy | None,
+    store: ObjectStore,
+    warnings: list[str],
+    release: Release,
+) -> str:
     """Return the problems that need a cluster: the former policy, kinds, permissions."""
     stale, refused = changed_generation(policy, old) if old else (False, "")
     if stale or refused:
@@ -356,7 +343,7 @@ def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings
         subject = RuleUnderCheck(policy, rule, position)
         warnings += admission.warnings_before_permissions(rule)
         problem = (
-            _first(subject, validation.BODY_CHECKS)
+            _first(subject, validation.body_checks(release))
             or cel_preconditions_problem(rule, position)
             or missing_rights(rule, position, store)
         )
@@ -408,6 +395,9 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     for problem in problems_of(policy, options):
         place = path_text(problem.path)
         yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
+    confined = options.system.release.confines_global_context and policy.namespace
+    if confined and "globalContext" in names_read(policy, options):
+        yield "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
     if not resources_of(policy):
         why = "a matchConstraints with at least one resource rule is required"
         yield f"spec.matchConstraints: Required value: {why}"
@@ -445,8 +435,42 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
             yield f"spec.podSecurity[{index}].{text}"
 
 
-def cel_exception_problems(exception: CelException) -> Iterator[str]:
+def cel_exception_problems(exception: CelException, release: Release) -> Iterator[str]:
     """Yield the problems of an exception for CEL policies, each as `field: what: why`."""
+    yield from _reference_problems(exception)
+    if release.compiles_exceptions:
+        yield from _condition_problems(exception)
+
+
+_MOST_CONDITIONS = 64
+
+
+def _condition_problems(exception: CelException) -> Iterator[str]:
+    count, names = len(exception.conditions), set[str]()
+    if count > _MOST_CONDITIONS:
+        yield (
+            f"spec.matchConditions: Too many: {count}: must have at most {_MOST_CONDITIONS} items"
+        )
+    refused = {one.path: one for one in refused_conditions(exception)}
+    for one in exception.conditions:
+        place, problem = path_text(one.path), refused.get((*one.path, "expression"))
+        if not one.expression.strip():
+            yield f"{place}.expression: Required value"
+        elif problem is not None:
+            shown = quote(one.expression.strip())
+            yield f"{place}.expression: Invalid value: {shown}: {problem.message}"
+        if not one.name:
+            yield f"{place}.name: Required value"
+            continue
+        wrong = format_problems("qualifiedName", one.name)
+        for text in wrong:
+            yield f"{place}.name: Invalid value: {quote(one.name)}: {text}"
+        if not wrong and one.name in names:
+            yield f"{place}.name: Duplicate value: {quote(one.name)}"
+        names.add(one.name)
+
+
+def _reference_problems(exception: CelException) -> Iterator[str]:
     if not exception.policies:
         yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
     for index, one in enumerate(exception.policies):
@@ -556,9 +580,9 @@ def _policy(sim: SimulationContext, obj: KubernetesObject, old: KubernetesObject
     policy, remarks = sim.readers.policy(obj)
     before = sim.readers.policy(old)[0] if old is not None else None
     if policy is None:
-        return _unreadable(remarks), [deprecation(obj["kind"])]
-    problem = policy_problem(policy, before, sim.store, warnings)
-    return problem, [*warnings, deprecation(obj["kind"])]
+        return _unreadable(remarks), [_deprecation(sim, obj)]
+    problem = policy_problem(policy, before, sim.store, warnings, sim.settings.release)
+    return problem, [*warnings, _deprecation(sim, obj)]
 
 
 def _exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
@@ -573,15 +597,14 @@ def _exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Sai
         problem = _unreadable(remarks)
     else:
         problem = combined(exception_problems(exception, obj.get("spec") or {}))
-    return problem, [*warnings, deprecation(obj["kind"])]
+    return problem, [*warnings, _deprecation(sim, obj)]
 
 
 def _cel_policy(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    system = System(sim.clock, sim.identities, sim.settings.meter())
-    options = CompileOptions(system, kinds=sim.store.defined)
+    options = CompileOptions(sim.system(), kinds=sim.store.defined)
     problems = list(cel_policy_problems(policy, options))
     return combined(problems), problems
 
@@ -591,7 +614,7 @@ def _cel_exception(sim: SimulationContext, obj: KubernetesObject, _: object) -> 
     exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
         return _unreadable(remarks), warnings
-    return combined(cel_exception_problems(exception)), warnings
+    return combined(cel_exception_problems(exception, sim.settings.release)), warnings
 
 
 def _cleanup(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
@@ -599,17 +622,21 @@ def _cleanup(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
     if policy is None:
         return _unreadable(remarks), []
     problem = combined(cleanup_problems(policy)) or missing_cleanup_rights(policy, sim.store)
-    return problem, [] if problem else [deprecation(obj["kind"])]
+    return problem, [] if problem else [_deprecation(sim, obj)]
 
 
 def _entry(sim: SimulationContext, obj: KubernetesObject, _: object) -> _Said:
-    system = System(sim.clock, sim.identities, sim.settings.meter())
+    system = sim.system()
     spec, name = obj.get("spec") or {}, object_key(obj).name
     problems = list(entry_problems(spec))
     for index, one in enumerate(spec.get("projections") or ()):
         of_projection = projection_problems(one, name, system)
         problems += (f"spec.projections[{index}].{problem}" for problem in of_projection)
     return combined(problems), []
+
+
+def _deprecation(sim: SimulationContext, obj: KubernetesObject) -> str:
+    return sim.settings.release.deprecation(text_field(obj, "apiVersion"), obj["kind"])
 
 
 def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:

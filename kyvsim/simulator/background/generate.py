@@ -631,16 +631,25 @@ def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
     """Submit the work of a policy for existing objects."""
     sim, facts, watch = kyverno.sim, generating_facts(policy), kyverno.downstreams
 
+    in_place = sim.settings.release.renews_in_place
+    cleans_up = in_place and facts.synchronizes
+
+    def context(trigger: Json, *, restores: bool = False) -> Json:
+        return cel_context(policy.key, trigger, synchronizes=cleans_up, restores=restores)
+
     def of_triggers(*, restores: bool) -> Iterator[Json]:
         for one in listed_triggers(policy, sim.store, watch.kinds):
-            yield cel_context(policy.key, reference(one), restores=restores)
+            yield context(reference(one), restores=restores)
 
     known = watch.of(policy.key) if facts.synchronizes else []
     contexts: Iterable[Json] = ()
     if known:
-        # Objects known to be generated are deleted and generated again.
-        contexts = [cel_context(policy.key, trigger_from_labels(labels(obj))) for obj in known]
-        watch.delete(policy.key)
+        contexts = [context(trigger_from_labels(labels(obj))) for obj in known]
+        if in_place:
+            watch.invalidate(policy.key)
+        else:
+            # They are generated again.
+            watch.delete(policy.key)
     elif facts.synchronizes:
         # If none is known, existing objects are collected.
         contexts = of_triggers(restores=True)

@@ -146,7 +146,7 @@ def test_unusable_input_wins_and_the_rest_is_reported(engine, kyvsim, respond):
     assert status == 2
     assert out.splitlines()[-2:] == [
         "INCOMPLETE: 1 error in 1 input · 1 of 1 result failed · 1 resource · 1 warning ·",
-        "            exit status 2",
+        "            Kyverno 1.19.1 · exit status 2",
     ]
     assert err.splitlines() == [
         "r.yaml: warning KV002: empty file",
@@ -201,7 +201,7 @@ def test_stdin_mode_prints_manifests_and_nothing_else(engine, kyvsim, respond):
     assert yaml.safe_load(out)["spec"] == {"hostNetwork": False}
     assert err.splitlines() == [
         "pass: 1, fail: 0, warn: 0, error: 0, skip: 0",
-        "PASSED: 1 passed · 1 resource · exit status 0",
+        "PASSED: 1 passed · 1 resource · Kyverno 1.19.1 · exit status 0",
     ]
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from kyvsim.cli.main import run
 
+pytestmark = pytest.mark.usefixtures("older_release")
+
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 
 
@@ -62,7 +64,7 @@ def test_coverage_stands_below_the_rows(test_run, option):
     _, shown, said = test_run("existing", option)
     assert shown.endswith(
         "0 failed\n\n100.0% (2 of 2)  existing/policy.yaml\ncoverage: 100.0% (2 of 2)\n\n"
-        "PASSED: 2 passed · exit status 0\n"
+        "PASSED: 2 passed · Kyverno 1.19.0 · exit status 0\n"
     )
     assert said == ""
 
@@ -73,7 +75,7 @@ def test_standard_output_holds_only_the_format(test_run):
     assert said.splitlines() == [
         "100.0% (2 of 2)  existing/policy.yaml",
         "coverage: 100.0% (2 of 2)",
-        "PASSED: 2 passed · exit status 0",
+        "PASSED: 2 passed · Kyverno 1.19.0 · exit status 0",
     ]
 
 

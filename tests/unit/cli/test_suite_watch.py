@@ -16,6 +16,8 @@ from kyvsim.api.suite import INTERVAL
 from kyvsim.cli import suite as suite_command
 from kyvsim.cli.suite import Clock
 
+pytestmark = pytest.mark.usefixtures("older_release")
+
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "fixtures/tests"
 WAITS = "waiting for changes"
@@ -67,7 +69,7 @@ def test_each_round_shows_what_ran_and_how_all_stands(tests, watched):
     assert "FAIL  tests/mutate/kyverno-test.yaml" in second
     assert "tests/team" not in second
     assert second.endswith("\n14:03:22  all: 11 rows in 2 manifests: 10 passed, 1 failed; ")
-    assert rest.strip() == "FAILED: 1 of 11 rows failed · exit status 1"
+    assert rest.strip() == "FAILED: 1 of 11 rows failed · Kyverno 1.19.0 · exit status 1"
     assert err.strip() == ""
 
 

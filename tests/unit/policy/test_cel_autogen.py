@@ -2,7 +2,13 @@
 
 import pytest
 
-from kyvsim.policy.cel_autogen import mutation_variants, variants
+from kyvsim.policy.cel_autogen import (
+    custom_workload,
+    extraction_variants,
+    mutation_variants,
+    pod_templates,
+    variants,
+)
 from kyvsim.policy.cel_policy import read_cel_policy
 
 # autogen
@@ -132,3 +138,79 @@ def test_mutation_variants_cron_jobs_have_a_longer_way():
         f"{way}Object.spec.jobTemplate.spec{{template: "
         "Object.spec.jobTemplate.spec.template{a: 1}}}}}"
     )
+
+
+# Custom workloads
+
+
+def extracted(*controllers, **more):
+    spec = {
+        "matchConstraints": {"resourceRules": [more.pop("rule", RULE)], **more},
+        "autogen": {"podControllers": {"controllers": list(controllers)}},
+        "validations": [{"expression": "object.spec.x"}],
+    }
+    return [one.spec.data for one in extraction_variants(read_cel_policy(spec))]
+
+
+def test_custom_workloads_have_one_variant_whose_expressions_stay():
+    names = ("b.v1.two.io", "jobs", "a.v1.one.io", "c.v1.one.io", "d.v2.one.io")
+    (found,) = extracted(*names, namespaceSelector={"matchLabels": {"a": "b"}})
+    assert found["validations"] == [{"expression": "object.spec.x"}]
+    constraints = found["matchConstraints"]
+    assert constraints["namespaceSelector"] == {"matchLabels": {"a": "b"}}
+    rules = constraints["resourceRules"]
+    assert {tuple(one["operations"]) for one in rules} == {("CREATE",)}
+    assert [(one["apiGroups"], one["apiVersions"], one["resources"]) for one in rules] == [
+        (["one.io"], ["v1"], ["a", "c"]),
+        (["one.io"], ["v2"], ["d"]),
+        (["two.io"], ["v1"], ["b"]),
+    ]
+
+
+@pytest.mark.parametrize("name", ["jobs", "jobsets", "jobsets.v1", ".v1.a", "a..b", "a.v1."])
+def test_other_names_have_no_such_variant(name):
+    assert extracted(name) == []
+
+
+def test_neither_do_policies_on_more_than_pods():
+    assert extracted("a.v1.b.io", rule={**RULE, "resources": ["pods", "services"]}) == []
+
+
+def test_the_group_of_a_custom_workload_may_have_dots():
+    assert custom_workload("jobsets.v1alpha2.jobset.x-k8s.io") == (
+        "jobset.x-k8s.io",
+        "v1alpha2",
+        "jobsets",
+    )
+
+
+TEMPLATE = {"spec": {"containers": [{"name": "c", "image": ""}]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "paths"),
+    [
+        ({"a": TEMPLATE, "b": [1, {"c": TEMPLATE}]}, ["spec.a", "spec.b[1].c"]),
+        ({"a": [[TEMPLATE]]}, ["spec.a[0][0]"]),
+        (TEMPLATE, ["spec"]),
+        ({"a": {**TEMPLATE, "inner": TEMPLATE}}, ["spec.a"]),
+        ({"a": {**TEMPLATE, "metadata": {}}}, ["spec.a"]),
+        ({"a": {**TEMPLATE, "metadata": None}}, []),
+        (TEMPLATE["spec"], []),
+        ({"a": {"spec": {"containers": []}}}, []),
+        ({"a": {"spec": {"containers": {}}}}, []),
+        ({"a": {"spec": {"containers": [{"name": "", "image": "x"}]}}}, []),
+        ({"a": {"spec": {"containers": [{"name": "c"}]}}}, []),
+        ({"a": {"spec": {"containers": ["c"]}}}, []),
+        ({"a": {"spec": {"initContainers": [{"name": "c", "image": "x"}]}}}, []),
+        ([TEMPLATE], []),
+        ("text", []),
+    ],
+)
+def test_pod_templates_are_mappings_that_look_like_one(spec, paths):
+    assert [*pod_templates({"spec": spec, "status": {"a": TEMPLATE}})] == paths
+
+
+def test_what_is_no_object_has_no_templates():
+    assert pod_templates(None) == {}
+    assert pod_templates({}) == {}

@@ -79,7 +79,11 @@ def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespace
     cluster, own = yaml.safe_load_all(shown("policy-report", run))
     assert run.result_counts.summary() == ALL
     assert cluster["apiVersion"] == "wgpolicyk8s.io/v1alpha2"
-    assert (cluster["kind"], cluster["metadata"]) == ("ClusterPolicyReport", {"name": "merged"})
+    marks = {"annotations": {"kyvsim/kyverno": "1.19.1"}}
+    assert (cluster["kind"], cluster["metadata"]) == (
+        "ClusterPolicyReport",
+        {**marks, "name": "merged"},
+    )
     assert cluster["summary"] == {"pass": 2, "fail": 1, "warn": 1, "error": 0, "skip": 1}
     assert cluster["results"][1] == {
         "message": "tag \x1b[31mneeded\nsee [docs]",
@@ -93,7 +97,10 @@ def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespace
         "source": "kyverno",
     }
     assert "scored" not in cluster["results"][2]
-    assert (own["kind"], own["metadata"]) == ("PolicyReport", {"name": "own", "namespace": "shop"})
+    assert (own["kind"], own["metadata"]) == (
+        "PolicyReport",
+        {**marks, "name": "own", "namespace": "shop"},
+    )
     assert own["summary"]["error"] == 1
 
 

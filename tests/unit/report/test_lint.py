@@ -35,7 +35,7 @@ def test_text():
         f"{'  KV201  first: /p/q r.yaml:2:1':<62}        -        1",
         "",
         "INCOMPLETE: 2 errors in 2 inputs · 2 policy documents checked · 1 warning ·",
-        "            exit status 2",
+        "            Kyverno 1.19.1 · exit status 2",
     ]
 
 
@@ -141,7 +141,7 @@ def test_sarif_places():
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_of_nothing(name):
     text = shown(name, Findings((), 0))
-    nothing = "NOTHING CHECKED: 0 policy documents checked · exit status 0\n"
+    nothing = "NOTHING CHECKED: 0 policy documents checked · Kyverno 1.19.1 · exit status 0\n"
     assert text in {"", "[]\n", nothing} or json.loads(text)
 
 

@@ -114,7 +114,8 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
     ],
 )
 def test_the_line_says_why(ending, arguments, fields, line):
-    assert ending_line(ending(*arguments, **fields)).rpartition(" · ")[0] == line
+    expected = f"{line} · Kyverno 1.19.1"
+    assert ending_line(ending(*arguments, **fields)).rpartition(" · ")[0] == expected
 
 
 def test_that_no_mutation_changes_an_object_again_is_said_where_it_was_asked(ending):

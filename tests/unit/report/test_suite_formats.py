@@ -69,7 +69,8 @@ def test_junit_is_well_formed_whatever_the_text():
     root = ET.fromstring(text_of("junit").encode("utf-8", "strict"))
     suites = root.findall("testsuite")
     assert [suite.get("name") for suite in suites] == ["paths", "a/kyverno-test.yaml", "b"]
-    assert root.attrib == {"tests": "8", "failures": "2", "errors": "3", "skipped": "1"}
+    counts = {"tests": "8", "failures": "2", "errors": "3", "skipped": "1"}
+    assert root.attrib == {"name": "kyvsim test (Kyverno 1.19.1)", **counts}
     for suite in suites:
         cases = suite.findall("testcase")
         assert len(cases) == int(suite.get("tests"))
@@ -186,8 +187,9 @@ def test_tap_takes_no_directive_or_point_from_a_text():
     found = one_failure(policy="p # TODO later\\", message="a\nok 2 - b\n  ...")
     lines = text_of("tap", found).splitlines()
     assert lines[2] == "not ok 1 - m: p \\# TODO later\\\\ / r / v1/Pod/default/c"
-    assert lines[-2:] == ['  details: "a\\nok 2 - b\\n  ..."', "  ..."]
-    assert text_of("tap", SuiteOutcome((), ())) == "TAP version 13\n1..0 # SKIP no rows\n"
+    assert lines[-3:] == ['  details: "a\\nok 2 - b\\n  ..."', "  ...", "# Kyverno 1.19.1"]
+    nothing = "TAP version 13\n1..0 # SKIP no rows\n# Kyverno 1.19.1\n"
+    assert text_of("tap", SuiteOutcome((), ())) == nothing
 
 
 def test_github_has_a_command_for_each_failure_and_remark():
@@ -233,7 +235,7 @@ def test_tap_has_a_point_to_do_for_each_mutant_that_no_test_notices():
     assert lines[1] == "1..8"
     point = "not ok 8 - mutant of p: constant: `1` became `2` # TODO no test detects this"
     assert point in lines
-    assert lines[-1] == "# mutants: 75.0% (3 of 4) detected by tests"
+    assert lines[-2:] == ["# mutants: 75.0% (3 of 4) detected by tests", "# Kyverno 1.19.1"]
 
 
 def test_page_shows_mutants_that_no_test_notices():

@@ -617,10 +617,13 @@ def test_the_extent_of_the_search_is_told():
 @pytest.mark.parametrize(
     ("least", "line"),
     [
-        ("error", "FAILED: 1 hazard of level error · 2 further hazards · 0 events · exit status 1"),
+        (
+            "error",
+            "FAILED: 1 hazard of level error · 2 further hazards · 0 events · Kyverno 1.19.1 · exit status 1",
+        ),
         (
             "none",
-            f"NOTHING CHECKED: no rule matched · {UNCOUNTED} · 0 events · exit status 0",
+            f"NOTHING CHECKED: no rule matched · {UNCOUNTED} · 0 events · Kyverno 1.19.1 · exit status 0",
         ),
     ],
 )

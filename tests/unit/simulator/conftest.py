@@ -3,15 +3,22 @@
 import pytest
 
 from kyvsim.api.simulate import readers
+from kyvsim.model.release import NEWEST
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import open_cluster
 from kyvsim.simulator.context import SimulationSettings
 
 
 @pytest.fixture
-def cluster():
+def release():
+    """Return the release of Kyverno in the cluster; tests of several override it."""
+    return NEWEST
+
+
+@pytest.fixture
+def cluster(release):
     """Return a fresh cluster."""
-    return open_cluster(readers())
+    return open_cluster(readers(), SimulationSettings(release=release))
 
 
 @pytest.fixture

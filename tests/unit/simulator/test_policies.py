@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.policy.rule import read_rule, status_rule
 
 # What policies say of themselves once they act.
@@ -155,3 +156,68 @@ def test_an_entry_that_failed_is_an_error_of_the_rule(
     put(cluster_policy("p", rule))
     error = admin.create(pod("a")).error.message
     assert told.replace(" ", "") in "".join(error.split())
+
+
+# Custom workloads in a cluster.
+
+JOBSETS = "jobsets.v1alpha2.jobset.x-k8s.io"
+CRD = {
+    "group": "jobset.x-k8s.io",
+    "scope": "Namespaced",
+    "names": {"kind": "JobSet", "plural": "jobsets", "singular": "jobset"},
+    "versions": [
+        {
+            "name": "v1alpha2",
+            "served": True,
+            "storage": True,
+            "schema": {
+                "openAPIV3Schema": {
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": True,
+                }
+            },
+        }
+    ],
+}
+NO_LATEST = {
+    "validationActions": ["Deny"],
+    "autogen": {"podControllers": {"controllers": [JOBSETS]}},
+    "matchConstraints": {
+        "resourceRules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["pods"],
+            }
+        ]
+    },
+    "matchConditions": [{"name": "pods", "expression": "object.kind == 'Pod'"}],
+    "validations": [
+        {"expression": "object.spec.containers.all(c, c.image != 'x')", "message": "not x"}
+    ],
+}
+
+
+@pytest.mark.parametrize(("release", "derives"), [(V_1_19_0, False), (V_1_19_1, True)])
+def test_custom_workloads_are_sent_to_policies_on_pods(put, admin, obj, cluster, derives):
+    crds = "apiextensions.k8s.io/v1"
+    put(obj("CustomResourceDefinition", f"jobsets.{CRD['group']}", api_version=crds, spec=CRD))
+    kind = ("policies.kyverno.io/v1", "ValidatingPolicy")
+    put(obj(kind[1], "no-x", api_version=kind[0], spec=NO_LATEST))
+    template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    jobset = obj("JobSet", "js", "default", api_version="jobset.x-k8s.io/v1alpha2")
+    error = admin.create({**jobset, "spec": {"a": template}}).error
+    status = cluster.sim.store.get(*kind, "", "no-x")["status"]
+    configs = status["autogen"].get("configs", {})
+    permissions = status["conditionStatus"]["conditions"][-1]["message"]
+    if not derives:
+        assert error is None
+        assert configs == {}
+        assert "extraResources" not in permissions
+        return
+    assert error.message.endswith("not x (pod template at spec.a)")
+    assert [*configs] == ["extract"]
+    assert configs["extract"]["targets"][0]["kind"] == "JobSet"
+    assert "list jobset.x-k8s.io/v1alpha2, Resource=jobsets" in permissions
+    assert "extraResources" in permissions

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.simulator.webhook_configurations import WebhookTarget, in_order, rules_of
 
 # The webhook configurations that Kyverno writes.
@@ -165,18 +166,20 @@ _EXPRESSIONS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "shared", "own"),
+    ("release", "kind", "shared", "own"),
     [
-        ("ValidatingPolicy", True, True),
-        ("NamespacedValidatingPolicy", False, True),
-        ("ImageValidatingPolicy", True, True),
-        ("NamespacedImageValidatingPolicy", True, False),
-        ("MutatingPolicy", True, True),
-        ("NamespacedMutatingPolicy", True, True),
+        (V_1_19_0, "ValidatingPolicy", True, True),
+        (V_1_19_0, "NamespacedValidatingPolicy", False, True),
+        (V_1_19_1, "NamespacedValidatingPolicy", True, True),
+        (V_1_19_0, "ImageValidatingPolicy", True, True),
+        (V_1_19_0, "NamespacedImageValidatingPolicy", True, False),
+        (V_1_19_1, "NamespacedImageValidatingPolicy", True, False),
+        (V_1_19_0, "MutatingPolicy", True, True),
+        (V_1_19_0, "NamespacedMutatingPolicy", True, True),
     ],
 )
 def test_which_webhooks_name_what_is_derived_for_controllers(put, webhooks, obj, kind, shared, own):
-    """As upstream's pkg/controllers/webhook/validating.go of 1.19.0 does."""
+    """As upstream's pkg/controllers/webhook/validating.go of each release does."""
     namespace = "shop" if kind.startswith("Namespaced") else ""
     spec = {
         "matchConstraints": {"resourceRules": [PODS]},

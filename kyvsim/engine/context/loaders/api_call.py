@@ -17,6 +17,7 @@ from kyvsim.engine.context.cluster_api import (
     can_review,
     parse_path,
     review,
+    service_problem,
 )
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import (
@@ -27,8 +28,10 @@ from kyvsim.jmespath import (
     compile_query,
     compile_template,
 )
+from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.release import Release
 from kyvsim.model.values import CallAnswer
 from kyvsim.policy.tree import ApiCallEntry
 
@@ -93,7 +96,7 @@ def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
         if mock is not None:
             return _mocked(mock, entry, filled)
         if scope.external.answers_calls:
-            return _from_cluster(call, entry, filled, scope)
+            return _from_cluster(call, entry, filled, scope, system.release)
         if not scope.holds(name):
             scope.hints.append(
                 f"context entry `{name}` cannot be read without a cluster: {call.mock()}"
@@ -142,13 +145,18 @@ def _mocked(mock: CallAnswer, entry: _CompiledCall, filled: Mapping[str, object]
 
 
 def _from_cluster(
-    call: _Call, entry: _CompiledCall, filled: Mapping[str, object], scope: JSONContext
+    call: _Call,
+    entry: _CompiledCall,
+    filled: Mapping[str, object],
+    scope: JSONContext,
+    release: Release,
 ) -> object:
-    _check_namespace(call.path, scope.policy_namespace)
+    path = path_unescape(call.path) if release.decodes_paths else call.path
+    _check_namespace(path, scope.policy_namespace)
     if scope.holds(entry.name):
         return SKIPPED
     try:
-        body = _answer(call, entry.name, scope)
+        body = _answer(call, entry.name, scope, release)
     except CallError as error:
         if entry.default is not None:
             if not isinstance(error, NotThereError):
@@ -218,8 +226,11 @@ def _check_namespace(path: str, namespace: str) -> None:
     raise QueryError(f"failed to fetch data for APICall: {problem}")
 
 
-def _answer(call: _Call, name: str, scope: JSONContext) -> object:
+def _answer(call: _Call, name: str, scope: JSONContext, release: Release) -> object:
     if not call.path:
+        problem = service_problem(name, call.method, call.url, release)
+        if problem:
+            raise CallError(problem)
         raise CallError(
             f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
             f"kyvsim is offline: {call.mock()}"

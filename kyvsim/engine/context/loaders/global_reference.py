@@ -8,17 +8,18 @@ cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 from collections.abc import Mapping
 from contextlib import suppress
 
-from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
+from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of, service_problem
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.release import Release
 from kyvsim.model.values import GlobalData
 from kyvsim.policy.tree import GlobalReferenceEntry
 
 
 def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
-    name = entry.name
+    name, confines = entry.name, system.release.confines_global_context
     template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
 
     def load(scope: JSONContext) -> object:
@@ -29,6 +30,10 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
             if not scope.holds(name):
                 scope.hints.append(_missing(name, entry.reference))
             return SKIPPED
+        if confines and scope.policy_namespace:
+            raise QueryError(
+                f"context entry {name}: globalReference is not allowed in namespaced policies"
+            )
         try:
             filled = template.render(scope)
             key, _, rest = filled["name"].partition(".")
@@ -108,7 +113,7 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
     call = spec.get("apiCall")
     if call is None:
         return SKIPPED
-    body = _called(call, external)
+    body = _called(call, external, system.release)
     found = {"": body, **{name: search(path, body, system) for name, path in paths.items()}}
     if found.get(projection) is None:
         raise QueryError("no data available")
@@ -126,7 +131,7 @@ def _projection_of_mock(root: object, projection: str) -> object:
     raise QueryError(f'global context mock: projection "{projection}" {problem}')
 
 
-def _called(call: Mapping[str, Json], external: ExternalData) -> object:
+def _called(call: Mapping[str, Json], external: ExternalData, release: Release) -> object:
     path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
     method = call.get("method") or "GET"
     mock = external.mocks.answer(method, service or path)
@@ -134,6 +139,9 @@ def _called(call: Mapping[str, Json], external: ExternalData) -> object:
         if mock.good:
             return mock.body
         raise QueryError(f"HTTP {mock.status}")
+    problem = "" if path else service_problem("globalcontext", method, service, release)
+    if problem:
+        raise QueryError(problem)
     if not path:
         raise QueryError(
             f"failed to execute HTTP request for APICall globalcontext: {method} {service}: "

@@ -17,6 +17,7 @@ from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleChec
 from kyvsim.languages.classic.validation.rule_types import IsClusterWide
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.schema.kinds import is_cluster_scoped
 
 VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
@@ -24,24 +25,28 @@ VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
     each_rule(rule_bodies.check_forbidden_sections, variables.check_variables),
 )
 MODE_CHECKS: tuple[PolicyCheck, ...] = (settings.check_overrides, settings.check_modes)
-BODY_CHECKS: tuple[RuleCheck, ...] = (
-    rule_bodies.check_json_patch,
-    match_blocks.check_match_presence,
-    rule_parts.check_conditions,
-    variables.check_elements,
-    rule_parts.check_context,
-    rule_parts.check_image_extractors,
-    match_blocks.check_kinds_present,
-    rule_bodies.check_mutate,
-    rule_bodies.check_validate,
-    rule_bodies.check_patterns,
-)
 LAST_CHECKS: tuple[RuleCheck, ...] = (
     rule_types.check_generate_data,
     rule_types.check_images,
     rule_bodies.check_metadata_text,
     variables.check_update_variables,
 )
+
+
+def body_checks(release: Release) -> tuple[RuleCheck, ...]:
+    """Return the checks of the parts of a rule."""
+    return (
+        rule_bodies.check_json_patch,
+        match_blocks.check_match_presence,
+        rule_parts.check_conditions,
+        variables.check_elements,
+        rule_parts.context_check(confines_references=release.confines_global_context),
+        rule_parts.check_image_extractors,
+        match_blocks.check_kinds_present,
+        rule_bodies.check_mutate,
+        rule_bodies.check_validate,
+        rule_bodies.check_patterns,
+    )
 
 
 def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
@@ -63,7 +68,7 @@ def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
     )
 
 
-def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
+def every_check(in_cluster: IsClusterWide, release: Release) -> tuple[PolicyCheck, ...]:
     """Return all checks in upstream's order; `in_cluster` returns the scope of kinds."""
     return (
         settings.check_match_conditions,
@@ -72,20 +77,24 @@ def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
         each_rule(rule_types.unknown_scope_check(in_cluster)),
         *MODE_CHECKS,
         each_rule(match_blocks.check_wildcard_kinds),
-        each_rule(*BODY_CHECKS, *LAST_CHECKS),
+        each_rule(*body_checks(release), *LAST_CHECKS),
         rule_bodies.check_derived_bodies,
     )
 
 
 def check_policy(
-    policy: Policy, kinds: KindTable = NO_KINDS, *, simulated: bool = False
+    policy: Policy,
+    kinds: KindTable = NO_KINDS,
+    *,
+    simulated: bool = False,
+    release: Release = NEWEST,
 ) -> tuple[Diagnostic, ...]:
     """Return all errors for which upstream rejects a policy; the first is upstream's reason.
 
     `kinds` are those of custom resource definitions. A `simulated` cluster evaluates expressions
     that only a cluster can.
     """
-    checks = every_check(lambda kind: is_cluster_scoped(kind, kinds))
+    checks = every_check(lambda kind: is_cluster_scoped(kind, kinds), release)
     # Commands without a cluster reject match conditions, since they cannot evaluate them.
     left_out = settings.check_match_conditions if simulated else None
     return tuple(found for check in checks if check is not left_out for found in check(policy))

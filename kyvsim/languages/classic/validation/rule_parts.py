@@ -295,8 +295,20 @@ _RESERVED = (
 _MASK = "kyvernojmespathvariable"
 
 
-def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Every context entry of a rule can be loaded; entries of loops are not checked."""
+def context_check(*, confines_references: bool) -> RuleCheck:
+    """Return the check that every context entry of a rule can be loaded.
+
+    Entries of loops are not checked. With `confines_references`, a Policy has no `globalReference`.
+    """
+
+    def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+        confined = confines_references and subject.policy.kind == "Policy"
+        return _context_problems(subject, confined=confined)
+
+    return check_context
+
+
+def _context_problems(subject: RuleUnderCheck, *, confined: bool) -> Iterator[Diagnostic]:
     entries = subject.rule.tree.context
     validate = subject.rule.tree.validate
     if entries and validate and validate.cel and any(validate.cel[1:]):
@@ -305,7 +317,7 @@ def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error(place, "KV135", f"path: {subject.text_path}: {text}")
         return
     for entry in entries:
-        reason = _name_problem(entry.name) or _source_problem(entry)
+        reason = _name_problem(entry.name) or _source_problem(entry, confined=confined)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
             yield subject.error(entry.path, "KV135", text)
@@ -333,7 +345,7 @@ def _name_problem(name: str) -> str:
     return next((f"{start} {one}" for one in taken), "")
 
 
-def _source_problem(entry: ContextEntry) -> str:
+def _source_problem(entry: ContextEntry, *, confined: bool) -> str:
     match entry:
         case VariableEntry():
             return _variable_problem(entry)
@@ -345,6 +357,8 @@ def _source_problem(entry: ContextEntry) -> str:
             return ""
         case ApiCallEntry() if entry.url_path and entry.service is not None:
             return "a URLPath cannot be used for service API calls"
+        case GlobalReferenceEntry() if confined:
+            return "globalReference is not allowed in namespaced policies"
         case GlobalReferenceEntry() if not entry.reference:
             return "a name is required for globalReference context entry"
         case ImageRegistryEntry():

@@ -11,10 +11,12 @@ from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.environments import kyverno_environment, ordered
 from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 
 CLOCK = Mock(now=lambda: datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
 ENTROPY = Mock(below=random.Random(0).randrange)
-ENVIRONMENT = kyverno_environment("ValidatingPolicy", CLOCK, ENTROPY)
+ENVIRONMENT = kyverno_environment("ValidatingPolicy", CLOCK, ENTROPY, release=V_1_19_0)
+NEWER = kyverno_environment("ValidatingPolicy", CLOCK, ENTROPY, release=V_1_19_1)
 OBJECTS = {("v1", "configmaps", "far", "one"): {"data": {"a": "1"}}}
 HEX = "a" * 64
 
@@ -269,15 +271,53 @@ TABLES = {
 }
 
 
-def evaluated(text):
+def evaluated(text, environment=ENVIRONMENT):
     try:
-        program = compile_expression(text, ENVIRONMENT)
+        program = compile_expression(text, environment)
     except CompileError as error:
         return f"refused: {str(error).splitlines()[0].split(': ', 2)[2].split(' ', 1)[1]}"
     try:
-        return program.evaluate(ordered(ENVIRONMENT, VALUES))
+        return program.evaluate(ordered(environment, VALUES))
     except (CelError, CelBudgetError) as error:
         return f"error: {error}"
+
+
+IN_1_19_1 = [
+    ("json.marshal(object.spec.nil)", "null"),
+    ("json.marshal({'a': {'b': [null]}})", '{"a":{"b":[null]}}'),
+    ("json.marshal([object.spec])", '[{"nil":null,"replicas":3}]'),
+    ("json.marshal(optional.of({'a': 1}))", '{"a":1}'),
+    (
+        "json.marshal({true: 1})",
+        (
+            "error: json: failed to convert CEL map to native map: "
+            "type conversion error from bool to 'string'"
+        ),
+    ),
+    (
+        "json.marshal({'a': {1: 2}})",
+        "error: json: unsupported map key type int64 (original key type: int64)",
+    ),
+    (
+        "json.marshal(optional.of({1: 2}))",
+        "error: json: unsupported map key type int64 (original key type: types.Int)",
+    ),
+    (
+        "json.marshal([optional.none()])",
+        "error: json: failed to convert CEL list to native slice: optional.none() dereference",
+    ),
+    (f"image('aa:t@sha256:{HEX}').tag()", "t"),
+    (f"image('r.x:5000/aa:t@sha256:{HEX}').identifier()", f"t@sha256:{HEX}"),
+    (f"image('aa:t@sha256:{HEX}').identifierWithSeparator()", f"@sha256:{HEX}"),
+    ("image('aa').identifierWithSeparator()", ":latest"),
+]
+"""Rows whose values differ from those of 1.19.0."""
+
+
+@pytest.mark.parametrize(("text", "value"), IN_1_19_1, ids=str)
+def test_functions_of_1_19_1(text, value):
+    assert evaluated(text, NEWER) == value
+    assert evaluated(text) != value
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import NEWEST, V_1_19_0, V_1_19_1
 
 DIGEST = f"sha256:{'a' * 64}"
 POD = f"""
@@ -48,13 +49,13 @@ spec: {images: [{image: "nginx:1", config: {user: bob}}]}
 def run(tmp_path):
     """Return what gives (rule, status, message) of a policy's results, and the diagnostics."""
 
-    def call(spec, *resources, context="", exception=None):
+    def call(spec, *resources, context="", exception=None, release=NEWEST):
         policy = tmp_path / "policy.yaml"
         lines = spec if "attestors" in spec else f"{spec}\n  attestors: []"
         policy.write_text(HEAD + lines)
         given = tmp_path / "resources.yaml"
         given.write_text("\n---\n".join(resources or (POD,)))
-        inputs = ApplyInputs(policies=(str(policy),), resources=(str(given),))
+        inputs = ApplyInputs((str(policy),), (str(given),), release=release)
         if context:
             (tmp_path / "context.yaml").write_text(context)
             inputs = inputs._replace(context_file=str(tmp_path / "context.yaml"))
@@ -191,17 +192,35 @@ def test_conditions_that_do_not_hold_leave_no_result(run, spec):
     assert run(f"{spec}\n{TRUE}")[0] == []
 
 
-@pytest.mark.parametrize("more", ["", "  images: ['nginx*']", "  allowedValues: [x]"])
-@pytest.mark.parametrize("resource", [POD, CRONJOB])
-def test_exceptions_skip_the_policy_and_what_is_derived_from_it(run, more, resource):
-    rows, _ = run(TRUE, resource, exception=more)
-    assert rows == [("exception", "skip", "rule is skipped due to policy exception: e")]
+EXEMPT = [("exception", "skip", "rule is skipped due to policy exception: e")]
 
 
-def test_an_exception_that_cannot_be_evaluated_counts_also_after_one_that_matches(run):
+@pytest.mark.parametrize(
+    ("release", "resource", "more", "skips"),
+    [
+        (V_1_19_0, POD, "", True),
+        (V_1_19_0, POD, "  images: ['nginx*']", True),
+        (V_1_19_0, POD, "  allowedValues: [x]", True),
+        (V_1_19_0, CRONJOB, "", False),
+        (V_1_19_1, POD, "", True),
+        (V_1_19_1, POD, "  images: ['nginx*']", False),
+        (V_1_19_1, POD, "  allowedValues: [x]", False),
+        (V_1_19_1, CRONJOB, "", True),
+        (V_1_19_1, CRONJOB, "  images: ['nginx*']", False),
+    ],
+)
+def test_which_exceptions_skip_the_policy(run, release, resource, more, skips):
+    rows, _ = run(TRUE, resource, exception=more, release=release)
+    assert (rows == EXEMPT) is skips
+    assert rows
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+def test_an_exception_that_cannot_be_evaluated_counts_unless_a_full_one_matches(run, release):
     second = EXCEPTION + "  matchConditions: [{name: a, expression: object.nope == 1}]"
-    rows, _ = run(TRUE, exception=f"\n---\n{second}")
-    assert rows == [("evaluation", "error", "failed to evaluate policy: no such key: nope")]
+    rows, _ = run(TRUE, exception=f"\n---\n{second}", release=release)
+    error = ("evaluation", "error", "failed to evaluate policy: no such key: nope")
+    assert rows == ([error] if release is V_1_19_0 else EXEMPT)
 
 
 def test_conditions_come_before_exceptions(run):

@@ -3,6 +3,9 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.release import V_1_19_0, V_1_19_1
+
+CEL = "policies.kyverno.io/v1"
 
 GENERATE = {
     "apiVersion": "v1",
@@ -30,10 +33,81 @@ def said(admin):
     return told
 
 
-def test_policies_are_said_to_be_deprecated(admin, cluster_policy):
+@pytest.mark.parametrize(
+    ("release", "start"),
+    [
+        (V_1_19_0, "ClusterPolicy (kyverno.io) is deprecated"),
+        (V_1_19_1, "kyverno.io/v1 ClusterPolicy is deprecated"),
+    ],
+)
+def test_policies_are_said_to_be_deprecated(admin, cluster_policy, start):
     response = admin.create(cluster_policy("p", DENY))
     assert response.ok
-    assert response.warnings[-1].startswith("ClusterPolicy (kyverno.io) is deprecated")
+    assert response.warnings[-1].startswith(start)
+
+
+OLD = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
+PATHS = (
+    "spec.validationFailureAction",
+    "spec.rules[0].validate.failureActionOverrides[0].action",
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [(V_1_19_0, [OLD]), (V_1_19_1, [f"{path}: {OLD}" for path in PATHS])],
+)
+def test_old_spellings_of_actions_are_deprecated(admin, cluster_policy, expected):
+    overrides = [{"action": "audit", "namespaces": ["dev"]}]
+    rule = {**DENY, "validate": {**DENY["validate"], "failureActionOverrides": overrides}}
+    response = admin.create(cluster_policy("p", rule, validationFailureAction="enforce"))
+    assert [one for one in response.warnings if OLD in one] == expected
+
+
+EXCEPTION = {
+    "policyRefs": [{"name": "any", "kind": "ValidatingPolicy"}],
+    "matchConditions": [
+        {"name": "a", "expression": "objet.metadata.name == 'x'"},
+        {"name": "a", "expression": "object.metadata.name == 'x'"},
+        {"name": "b c", "expression": "'text'"},
+        {"name": "d", "expression": "json.marshal(object) == ''"},
+    ],
+}
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+def test_conditions_of_exceptions_are_compiled(admin, obj, release):
+    exception = obj("PolicyException", "e", "default", api_version=CEL, spec=EXCEPTION)
+    error = admin.create(exception).error
+    if release is V_1_19_0:
+        assert error is None
+        return
+    assert "spec.matchConditions[0].expression: Invalid value: " in error.message
+    assert "undeclared reference to 'objet'" in error.message
+    assert 'spec.matchConditions[1].name: Duplicate value: "a"' in error.message
+    assert "output is expected to be of type bool" in error.message
+    assert 'spec.matchConditions[2].name: Invalid value: "b c"' in error.message
+    assert "undeclared reference to 'json'" in error.message
+
+
+@pytest.mark.parametrize(("release", "refused"), [(V_1_19_0, False), (V_1_19_1, True)])
+@pytest.mark.parametrize("namespace", ["default", ""])
+def test_namespaced_policies_cannot_read_global_context(admin, obj, namespace, refused):
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "variables": [{"name": "known", "expression": "globalContext.Get('names', '')"}],
+        "validations": [{"expression": "variables.known == null"}],
+    }
+    kind = "NamespacedValidatingPolicy" if namespace else "ValidatingPolicy"
+    error = admin.create(obj(kind, "p", namespace, api_version=CEL, spec=spec)).error
+    text = "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
+    assert (error is not None and text in error.message) is bool(refused and namespace)
 
 
 def test_generation_without_rights_is_refused(said, cluster_policy):
