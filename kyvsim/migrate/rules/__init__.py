@@ -1,10 +1,11 @@
 """The converters for bodies of rules, and the kinds of policies that they create."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from kyvsim.kubernetes.objects import Path
+from kyvsim.languages.classic.rule_type import rule_types_of
 from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
@@ -55,12 +56,22 @@ def converter_of(rule: Rule, node: RuleNode) -> RuleConverter:
         found = _mutation(node.mutate)
     if found is not None:
         return found
-    if validate is not None and validate.manifests is not None:
-        what = "signatures of objects cannot be converted: CEL has no function to verify them"
-        path = (*validate.path, "manifests")
-        raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", path)
-    what = "a rule that validates, mutates, generates or verifies nothing cannot be converted"
-    raise NotConvertible(what, "write the policy in CEL by hand")
+    field = next((one.field for one in rule_types_of(node)), ())
+    if not field:
+        what = "a rule that validates, mutates, generates or verifies nothing cannot be converted"
+        raise NotConvertible(what, "write the policy in CEL by hand")
+    what = f"`{'.'.join(field)}` cannot be converted"
+    what, advice = _REFUSED.get(field, (what, "write the policy in CEL by hand"))
+    raise NotConvertible(what, advice, (*node.path, *field))
+
+
+_REFUSED: Final[Mapping[Path, tuple[str, str]]] = {
+    ("validate", "manifests"): (
+        "signatures of objects cannot be converted: CEL has no function to verify them",
+        "keep the rule in a ClusterPolicy of its own",
+    ),
+}
+"""Why rules of some types cannot be converted, and what to do, by the path of the body."""
 
 
 def _validation(body: Validate) -> RuleConverter | None:
