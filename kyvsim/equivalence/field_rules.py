@@ -225,7 +225,7 @@ def _is_text(path: FieldPath, text: str) -> bool:
         return text.startswith("/")
     if path[-1:] == ("targetPort",):
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
-    if _is_image(path):
+    if is_image_path(path):
         try:
             parse_image(text)
         except ValueError:
@@ -248,7 +248,8 @@ def usual_entries(name: str) -> Mapping[str, object]:
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
 
-def _is_image(path: FieldPath) -> bool:
+def is_image_path(path: FieldPath) -> bool:
+    """Return whether a path is that of a container's image."""
     return path[-1:] == ("image",) and bool(path[-3:-2]) and path[-3] in _CONTAINERS
 
 
@@ -260,7 +261,7 @@ def usual(path: FieldPath) -> tuple[str, ...]:
         return _HOSTS
     if names_of(path) == _HTTP_PATH:
         return _PATHS
-    return _IMAGES if _is_image(path) else (words(path) or ())[:3]
+    return _IMAGES if is_image_path(path) else (words(path) or ())[:3]
 
 
 def problems(obj: KubernetesObject) -> Iterator[FieldPath]:
