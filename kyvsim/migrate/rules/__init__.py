@@ -43,18 +43,17 @@ def converter_of(rule: Rule, node: RuleNode) -> RuleConverter:
 
     `node` is the rule to convert, with a single failure action.
     """
-    validate, generation, images = node.validate, node.generate, node.verify_images
-    found = None if validate is None else _validation(validate)
-    if found is None and generation is not None:
+    generation, images = node.generate, node.verify_images
+    if node.validate is not None and (found := _validation(node.validate)):
+        return found
+    if generation is not None:
         emit, fields = partial(generate, generation), partial(evaluation_of, rule.facts)
-        found = RuleConverter(GENERATING, generation.path, emit, fields=fields)
-    elif found is None and images is not None:
+        return RuleConverter(GENERATING, generation.path, emit, fields=fields)
+    if images is not None:
         path = (*node.path, "verifyImages")
         verify, settings = partial(verify_images, images), partial(image_fields, images)
-        found = RuleConverter(IMAGES, path, verify, fields=settings)
-    elif found is None and node.mutate is not None:
-        found = _mutation(node.mutate)
-    if found is not None:
+        return RuleConverter(IMAGES, path, verify, fields=settings)
+    if node.mutate is not None and (found := _mutation(node.mutate)):
         return found
     field = next((one.field for one in rule_types_of(node)), ())
     if not field:
