@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from kyvsim.equivalence.edits import is_key, moments, samples
+from kyvsim.equivalence.field_rules import is_image_path
 from kyvsim.equivalence.objects import (
     CONTROLLERS,
     NAME,
@@ -205,6 +206,8 @@ def with_option_types(find: FindType) -> FindType:
 
 _LABELS: FieldPath = ("metadata", "labels")
 _ACCOUNT = UserInfo(f"system:serviceaccount:{NAMESPACE}:a")
+IMAGE_SOURCES = frozenset({"imageRegistry", "image"})
+"""Sources of the metadata of images."""
 _NO_PLACES: frozenset[FieldPath] = frozenset({(), ("kind",)})
 """Paths that are never changed: an object of another kind is another object."""
 
@@ -240,6 +243,7 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
     """Return the space of cases that policies refer to; `now` is the time of evaluation."""
     references = tuple(mentions)
     places = _by_path(_places(references))
+    images = tuple(_images(references))
     written = _same_spelling(one for m in references if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     # If the kinds include Pods, rules are derived for their controllers.
@@ -250,7 +254,10 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
     return Space(
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
-        places={path: (*values, *moments(path, values, now)) for path, values in places.items()},
+        places={
+            path: (*values, *moments(path, values, now), *(images if is_image_path(path) else ()))
+            for path, values in places.items()
+        },
         read=_by_path((one.path, one.values) for one in references if one.about is Subject.WORLD),
         sizes=_by_path((one.path, one.sizes) for one in references if one.sizes),
         user=STRANGER,
@@ -285,6 +292,13 @@ def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tup
             yield one.path, one.values
         elif one.about is Subject.REQUEST and one.path[:1] in {("namespace",), ("name",)}:
             yield ("metadata", *one.path[:1]), one.values
+
+
+def _images(mentions: Iterable[FieldReference]) -> Iterator[str]:
+    """Yield images of the registries that policies compare with that of an image."""
+    for one in mentions:
+        if one.about is Subject.WORLD and one.path[0] in IMAGE_SOURCES and "registry" in one.path:
+            yield from (f"{value}/a" for value in one.values if isinstance(value, str))
 
 
 def _by_path(

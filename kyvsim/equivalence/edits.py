@@ -278,9 +278,15 @@ def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
 
 
 def _fits(at: Type | None, path: FieldPath, value: object) -> bool:
-    """Return whether an API server would accept a value at a path, as far as is known."""
+    """Return whether an API server would accept a value at a path, as far as is known.
+
+    The rules for paths are those of Kubernetes' own kinds: of objects whose type is unknown, they
+    apply to the metadata only.
+    """
     if isinstance(value, bool) or not isinstance(value, str if at is None else (str, int)):
         return suits(at, value)
+    if at is None and path[:1] != ("metadata",):
+        return True
     return suits(at, value) and is_possible(path, value)
 
 

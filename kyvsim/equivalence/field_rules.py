@@ -5,7 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
+from kyvsim.kubernetes.discovery import (
+    is_builtin,
+    is_builtin_group,
+    is_namespaced,
+    split_api_version,
+)
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
@@ -220,7 +225,7 @@ def _is_text(path: FieldPath, text: str) -> bool:
         return text.startswith("/")
     if path[-1:] == ("targetPort",):
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
-    if _is_image(path):
+    if is_image_path(path):
         try:
             parse_image(text)
         except ValueError:
@@ -243,7 +248,8 @@ def usual_entries(name: str) -> Mapping[str, object]:
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
 
-def _is_image(path: FieldPath) -> bool:
+def is_image_path(path: FieldPath) -> bool:
+    """Return whether a path is that of a container's image."""
     return path[-1:] == ("image",) and bool(path[-3:-2]) and path[-3] in _CONTAINERS
 
 
@@ -255,7 +261,7 @@ def usual(path: FieldPath) -> tuple[str, ...]:
         return _HOSTS
     if names_of(path) == _HTTP_PATH:
         return _PATHS
-    return _IMAGES if _is_image(path) else (words(path) or ())[:3]
+    return _IMAGES if is_image_path(path) else (words(path) or ())[:3]
 
 
 def problems(obj: KubernetesObject) -> Iterator[FieldPath]:
@@ -437,7 +443,7 @@ _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
 def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
     """Return whether an API server would accept an object without dropping fields.
 
-    For kinds of unknown type, only null values and the metadata are checked.
+    For custom resources, only their types, null values and the metadata are checked.
     """
     kind = type_of(obj, find)
     if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
@@ -452,10 +458,11 @@ def is_accepted(obj: KubernetesObject, find: merge_types.FindType) -> bool:
         return False
     if kind is not None and is_builtin(group, key.kind) and not _has_values(kind, obj, ()):
         return False
+    checked = obj if is_builtin_group(group) else {"metadata": metadata(obj)}
     return (
         _KIND.fullmatch(key.kind) is not None
         and _API_VERSION.fullmatch(key.api_version) is not None
-        and not any(problems(obj))
+        and not any(problems(checked))
         and not any(problems_of(obj))
     )
 

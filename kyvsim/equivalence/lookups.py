@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kyvsim.engine.world import DelegatingView, GivenObjects
-from kyvsim.equivalence.cases import Case, Space
+from kyvsim.equivalence.cases import IMAGE_SOURCES, Case, Space
 from kyvsim.equivalence.edits import Edit, edit_to, edits, samples
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
 from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
@@ -123,7 +123,6 @@ _MOST = 6
 """The maximum number of objects, unless a policy counts them."""
 _MOST_COUNTED = 12
 _DIGEST = f"sha256:{'0' * 64}"
-_OF_IMAGES = frozenset({"imageRegistry", "image"})
 _SPELLED: Mapping[str, str] = {"configData": "config", "manifestList": "imageIndex"}
 """Names of image data in classic and in CEL policies."""
 _IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
@@ -235,7 +234,7 @@ class LookupAnswers:
 
 def _path_in(answer: KubernetesObject, source: str, steps: FieldPath) -> FieldPath:
     """Return the path in an answer for a path in data of a source, () if there is none."""
-    if is_image(answer) != (source in _OF_IMAGES):
+    if is_image(answer) != (source in IMAGE_SOURCES):
         return ()
     if source == "configMap" and answer["kind"] != "ConfigMap":
         return ()

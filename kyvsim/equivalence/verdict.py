@@ -160,8 +160,6 @@ _MOST_TRIED = 12
 _PROBES, _PROBES_ASIDE = 1500, 200
 """How many evaluations minimising a case may take; fewer if it does not count."""
 _CUT_SHORT = ("some variations of the cases, because the limit on time or cases was reached",)
-_NO_EFFECT = frozenset({"failed", "applied"})
-"""The outcomes that a rule must have had for an answer."""
 
 
 class VerdictContext(NamedTuple):
@@ -308,8 +306,12 @@ def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
 
 
 def _unseen(point: Point) -> str:
-    """Return which outcomes a rule or a validation never had, "" if none is missing."""
-    missing = [one.name for one in point.outcomes if not one.times and one.name in _NO_EFFECT]
+    """Return which outcomes a rule or a validation never had, "" if an answer can do without.
+
+    Parts of rules need not have had all of theirs: many are implied by others, and no object shows
+    them. The account of each side lists them.
+    """
+    missing = sorted(one.name for one in point.outcomes if not one.times)
     if point.kind is PointKind.RULE and missing:
         named = f"{point.policy}/{point.rule}" if point.rule else point.policy
         return f"{named} never {' or '.join(missing)}, {point.location}"

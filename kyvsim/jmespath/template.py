@@ -26,6 +26,7 @@ from kyvsim.kubernetes.go_text import clean_path, sprint, to_json
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.kubernetes.wildcard import OPERATORS
 from kyvsim.model.ports import FEW, SHORT, Meter, System
+from kyvsim.policy.anchors import parse_anchor
 
 # Replacing variables that only exist at evaluation: in values of queries.
 #
@@ -146,7 +147,6 @@ def _endless(variable: Variable, path: str) -> SubstitutionError:
 
 _REFERENCE = r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)"
 _ESCAPED = r"\\\$\(.[^ )]*\)"
-_ANCHOR = r"[+<=X^]?\((.+)\)"
 _OPERATORS: Final = tuple(filter(None, OPERATORS))
 
 
@@ -217,7 +217,7 @@ def _referred(reference: str, path: str, document: object) -> object:
     value = None
     for place, leaf in _leaves(document, ""):
         parts = [
-            anchor[1] if (anchor := re.fullmatch(_ANCHOR, part)) else part
+            anchor.key if (anchor := parse_anchor(part)) else part
             for part in place.removeprefix("/").split("/")
         ]
         cleaned = clean_path("/".join(part for part in parts if part))

@@ -7,6 +7,7 @@ from kyvsim.cel.environment import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
+from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
 from kyvsim.engine.match import MatchFacts, Predicate, kind_text
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
@@ -18,6 +19,7 @@ from kyvsim.model.tracing import (
     counted,
     traced,
 )
+from kyvsim.policy.cel_policy import CelPolicyNode
 
 # Expressions in CEL.
 
@@ -26,7 +28,16 @@ _OWN = "expression"
 _TRUTH: Outcomes[object] = Outcomes(
     PointKind.CONDITION, ("true", "false"), lambda found: 0 if found is True else 1
 )
+_CONSTANT: Mapping[str, Outcomes[object]] = {
+    name: Outcomes(PointKind.CONDITION, (name,), lambda _: 0) for name in ("true", "false")
+}
+"""The only outcome of an expression that is a constant."""
 _EVALUATED: Outcomes[object] = Outcomes(PointKind.EXPRESSION, ("evaluated",), lambda _: 0)
+
+
+def ends_of_validations(spec: CelPolicyNode) -> Ends:
+    """Return the possible outcomes of a policy with validations."""
+    return DENIED if any(one.expression.strip() == "false" for one in spec.validations) else CHECKED
 
 
 def traced_program(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
@@ -37,7 +48,8 @@ def traced_program(program: Program, trace: TraceContext, *, decides: bool = Tru
     """
     if trace.tracer is None:
         return program
-    outcomes = _TRUTH if decides else _EVALUATED
+    truth = _CONSTANT.get(program.text.strip(), _TRUTH)
+    outcomes = truth if decides else _EVALUATED
     if not trace.takes_steps:
         return program._replace(run=counted(trace, program.run, outcomes))
 

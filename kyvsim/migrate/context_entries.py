@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
-from kyvsim.kubernetes.discovery import kind_of_plural
+from kyvsim.engine.context.cluster_api import parse_path
+from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
 from kyvsim.migrate.conditions import value_of
 from kyvsim.migrate.context import Scope, located, unsupported, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
@@ -86,31 +87,22 @@ def _api_call(entry: ApiCallEntry, scope: Scope) -> Expr:
 def _answer(path: str, scope: Scope) -> Expr:
     path, _, asked_for = path.partition("?")
     labels = _labels(asked_for, scope) if asked_for else []
-    hidden = _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path)
-    parts = [one.replace("\0", "/") for one in hidden.strip("/").split("/")]
-    if parts[:1] == ["api"] and len(parts) > 2:
-        version, rest = parts[1], parts[2:]
-    elif parts[:1] == ["apis"] and len(parts) > 3:
-        version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
-    else:
+    hidden = _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path.strip("/"))
+    wanted = parse_path(hidden)
+    if wanted is None or wanted.part or "{{" in wanted.api_version or "{{" in wanted.resource:
         raise unsupported(f"a call of `{path}`", "read objects by their resource names")
-    namespace = ""
-    if len(rest) > 2 and rest[0] == "namespaces":
-        namespace, rest = rest[1], rest[2:]
-    if len(rest) not in {1, 2} or "{{" in version or "{{" in rest[0]:
-        raise unsupported(f"a call of `{path}`", "read objects by their resource names")
-    group = version.rpartition("/")[0]
-    types = types_of([(version, kind_of_plural(group, rest[0]))])
-    arguments = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
-    if labels and len(rest) != 1:
+    namespace, name = (one.replace("\0", "/") for one in (wanted.namespace, wanted.name))
+    group = split_api_version(wanted.api_version)[0]
+    types = types_of([(wanted.api_version, kind_of_plural(group, wanted.resource))])
+    places = [f"'{wanted.api_version}'", f"'{wanted.resource}'", *within_place(namespace, scope)]
+    if labels and name:
         raise unsupported("a call of one object with a selector", "remove the selector")
-    arguments += labels
-    if len(rest) == 2:
-        arguments.append(text_value(rest[1], scope).text)
-        return Expr(f"dyn(resource.Get({', '.join(arguments)}))", types, is_looked_up=True)
-    text = f"dyn(resource.List({', '.join(arguments)}))"
-    items = Expr(f"{text}.items", list_of(types), noun=rest[0])
-    return Expr(text, noun=rest[0], fields=MappingProxyType({"items": items}))
+    arguments = ", ".join([*places, *labels, *([text_value(name, scope).text] if name else ())])
+    if name:
+        return Expr(f"dyn(resource.Get({arguments}))", types, is_looked_up=True)
+    text = f"dyn(resource.List({arguments}))"
+    items = Expr(f"{text}.items", list_of(types), noun=wanted.resource)
+    return Expr(text, noun=wanted.resource, fields=MappingProxyType({"items": items}))
 
 
 def _labels(query: str, scope: Scope) -> list[str]:

@@ -217,7 +217,9 @@ def _of_entry(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
             case anchors.EXISTENCE:
                 return _existence(entry.value, child, scope)
             case _:
-                advice = "remove it: it only adds fields in mutate rules"
+                advice = "use a deny condition"
+                if entry.anchor not in anchors.IN_VALIDATION:
+                    advice = "remove it: it only adds fields in mutate rules"
                 raise unsupported(f"the anchor `{entry.text}`", advice)
 
 

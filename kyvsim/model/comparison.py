@@ -137,7 +137,7 @@ class Answer(StrEnum):
     """The conclusion of the evidence."""
 
     EQUAL = "equal"
-    """Equal in all cases, and each rule had an effect."""
+    """Equal in all cases, and each rule had all of its outcomes."""
     COUNTEREXAMPLE = "counterexample"
     """Different in a case that is possible in a cluster."""
     NOT_COVERED = "not covered"
@@ -279,6 +279,12 @@ class Evidence(NamedTuple):
     identical: bool = False
     """Whether both sides have the same policies."""
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def unreached(self) -> int:
+        """The number of outcomes of both sides that did not occur."""
+        points = (*self.old.unreached, *self.new.unreached)
+        return sum(not outcome.times for point in points for outcome in point.outcomes)
 
 
 # Example objects for rules: one that passes, one that fails.

@@ -9,6 +9,7 @@ Source of the rules: upstream pkg/autogen/v1.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -239,43 +240,41 @@ def for_controllers(data: Mapping[str, Json], kinds: Sequence[str]) -> dict[str,
     chosen = sorted(kind for kind in kinds if kind in CONTROLLERS) or sorted(kinds)
     selectors = [_SELECTORS.get(kind, kind) for kind in chosen]
 
-    def with_kinds(block: Mapping[str, Json]) -> Mapping[str, Json]:
-        resources = block.get("resources") or {}
-        if not contains_pod(resources.get("kinds") or ()):
-            return block
-        return {**block, "resources": {**resources, "kinds": selectors}}
+    def moved(block: Mapping[str, object]) -> Mapping[str, object]:
+        selects_pods = contains_pod(_resources(block).get("kinds") or ())
+        return _with_kinds(block, selectors) if selects_pods else block
 
-    return _wrapped(_with_matches(data, selectors, with_kinds), data, "autogen", TEMPLATE)
+    return _wrapped(_with_matches(data, selectors, moved), data, "autogen", TEMPLATE)
 
 
 def for_cron_jobs(derived: Mapping[str, Json], written: Mapping[str, Json]) -> dict[str, Json]:
     """Return a rule for CronJobs from the result of `for_controllers` for a written rule."""
     selectors = [_SELECTORS[CRON_JOB]]
-    matched = _with_matches(
-        derived,
-        selectors,
-        lambda block: {
-            **block,
-            "resources": {**(block.get("resources") or {}), "kinds": selectors},
-        },
-    )
+    matched = _with_matches(derived, selectors, partial(_with_kinds, kinds=selectors))
     return _wrapped(matched, written, "autogen-cronjob", JOB_TEMPLATE)
+
+
+def _resources(block: Mapping[str, object]) -> Json:
+    return block.get("resources") or {}
+
+
+def _with_kinds(block: Mapping[str, object], kinds: list[str]) -> Mapping[str, object]:
+    return {**block, "resources": {**_resources(block), "kinds": kinds}}
 
 
 def _with_matches(
     data: Mapping[str, Json],
     selectors: list[str],
-    with_kinds: Callable[[Mapping[str, Json]], Mapping[str, Json]],
+    moved: Callable[[Mapping[str, object]], Mapping[str, object]],
 ) -> dict[str, Json]:
     changed = dict(data)
     for name in ("match", "exclude"):
         block = data.get(name) or {}
-        resources = block.get("resources") or {}
         quantifier = next((one for one in ("any", "all") if block.get(one)), None)
         if quantifier is not None:
-            changed[name] = {**block, quantifier: [with_kinds(one) for one in block[quantifier]]}
-        elif name == "match" or resources.get("kinds"):
-            changed[name] = {**block, "resources": {**resources, "kinds": selectors}}
+            changed[name] = {**block, quantifier: [*map(moved, block[quantifier])]}
+        elif name == "match" or _resources(block).get("kinds"):
+            changed[name] = _with_kinds(block, selectors)
     return changed
 
 

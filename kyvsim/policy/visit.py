@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, get_args
 
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import RuleNode
-from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
+from kyvsim.policy.tree import ContextEntry, PatternEntry, PatternMap, PatternNode
 
 if TYPE_CHECKING:
     from kyvsim.policy.nodes import Node
@@ -97,7 +98,7 @@ def texts(rule: RuleNode) -> Iterator[Text]:
     kinds = {
         (*node.path, *path): kind
         for node in walk(rule)
-        for kind, path in _PARTS.get(type(node).__name__, ())
+        for kind, path in PARTS.get(type(node).__name__, ())
     }
     return texts_within(rule.data, rule.path, kinds)
 
@@ -124,19 +125,21 @@ def texts_within(
         pending += reversed([((*place, step), one, kind) for step, one in below])
 
 
-_PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = {
-    "VariableEntry": (
-        (TextKind.QUERY, ("variable", "jmesPath")),
-        (TextKind.DATA, ("variable", "value")),
-        (TextKind.DATA, ("variable", "default")),
+_FIELDS_OF_SOURCES = (
+    (TextKind.QUERY, "jmesPath"),
+    (TextKind.DATA, "value"),
+    (TextKind.DATA, "data"),
+    (TextKind.DATA, "default"),
+)
+PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = {
+    **dict.fromkeys(
+        (entry.__name__ for entry in get_args(ContextEntry)),
+        tuple(
+            (kind, (source, name))
+            for source in CONTEXT_SOURCES
+            for kind, name in _FIELDS_OF_SOURCES
+        ),
     ),
-    "ApiCallEntry": (
-        (TextKind.QUERY, ("apiCall", "jmesPath")),
-        (TextKind.DATA, ("apiCall", "data")),
-        (TextKind.DATA, ("apiCall", "default")),
-    ),
-    "GlobalReferenceEntry": ((TextKind.QUERY, ("globalReference", "jmesPath")),),
-    "ImageRegistryEntry": ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
     **dict.fromkeys(
         ("ForEachValidation", "ForEachMutation", "ForEachGeneration"),
         ((TextKind.QUERY, ("list",)),),

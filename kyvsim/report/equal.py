@@ -46,7 +46,18 @@ def headline(evidence: Evidence) -> str:
     if evidence.identical:
         return f"{answer}: old and new are identical"
     from_manifests = f", {evidence.given} of them from manifests" if evidence.given else ""
-    return f"{answer}: {counted(evidence.cases, 'case')}{from_manifests}, {evidence.denied} denied"
+    cases = f"{counted(evidence.cases, 'case')}{from_manifests}, {evidence.denied} denied"
+    missing = not_reached(evidence)
+    return f"{answer}: {cases}{f', {missing}' if missing else ''}"
+
+
+def not_reached(evidence: Evidence) -> str:
+    """Return the number of outcomes that no case reached although the answer is equal, or ""."""
+    number = evidence.unreached
+    is_complete = evidence.identical or not number
+    if evidence.answer is not Answer.EQUAL or is_complete:
+        return ""
+    return f"{counted(number, 'outcome')} not reached"
 
 
 def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
@@ -163,6 +174,7 @@ class Equality(NamedTuple):
                 verdict_fact("counterexamples", shown, counted(shown, "counterexample")),
                 verdict_fact("notCovered", uncovered, "not covered"),
                 Fact("equal", int(equal), text),
+                info_fact("unreached", evidence.unreached, not_reached(evidence)),
                 info_fact("cases", evidence.cases, counted(evidence.cases, "case")),
                 info_fact("denied", evidence.denied, f"{evidence.denied} denied"),
             ]
@@ -180,14 +192,7 @@ def render_text(equality: Equality) -> Iterator[str]:
     yield f"{headline(evidence)}\n"
     if evidence.identical and not evidence.cases:
         return
-    for name, side in (("old", evidence.old), ("new", evidence.new)):
-        yield f"  {name}  {safe_line(reached(side))}\n"
-        for point in side.unreached[:_MOST_POINTS]:
-            yield f"       never: {safe_line(unreached(point))}\n"
-        if len(side.unreached) > _MOST_POINTS:
-            yield f"       and {len(side.unreached) - _MOST_POINTS} more\n"
-    yield from (f"  not covered: {safe_line(reason)}\n" for reason in evidence.reasons)
-    yield from (f"  not tried: {safe_line(what)}\n" for what in evidence.untried)
+    yield from coverage_lines(evidence)
     total = len(evidence.counterexamples)
     for number, example in enumerate(evidence.counterexamples, 1):
         yield f"\ncounterexample {number} of {total}: {example_title(example)}\n"
@@ -196,6 +201,18 @@ def render_text(equality: Equality) -> Iterator[str]:
         yield f"\nnot counted: {example_title(example)}\n"
         yield f"  {example.limit.value if example.limit else ''}\n"
         yield from _example_lines(example)
+
+
+def coverage_lines(evidence: Evidence) -> Iterator[str]:
+    """Yield what the cases reached of each side, and what they did not try."""
+    for name, side in (("old", evidence.old), ("new", evidence.new)):
+        yield f"  {name}  {safe_line(reached(side))}\n"
+        for point in side.unreached[:_MOST_POINTS]:
+            yield f"       never: {safe_line(unreached(point))}\n"
+        if len(side.unreached) > _MOST_POINTS:
+            yield f"       and {len(side.unreached) - _MOST_POINTS} more\n"
+    yield from (f"  not covered: {safe_line(reason)}\n" for reason in evidence.reasons)
+    yield from (f"  not tried: {safe_line(what)}\n" for what in evidence.untried)
 
 
 def _example_lines(example: Counterexample) -> Iterator[str]:

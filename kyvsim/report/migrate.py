@@ -8,7 +8,13 @@ from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import ConversionOutcome, Migration
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json
-from kyvsim.report.equal import Equality, evidence_json, shown_evidence
+from kyvsim.report.equal import (
+    Equality,
+    coverage_lines,
+    evidence_json,
+    not_reached,
+    shown_evidence,
+)
 from kyvsim.report.equal import render_text as render_evidence
 from kyvsim.report.formats import has_log_command
 from kyvsim.report.object_text import json_document, scalar, yaml_lines
@@ -143,9 +149,9 @@ def render_text(migration: Migration) -> Iterator[str]:
         if evidence is not None:
             shown = list(render_evidence(Equality(evidence, ())))
             if evidence.answer is Answer.EQUAL:
-                # Show untried cases in any case: they limit the evidence.
-                untried = (f"  not tried: {safe_line(reason)}\n" for reason in evidence.untried)
-                shown = [*shown[:1], *untried]
+                # Only the answer, and what limits the evidence.
+                is_limited = bool(evidence.unreached or evidence.untried)
+                shown = [*shown[:1], *(coverage_lines(evidence) if is_limited else ())]
             lines = "".join(shown).split("\n")[:-1]
             yield from (f"  {line}\n" for line in lines)
         yield "\n"
@@ -161,6 +167,8 @@ def migration_ending(migration: Migration) -> RunEnding:
         answers.count(answer)
         for answer in (Answer.EQUAL, Answer.COUNTEREXAMPLE, Answer.NOT_COVERED)
     )
+    limited = sum(bool(one and not_reached(one)) for one in migration.evidence)
+    partly = f" ({limited} of them with outcomes that no case reached)" if limited else ""
     pairs = migration.pairs
     unchecked = sum(conversion.is_whole and not evidence for conversion, evidence in pairs)
     shown = f"{counted(len(outcomes), 'rule')} in {counted(len(migration.conversions), 'policy')}"
@@ -172,7 +180,7 @@ def migration_ending(migration: Migration) -> RunEnding:
             verdict_fact("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
             verdict_fact("counterexamples", others, f"{policies[others]} with a counterexample"),
             verdict_fact("notCovered", uncovered, f"{policies[uncovered]} not covered"),
-            info_fact("equal", equal, f"{equal} equal"),
+            info_fact("equal", equal, f"{equal} equal{partly}"),
             info_fact("notChecked", unchecked, f"{policies[unchecked]} not checked (--check)"),
             Fact("rules", len(outcomes), shown, verdict),
             info_fact("conditional", conditional, f"{conditional} converted with conditions"),

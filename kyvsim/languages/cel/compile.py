@@ -125,7 +125,7 @@ def _lowered(
             meter=options.system.meter,
             payloads={decided: body},
         )
-        rule = counted_rule(traced_rule(rule, policy, trace), kind.ends, trace)
+        rule = counted_rule(traced_rule(rule, policy, trace), kind.ends(policy.cel), trace)
         return CompiledPolicy(policy, (rule,)), tuple(compiler.problems)
     return _lower(policy, options)
 
@@ -148,7 +148,8 @@ def _lower(
             found += (problem._replace(variant=one.name) for problem in own.problems)
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
-    rules = [counted_rule(one, kind.ends, trace, number, forms) for number, one in enumerate(rules)]
+    ends = kind.ends(policy.cel)
+    rules = [counted_rule(one, ends, trace, number, forms) for number, one in enumerate(rules)]
     return CompiledPolicy(policy, tuple(rules)), tuple(found)
 
 

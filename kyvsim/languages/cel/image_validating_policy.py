@@ -27,7 +27,6 @@ from kyvsim.cel.kyverno.images import (
 )
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
@@ -56,6 +55,7 @@ from kyvsim.languages.cel_expressions import (
     Validation,
     all_hold,
 )
+from kyvsim.languages.tracing import ends_of_validations
 from kyvsim.model.release import Release
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
@@ -350,7 +350,7 @@ IMAGE_VALIDATING = CelKind(
     "ImageValidatingPolicy",
     Stage.CEL_VERIFY_IMAGES,
     _compile,
-    ends=CHECKED,
+    ends=ends_of_validations,
     variants=variants,
     on_templates=lambda body: evaluated_on_templates(body, "failed to evaluate policy"),
     without_constraints=True,

@@ -51,8 +51,8 @@ class CelKind(NamedTuple):
     compile: Callable[[PolicyPart], CompiledBody]
     variants: Callable[[CelPolicyNode], Iterable[PolicyVariant]] = lambda _: ()
     """The variants of a specification for Pod controllers."""
-    ends: Ends = APPLIED
-    """The possible outcomes of a policy, for coverage."""
+    ends: Callable[[CelPolicyNode], Ends] = lambda _: APPLIED
+    """Returns the possible outcomes of a policy, for coverage."""
     names_rules: bool = True
     """Whether results name the policy as their rule, too; if not, their rule has no name."""
     without_constraints: bool = False

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
-from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, evaluated_on_templates
 from kyvsim.languages.cel_expressions import (
@@ -23,6 +22,7 @@ from kyvsim.languages.cel_expressions import (
     all_hold,
 )
 from kyvsim.languages.constraints import are_plain
+from kyvsim.languages.tracing import ends_of_validations
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
 
@@ -120,7 +120,7 @@ VALIDATING = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,
     _compile,
-    ends=CHECKED,
+    ends=ends_of_validations,
     no_effect=lambda spec: () if spec.validations else ((spec.path, "`validations` is empty"),),
     variants=variants,
     on_templates=lambda body: evaluated_on_templates(body, "failed to load context"),

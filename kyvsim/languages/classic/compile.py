@@ -95,7 +95,7 @@ def _entry_place(exception: "PolicyException", index: int, rule: str) -> PolicyP
 
 
 def _compile_exceptions(
-    context: RuleContext, rule_type: RuleType, options: CompileOptions
+    context: RuleContext, rule_type: RuleType, options: CompileOptions, *, lazy: bool
 ) -> Iterator[CompiledException]:
     """Yield the compiled exceptions that name the rule, in the given order."""
     name = context.rule.name
@@ -112,9 +112,13 @@ def _compile_exceptions(
         covers = compile_exception_match(exception.match, whole, options.system.meter)
         conditions: CompiledConditions | None = None
         if exception.conditions is not None:
-            conditions = compile_exception_conditions(
-                exception.conditions, options.system, whole.at("conditions")
+            make = partial(
+                compile_exception_conditions,
+                exception.conditions,
+                options.system,
+                whole.at("conditions"),
             )
+            conditions = _compiled(make, lazy=lazy)
         step = Step(StepKind.EXCEPTION, exception.key)
         covers = traced(whole.at("match"), covers, step, with_answer)
         for index in entries if options.tracer else ():
@@ -204,7 +208,9 @@ def _compile_phase(
     properties = tree.report_properties
     # A settled rule has no matching exceptions, except those that its body evaluates itself.
     excepted = not settled or rule_type.exclusions is not None
-    exceptions = tuple(_compile_exceptions(context, rule_type, options)) if excepted else ()
+    exceptions: tuple[CompiledException, ...] = ()
+    if excepted:
+        exceptions = tuple(_compile_exceptions(context, rule_type, options, lazy=lazy))
     compiled_rule = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],

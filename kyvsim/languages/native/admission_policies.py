@@ -11,7 +11,7 @@ from kyvsim.engine.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
+from kyvsim.engine.compile.tracing import APPLIED, Ends
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact
@@ -27,6 +27,7 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation, with_whole_results
+from kyvsim.languages.tracing import ends_of_validations
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
@@ -86,8 +87,8 @@ class NativeKind(NamedTuple):
     stage: Stage
     compile: Callable[[CelPolicyNode, NativeContext], Compiled]
     """Returns the body that validates or mutates an object."""
-    ends: Ends
-    """The possible outcomes of a policy, for coverage."""
+    ends: Callable[[CelPolicyNode], Ends]
+    """Returns the possible outcomes of a policy, for coverage."""
     binding_property: str
     """The property of reports that names the binding."""
     tells_faults: bool = False
@@ -153,7 +154,7 @@ MUTATING = NativeKind(
     "MutatingAdmissionPolicy",
     Stage.NATIVE_MUTATE,
     _compile_mutating,
-    APPLIED,
+    lambda _: APPLIED,
     binding_property="mapBinding",
 )
 
@@ -201,7 +202,7 @@ VALIDATING = NativeKind(
     "ValidatingAdmissionPolicy",
     Stage.NATIVE_VALIDATE,
     _compile_validating,
-    CHECKED,
+    ends_of_validations,
     binding_property="binding",
     tells_faults=True,
     answers_always=True,

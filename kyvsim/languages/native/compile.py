@@ -89,7 +89,7 @@ def compile_native_policy(
     rule = _compiled_rule(kind, policy, constraints, body)._replace(meter=options.system.meter)
     if options.tracer is not None:
         trace = options.trace_of(policy, policy.rules[0])
-        rule = traced_rule(counted_rule(rule, kind.ends, trace), policy, trace)
+        rule = traced_rule(counted_rule(rule, kind.ends(policy.cel), trace), policy, trace)
     return CompiledPolicy(policy, (rule,)), tuple(reported)
 
 

@@ -1,10 +1,11 @@
 """The converters for bodies of rules, and the kinds of policies that they create."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from kyvsim.kubernetes.objects import Path
+from kyvsim.languages.classic.rule_type import rule_types_of
 from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
@@ -42,25 +43,34 @@ def converter_of(rule: Rule, node: RuleNode) -> RuleConverter:
 
     `node` is the rule to convert, with a single failure action.
     """
-    validate, generation, images = node.validate, node.generate, node.verify_images
-    found = None if validate is None else _validation(validate)
-    if found is None and generation is not None:
+    generation, images = node.generate, node.verify_images
+    if node.validate is not None and (found := _validation(node.validate)):
+        return found
+    if generation is not None:
         emit, fields = partial(generate, generation), partial(evaluation_of, rule.facts)
-        found = RuleConverter(GENERATING, generation.path, emit, fields=fields)
-    elif found is None and images is not None:
+        return RuleConverter(GENERATING, generation.path, emit, fields=fields)
+    if images is not None:
         path = (*node.path, "verifyImages")
         verify, settings = partial(verify_images, images), partial(image_fields, images)
-        found = RuleConverter(IMAGES, path, verify, fields=settings)
-    elif found is None and node.mutate is not None:
-        found = _mutation(node.mutate)
-    if found is not None:
+        return RuleConverter(IMAGES, path, verify, fields=settings)
+    if node.mutate is not None and (found := _mutation(node.mutate)):
         return found
-    if validate is not None and validate.manifests is not None:
-        what = "signatures of objects cannot be converted: CEL has no function to verify them"
-        path = (*validate.path, "manifests")
-        raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", path)
-    what = "a rule that validates, mutates, generates or verifies nothing cannot be converted"
-    raise NotConvertible(what, "write the policy in CEL by hand")
+    field = next((one.field for one in rule_types_of(node)), ())
+    if not field:
+        what = "a rule that validates, mutates, generates or verifies nothing cannot be converted"
+        raise NotConvertible(what, "write the policy in CEL by hand")
+    what = f"`{'.'.join(field)}` cannot be converted"
+    what, advice = _REFUSED.get(field, (what, "write the policy in CEL by hand"))
+    raise NotConvertible(what, advice, (*node.path, *field))
+
+
+_REFUSED: Final[Mapping[Path, tuple[str, str]]] = {
+    ("validate", "manifests"): (
+        "signatures of objects cannot be converted: CEL has no function to verify them",
+        "keep the rule in a ClusterPolicy of its own",
+    ),
+}
+"""Why rules of some types cannot be converted, and what to do, by the path of the body."""
 
 
 def _validation(body: Validate) -> RuleConverter | None:

@@ -9,6 +9,7 @@ from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
 from kyvsim.model.comparison import Answer, DifferenceKind, Limit
+from kyvsim.report.equal import headline, not_reached
 
 pytestmark = pytest.mark.slow
 
@@ -287,6 +288,55 @@ def test_a_policy_that_let_nothing_pass_is_not_covered():
     found = evidence(rules(rule), rules(rule))
     assert found.answer is Answer.NOT_COVERED
     assert any("was admitted (old)" in one for one in found.reasons)
+
+
+def test_a_rule_that_never_passed_is_not_covered():
+    labelled = {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}
+    nobody = {"metadata": {"annotations": {"a": ">5 & <3"}}}
+    rule = {
+        **RULE,
+        "match": {"any": [{"resources": labelled}]},
+        "validate": {"message": "no", "pattern": nobody},
+    }
+    found = evidence(rules(rule), rules({**rule, "name": "other"}))
+    assert found.answer is Answer.NOT_COVERED
+    assert any("hosts/other never passed" in one for one in found.reasons)
+    assert not any("was admitted" in one for one in found.reasons)
+
+
+def test_a_policy_that_cannot_pass_need_not_have_passed():
+    on_host = [{"name": "on-host", "expression": f"!({HOSTS})"}]
+    found = evidence(in_cel("false", matchConditions=on_host), in_cel(HOSTS))
+    assert (found.answer, found.reasons) == (Answer.EQUAL, ())
+
+
+def test_parts_of_rules_that_no_case_reached_are_counted():
+    """Names that match `ab*` match `a*`, which is evaluated first."""
+
+    def denying(*names):
+        name = "{{ request.object.metadata.name }}"
+        listed = [{"key": name, "operator": "Equals", "value": one} for one in names]
+        body = {"message": "no", "deny": {"conditions": {"any": listed}}}
+        none = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+        return rules({**RULE, "validate": body}, annotations=none)
+
+    found = evidence(denying("a*", "ab*"), denying("a*"))
+    assert (found.answer, found.unreached) == (Answer.EQUAL, 1)
+    assert not_reached(found) == "1 outcome not reached"
+    assert headline(found).endswith("denied, 1 outcome not reached")
+
+
+def test_custom_resources_have_other_values_than_kinds_of_kubernetes():
+    """`spec.type` of a Service is one of four."""
+
+    def of_type(name):
+        pattern = {"spec": {"type": name}}
+        match = {"any": [{"resources": {"kinds": ["example.com/v1/Profile"]}}]}
+        return {**RULE, "match": match, "validate": {"message": "no", "pattern": pattern}}
+
+    found = evidence(rules(of_type("Location | Place")), rules(of_type("Location")))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    assert found.counterexamples[0].object["spec"] == {"type": "Place"}
 
 
 def test_a_rule_that_nothing_reaches_is_not_covered():

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.equivalence.cases import parts_meant, smallest_requests, space_of, with_option_types
 from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.objects import KindName
-from kyvsim.model.field_reference import FieldReference, Subject
+from kyvsim.model.field_reference import FieldReference, Segment, Subject
 from kyvsim.model.request import Operation
 from kyvsim.schema.merge_types import find_type
 
@@ -86,6 +86,19 @@ def test_times_lie_as_far_from_now_as_durations_that_are_written():
         *("24h", "x"),
         *("2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
     )
+
+
+@pytest.mark.parametrize("source", ["imageRegistry", "image"])
+def test_images_are_of_the_registries_that_are_compared_with_those_of_images(source):
+    image = ("spec", "containers", Segment.ELEMENT, "image")
+    mentions = [
+        FieldReference(Subject.OBJECT, image, ("b",)),
+        FieldReference(Subject.OBJECT, ("spec", "nodeName"), ("b",)),
+        FieldReference(Subject.WORLD, (source, "registry"), ("ghcr.io",)),
+        FieldReference(Subject.WORLD, ("configMap", "registry"), ("c",)),
+    ]
+    places = space_of(mentions, {}, NOW).places
+    assert places == {image: ("b", "ghcr.io/a"), ("spec", "nodeName"): ("b",)}
 
 
 def test_durations_of_other_places_make_no_times():

@@ -13,6 +13,7 @@ from kyvsim.jmespath.variables import (
     path_of,
     path_of_text,
 )
+from kyvsim.policy.anchors import ANCHORS
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ def test_path(path, expression):
         ({"a": "\\$(./../b)", "b": "v"}, {"a": "$(./../b)", "b": "v"}),
         ({"s": [{"(n)": "q"}, "$(./../0/n)"]}, {"s": [{"(n)": "q"}, "q"]}),
         ({"a": {"=(b)": "$(/c)"}, "c": "top"}, {"a": {"=(b)": "top"}, "c": "top"}),
+        ({" =(b) ": "v", "a": "$(/b)"}, {" =(b) ": "v", "a": "v"}),
+        *(({f"{sign}(b)": "v", "a": "$(/b)"}, {f"{sign}(b)": "v", "a": "v"}) for sign in ANCHORS),
         ({"a": "$(<=./../n)", "n": 3}, {"a": "<=3", "n": 3}),
         ({"a": "$(!./../n)", "n": 1.5}, {"a": "!1.500000", "n": 1.5}),
         ({"$(./k)": 1, "k": "v"}, {"v": 1, "k": "v"}),

@@ -3,10 +3,13 @@
 import re
 
 import pytest
+from tracers import ListTracer
 
 from kyvsim import languages
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import READERS
 from kyvsim.lint import policies as lint
 from kyvsim.load.documents import parse_documents
@@ -135,3 +138,22 @@ def test_constants_of_each_policy_are_evaluated_on_a_budget_of_their_own():
     compiled, told = languages.compile_policies(found, CompileOptions(own_system(budget=budget)))
     assert told == ()
     assert len(compiled.policies) == 3
+
+
+@pytest.mark.parametrize("tracer", [None, ListTracer()])
+def test_conditions_of_exceptions_take_the_budget_of_each_derived_rule(
+    tracer, policy, exception, thing, request_for
+):
+    texts = [f"{name}*" for name in range(100)]
+    condition = {"key": texts, "operator": "AnyIn", "value": [f"a{text}" for text in texts]}
+    rule = {"validate": {"message": "m", "pattern": {"metadata": {"name": "?*"}}}}
+    excepted = exception("p", "*", conditions={"any": [condition]})
+    once_only = own_system(budget=Budget(rule=8_000, resource=0))
+    compiled, told = languages.compile_policies(
+        [policy(rule)], CompileOptions(once_only, (excepted,), tracer=tracer)
+    )
+    assert told == ()
+    pod = {"metadata": {"name": "web"}}
+    deployment = thing("Deployment", api_version="apps/v1", spec={"template": pod})
+    response = evaluate(compiled, request_for(deployment), World(GivenObjects([])))
+    assert [one.status.value for one in response.responses[0].results] == ["pass"]

@@ -1,5 +1,6 @@
 """What rules may have is converted, or the rule is refused: nothing is silently left out."""
 
+from functools import reduce
 from types import MappingProxyType
 
 import pytest
@@ -7,9 +8,13 @@ import pytest
 from kyvsim.engine.conditions.operators import operators
 from kyvsim.engine.match import CRITERIA
 from kyvsim.kubernetes import wildcard
+from kyvsim.languages.classic.rule_type import rule_of, rule_types
 from kyvsim.migrate import scalars
 from kyvsim.migrate.conditions import OPERATORS
+from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.rules import converter_of
 from kyvsim.policy.anchors import ANCHORS
+from kyvsim.policy.rule import NO_POLICY
 
 VALUES = MappingProxyType(
     {
@@ -66,3 +71,18 @@ def test_an_operator_of_patterns_without_conversion_is_refused(converted, monkey
 def test_anchors_are_converted(converted, sign):
     outcome, made = converted(rule(spec={f"{sign}(hostname)": "a"}))
     assert made != converted(rule(spec={"hostname": "a"}))[1] or outcome.reason
+
+
+def _path_of_conversion(data):
+    """Return the path of the body that is converted or refused, () if there is none."""
+    rule = rule_of(data, (), NO_POLICY)
+    try:
+        return converter_of(rule, rule.tree).path
+    except NotConvertible as refusal:
+        return refusal.path
+
+
+@pytest.mark.parametrize("field", [one.field for one in rule_types()], ids=".".join)
+def test_a_rule_type_is_converted_or_refused_by_its_name(field):
+    path = _path_of_conversion(reduce(lambda body, name: {name: body}, reversed(field), {}))
+    assert path in {field, ("mutate",)}

@@ -1,9 +1,13 @@
 """The texts of a rule: where they are, and what they are."""
 
+from typing import get_args
+
 import pytest
 
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import read_cleanup_rule, read_rule
-from kyvsim.policy.visit import TextKind, texts
+from kyvsim.policy.visit import PARTS, TextKind, texts
 
 PATH = ("spec", "rules", 0)
 ENTRY = {"name": "a", "variable": {"jmesPath": "x", "default": {"jmesPath": "d"}, "value": "v"}}
@@ -66,3 +70,19 @@ def test_a_cleanup_policy_has_texts_too():
     assert [one.path for one in found if one.kind is TextKind.QUERY] == [
         ("spec", "context", 0, "variable", "jmesPath")
     ]
+
+
+@pytest.mark.parametrize("source", CONTEXT_SOURCES)
+def test_every_source_of_context_entries_may_have_a_query(source):
+    rule = {"context": [{"name": "a", source: {"jmesPath": "x", "default": {"jmesPath": "d"}}}]}
+    assert texts_of(rule, TextKind.QUERY) == ["x"]
+
+
+@pytest.mark.parametrize("node", get_args(Node), ids=lambda node: node.__name__)
+def test_every_node_with_a_query_has_its_place(node):
+    if not {"list", "jmes_path"}.isdisjoint(node._fields):
+        assert TextKind.QUERY in {kind for kind, _ in PARTS[node.__name__]}
+
+
+def test_parts_are_of_nodes():
+    assert PARTS.keys() <= {node.__name__ for node in get_args(Node)}

@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Installation
+from kyvsim.policy.tree import ResourceFilter
 from kyvsim.simulator.api_server.server import ADMIN
 
 NATIVE = "admissionregistration.k8s.io/v1"
@@ -211,6 +212,42 @@ def test_exclude_blocks_become_exclusions(put, stored, policy, exclude, rules):
     found = stored()["spec"]["matchConstraints"]["excludeResourceRules"]
     read = [(one["apiGroups"][0], one["resources"][0], one["resourceNames"]) for one in found]
     assert read == rules
+
+
+LABELLED = {"matchLabels": {"a": "b"}}
+CRITERIA = {
+    "operations": {"operations": ["CREATE"]},
+    "kinds": {"kinds": ["DaemonSet"]},
+    "name": {"name": "a"},
+    "names": {"names": ["a"]},
+    "namespaces": {"namespaces": ["a"]},
+    "annotations": {"annotations": {"a": "b"}},
+    "selector": {"selector": LABELLED},
+    "namespace_selector": {"namespaceSelector": LABELLED},
+}
+OF_USERS = {
+    "roles": {"roles": ["a:r"]},
+    "cluster_roles": {"clusterRoles": ["r"]},
+    "subjects": {"subjects": [{"kind": "User", "name": "u"}]},
+}
+
+
+@pytest.mark.parametrize("block", ["match", "exclude"])
+@pytest.mark.parametrize("field", ResourceFilter._fields[2:])
+def test_a_criterion_is_a_constraint_or_the_reason_for_none(
+    put, admin, cluster, stored, said, policy, field, block
+):
+    """A policy without it would decide on other requests than the rule."""
+    kinds = {"kinds": ["Deployment"]}
+    put(policy(**{block: match(kinds)}))
+    plain = stored()["spec"]["matchConstraints"]
+    of_user = OF_USERS.get(field)
+    criterion = {} if of_user else CRITERIA[field]
+    changed = {block: match({**kinds, **criterion}, **(of_user or {}))}
+    assert admin.update(policy(**changed)).ok
+    cluster.sim.scheduler.settle(30)
+    is_generated, why = said()
+    assert why if not is_generated else stored()["spec"]["matchConstraints"] != plain
 
 
 STAR = {"kinds": ["Deployment"], "names": ["a*"]}

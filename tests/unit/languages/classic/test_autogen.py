@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
 from kyvsim.languages.classic.compile import read
 from kyvsim.model.source import Document, Location
+from kyvsim.policy.tree import ResourceFilter
 
 PAIRS = sorted((Path(__file__).parent / "autogen").glob("*.yaml"))
 CONTROLLERS = (
@@ -83,6 +84,41 @@ def test_a_policy_before_and_its_derived_rules_after(path):
 )
 def test_rules_that_give_no_others(rule):
     assert asking("Deployment,CronJob", rule).derived == ()
+
+
+SELECTOR = {"matchLabels": {"a": "b"}}
+BLOCKING = {
+    "name": {"name": "a"},
+    "names": {"names": ["a"]},
+    "annotations": {"annotations": {"a": "b"}},
+    "selector": {"selector": SELECTOR},
+}
+"""Criteria of Pods that do not hold for their controllers."""
+KEPT = {
+    "operations": {"operations": ["CREATE"]},
+    "kinds": {"kinds": ["Pod"]},
+    "namespaces": {"namespaces": ["a"]},
+    "namespace_selector": {"namespaceSelector": SELECTOR},
+}
+OF_USERS = {
+    "roles": {"roles": ["a:r"]},
+    "cluster_roles": {"clusterRoles": ["r"]},
+    "subjects": {"subjects": [{"kind": "User", "name": "u"}]},
+}
+
+
+@pytest.mark.parametrize("block", ["match", "exclude"])
+@pytest.mark.parametrize("field", ResourceFilter._fields[2:])
+def test_a_criterion_is_kept_or_switches_derivation_off(field, block):
+    of_user = OF_USERS.get(field, {})
+    criterion = {} if of_user else {**BLOCKING, **KEPT}[field]
+    one = {"resources": {"kinds": ["Pod"], **criterion}, **of_user}
+    derived = asking("Job", matching("Pod") | {block: {"any": [one]}}).derived
+    if field in BLOCKING:
+        assert derived == ()
+    else:
+        resources = {**one["resources"], "kinds": ["batch/v1/Job"]}
+        assert derived[0].rule.data[block] == {"any": [{**one, "resources": resources}]}
 
 
 def test_one_rule_that_names_objects_switches_all_off():
