@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
-from kyvsim.equivalence.edits import Edit, edits, keys_meant
+from kyvsim.equivalence.edits import Edit, distinct, edits, keys_meant
 from kyvsim.equivalence.field_rules import is_accepted, leads_somewhere, of_one_shape, type_of
 from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
@@ -321,8 +321,8 @@ class Search:
                 edits(root, path, ()) for path in keys_meant(root, places) if path not in places
             ]
             self._changes[kind] = (
-                [edit for plain, _ in both for edit in plain],
-                [edit for _, unusual in both for edit in unusual],
+                distinct(edit for plain, _ in both for edit in plain),
+                distinct(edit for _, unusual in both for edit in unusual),
             )
         return self._changes[kind]
 
