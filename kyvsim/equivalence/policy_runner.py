@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
@@ -34,12 +34,14 @@ from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.tracing import Count, PointKind, PolicyPlace
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TracedConstruct
 from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.suite.coverage import PointCounter
 
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
@@ -75,7 +77,16 @@ class CaseEffect(NamedTuple):
         return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
-_Part: TypeAlias = tuple[object, ...]
+_PLAIN = frozenset({dict, list, str, int, float, type(None)})
+"""The classes of results of which a step shows only the value, besides bool."""
+
+
+@dataclass(eq=False, slots=True)
+class _Part:
+    """A part of a policy, and its different results."""
+
+    is_expression: bool
+    answers: set[tuple[object, tuple[int, int] | None]] = field(default_factory=set)
 
 
 class StepCounter:
@@ -89,13 +100,15 @@ class StepCounter:
 
     def __init__(self) -> None:
         self.points = PointCounter()
-        self.answers: set[tuple[object, ...]] = set()
-        self.parts: set[_Part] = set()
-        """The evaluated parts, without those that are only evaluated after a failure."""
-        self._open: list[tuple[set[_Part], set[_Part]] | None] = []
-        """For each open step, its direct subexpressions that were false, and the true ones."""
+        self.answers = 0
+        """The number of different results of all parts."""
+        self.parts = 0
+        """The number of evaluated parts, without those that are only evaluated after a failure."""
         self.failed_entries = 0
         """How often a context entry could not be loaded."""
+        self._parts: dict[tuple[object, ...], _Part] = {}
+        self._open: list[tuple[set[_Part], set[_Part]] | None] = []
+        """For each open step, its direct subexpressions that were false, and the true ones."""
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
         """Declare a coverage point."""
@@ -113,30 +126,73 @@ class StepCounter:
         return 1
 
     def leave(self, mark: int, step: Step | None) -> None:
-        """Record the result of a step."""
+        """Count the result of a step."""
         del mark
-        inner = self._open.pop()
         if step is None:
-            return
-        kind = step.kind
-        if kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
+            self._open.pop()
+        else:
+            self._count(self._part_of(step), self._answer(step))
+
+    def wrap(
+        self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
+    ) -> Callable[_Given, _Found]:
+        """Return a closure that counts the results of a construct.
+
+        A whole step is only made for the first result of each kind, which most results equal: other
+        values of the same type do not count.
+        """
+        known: dict[object, tuple[_Part, object]] = {}
+
+        def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+            self._open.append(None)
+            try:
+                found = run(*given, **named)
+                kind = found.__class__
+                key = found if kind is bool else (kind, bool(found)) if kind in _PLAIN else None
+                if key is not None and key in known:
+                    self._count(*known[key])
+                    return found
+                step = construct.complete(construct.placed, found, *given, **named)
+            except BaseException as error:
+                self.leave(1, construct.failed(error))
+                raise
+            result = self._part_of(step), self._answer(step)
+            if key is not None:
+                known[key] = result
+            self._count(*result)
+            return found
+
+        return wrapper
+
+    def _answer(self, step: Step) -> object:
+        if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
             self.failed_entries += 1
+        if step.answer is None and step.found is not None:
+            return step.found.data.__class__, bool(step.found.data)
+        return step.answer
+
+    def _part_of(self, step: Step) -> _Part:
         # Elements and images are not distinguished, or every new image would count as a new result.
-        is_any = kind is StepKind.IMAGE or step.name.startswith("[")
-        name = "" if is_any else step.name
-        part = (kind, step.place, name, step.text)
-        if kind is StepKind.EXPRESSION and self._open and isinstance(step.answer, bool):
+        is_any = step.kind is StepKind.IMAGE or step.name.startswith("[")
+        key = (step.kind, step.place, "" if is_any else step.name, step.text)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = _Part(step.kind is StepKind.EXPRESSION)
+            self.parts += step.kind is not StepKind.FINDING
+        return part
+
+    def _count(self, part: _Part, answer: object) -> None:
+        """End the last step, with the result of its part."""
+        inner = self._open.pop()
+        if part.is_expression and isinstance(answer, bool) and self._open:
             around = self._open[-1]
             if around is None:
                 around = self._open[-1] = (set(), set())
-            around[step.answer].add(part)
-        held = inner and (len(inner[False]), len(inner[True]))
-        answer: object = step.answer
-        if answer is None and step.found is not None:
-            answer = step.found.data.__class__, bool(step.found.data)
-        self.answers.add((part, answer, held))
-        if kind is not StepKind.FINDING:
-            self.parts.add(part)
+            around[answer].add(part)
+        result = (answer, inner and (len(inner[False]), len(inner[True])))
+        if result not in part.answers:
+            part.answers.add(result)
+            self.answers += 1
 
 
 class CaseWorld:
@@ -429,7 +485,7 @@ class PolicyPair:
     def reached(self) -> tuple[int, int]:
         """Return the number of different results of all parts so far, and the number of parts."""
         marks = (self.old.marks, self.new.marks)
-        return sum(len(one.answers) for one in marks), sum(len(one.parts) for one in marks)
+        return sum(one.answers for one in marks), sum(one.parts for one in marks)
 
     def run(self, case: Case) -> Verdicts:
         """Return the effects of both sides in a case."""
