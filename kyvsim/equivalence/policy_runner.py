@@ -7,6 +7,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import Case, details_of
 from kyvsim.equivalence.field_rules import is_accepted, type_of, with_spec
@@ -221,8 +222,6 @@ class CaseWorld:
         self._definitions = definitions
         self._kinds = crd_kinds((*definitions, *given))
         self._worlds: dict[tuple[str, tuple[tuple[str, str], ...]], World] = {}
-        self._last: tuple[Case, World] | None = None
-        """The last case and its world, with objects created for the case."""
 
     def request(self, case: Case) -> AdmissionRequest:
         """Return a case as a request: objects as they are read from manifests.
@@ -260,9 +259,7 @@ class CaseWorld:
         if self._stores:
             found = self._around(request.namespace, case, request.object)
         elif case.there or self._binds:
-            if self._last is None or self._last[0] is not case:
-                self._last = case, self._around(request.namespace, case)
-            found = self._last[1]
+            found = self._around(request.namespace, case)
         else:
             key = (request.namespace, tuple(case.namespace_labels.items()))
             if key not in self._worlds:
@@ -312,17 +309,23 @@ class PolicyRunner:
         """Return the coverage counted so far."""
         return self.marks.points.points()
 
-    def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
+    def respond(self, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""
+        request = self.case_world.request(case)
         return evaluate(self.policies, request, self.case_world.of(request, case))
 
-    def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
-        """Return the effect of the policies on the request of a case."""
+    def effect(
+        self, request: AdmissionRequest, case: Case, world: World, given: RuleInput | None
+    ) -> CaseEffect:
+        """Return the effect of the policies on the request of a case.
+
+        `given` is as for `evaluate`.
+        """
         lookups, failed = self.case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
-        found = effect_of(self.respond(request, case), namespace)
+        found = effect_of(evaluate(self.policies, request, world, given=given), namespace)
         if not self.has_lookups:
             return found._replace(answered=True)
         vain = bool(lookups.missed) or self.marks.failed_entries > failed
@@ -490,7 +493,13 @@ class PolicyPair:
     def run(self, case: Case) -> Verdicts:
         """Return the effects of both sides in a case."""
         request = self.case_world.request(case)
-        return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
+        world = self.case_world.of(request, case)
+        # Both sides have the same input, but each has to record its own lookups.
+        records = self.old.has_lookups or self.new.has_lookups
+        given = None if records else open_request(request, world, "")
+        return Verdicts(
+            *(side.effect(request, case, world, given) for side in (self.old, self.new))
+        )
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
         """Return the difference in a case; None if both results are equal."""
