@@ -221,7 +221,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     pair = setup.pair(old, new, space)
     budget = SearchBudget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
     tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
-    quick = setup.quick_pair(*(policies for policies, _ in compiled), space)
+    before, after = (policies for policies, _ in compiled)
+    quick = setup.quick_pair(before, after, space)
     context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
     evidence = evidence_of(tried, space, context)
     if is_identical:
