@@ -4,12 +4,13 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
 from kyvsim.api.system import still_system
-from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
@@ -86,26 +87,24 @@ class ComparisonSetup(NamedTuple):
         now = self.options.system.clock.now()
         return space_of(references, self.options.kinds, now)._replace(user=self.user)
 
-    def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
-        """Return both sides, with coverage counts of their policies."""
-        return self._pair(self._followed(old), self._followed(new), self._patterns((*old, *new)))
+    def compiled(self, policies: tuple[Policy, ...]) -> PolicySet:
+        """Return policies compiled without tracing."""
+        return compile_policies(policies, self.options)[0]
 
-    def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
+    def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...], space: Space) -> PolicyPair:
+        """Return both sides, with coverage counts of their policies, for cases of a space."""
+        return self._pair(self._followed(old), self._followed(new), space)
+
+    def quick_pair(self, old: PolicySet, new: PolicySet, space: Space) -> PolicyPair:
         """Return both sides without tracing."""
-        before, after = (
-            PolicyRunner(compile_policies(side, self.options)[0], self.case_world)
-            for side in (old, new)
-        )
-        return self._pair(before, after, self._patterns((*old, *new)))
+        before, after = (PolicyRunner(side, self.case_world) for side in (old, new))
+        return self._pair(before, after, space)
 
-    def _pair(self, old: PolicyRunner, new: PolicyRunner, patterns: frozenset[str]) -> PolicyPair:
+    def _pair(self, old: PolicyRunner, new: PolicyRunner, space: Space) -> PolicyPair:
         find = with_option_types(type_finder(self.options.kinds))
+        written = (value for values in space.places.values() for value in values)
+        patterns = frozenset(one for one in written if one.__class__ is str and is_pattern(one))
         return PolicyPair(old, new, self.case_world, find, self.conditions, patterns)
-
-    def _patterns(self, policies: tuple[Policy, ...]) -> frozenset[str]:
-        """Return the patterns with operators to which policies compare fields."""
-        written = (value for values in self.space(policies).places.values() for value in values)
-        return frozenset(text for text in written if text.__class__ is str and is_pattern(text))
 
     def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
         marks = StepCounter()
@@ -160,12 +159,15 @@ def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
 def decision_text(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
     """Return a function that explains a case: it evaluates the policies with a tracer."""
     recorder = Recorder()
-    compiled = compile_policies(policies, setup.options._replace(tracer=recorder))[0]
-    side = PolicyRunner(compiled, setup.case_world)
+
+    @cache
+    def side() -> PolicyRunner:
+        options = setup.options._replace(tracer=recorder)
+        return PolicyRunner(compile_policies(policies, options)[0], setup.case_world)
 
     def decided(case: Case) -> tuple[str, Location | None]:
-        response = side.respond(setup.case_world.request(case), case)
-        whole = explanation_of(response, recorder.taken(), compiled)
+        response = side().respond(case)
+        whole = explanation_of(response, recorder.taken(), side().policies)
 
         def rank(rule: RuleExplanation) -> int:
             if any(result.status in _REFUSING for result in rule.results):
@@ -219,9 +221,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     both = [policy for side in read for policy in side.policies]
     setup = comparison_setup(shared, inputs.shared.now, both, inputs.shared.release)
     setup = setup._replace(conditions=inputs.conditions)
-    diagnostics += [
-        entry for side in read for entry in compile_policies(side.policies, setup.options)[1]
-    ]
+    compiled = [compile_policies(side.policies, setup.options) for side in read]
+    diagnostics += [entry for _, found in compiled for entry in found]
     if has_errors(diagnostics):
         return Comparison(None, tuple(dict.fromkeys(diagnostics)))
     old, new = (side.policies for side in read)
@@ -230,12 +231,12 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     if is_identical and not inputs.needs_cases:
         return Comparison(_identical(old, new), tuple(dict.fromkeys(diagnostics)))
     space = setup.space((*old, *new))
-    pair = setup.pair(old, new)
+    pair = setup.pair(old, new, space)
     budget = SearchBudget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
     tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
-    context = VerdictContext(
-        pair, setup.quick_pair(old, new), decision_text(old, setup), decision_text(new, setup)
-    )
+    before, after = (policies for policies, _ in compiled)
+    quick = setup.quick_pair(before, after, space)
+    context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
     evidence = evidence_of(tried, space, context)
     if is_identical:
         # Parts that the cases did not reach are the same on both sides.
@@ -304,13 +305,14 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     missing: list[MissingExample] = []
     for policy in read.policies:
         space = setup.space((policy,))
-        pair = setup.pair((policy,), ())
+        pair = setup.pair((policy,), (), space)
         budget = SearchBudget(
             _CASES, seconds, time.process_time, compares=False, patience=_PATIENCE
         )
         tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
         expected = tuple(actions(pair.old.points()))
-        own, lacking = examples(expected, tried, setup.quick_pair((policy,), ()))
+        quick = setup.quick_pair(setup.compiled((policy,)), setup.compiled(()), space)
+        own, lacking = examples(expected, tried, quick)
         example_objects += own
         missing += lacking
     return Examples(tuple(example_objects), tuple(missing), diagnostics, setup.targets)

@@ -219,15 +219,14 @@ def _compared(
         return Answer.NOT_COVERED, None
     old, new = (policy,), (mutant.policy,)
     space = setup.space((*old, *new))
-    pair = setup.pair(old, new)
+    pair = setup.pair(old, new, space)
     budget = SearchBudget(_CASES, seconds, time.monotonic, first_only=True)
     tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
     answer, _ = answer_of(tried, space, pair)
     if answer is not Answer.COUNTEREXAMPLE:
         return answer, None
-    context = VerdictContext(
-        pair, setup.quick_pair(old, new), decision_text(old, setup), decision_text(new, setup)
-    )
+    quick = setup.quick_pair(setup.compiled(old), setup.compiled(new), space)
+    context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
     return answer, first_counterexample(tried, context)
 
 

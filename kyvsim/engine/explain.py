@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from operator import is_
+from typing import ParamSpec, TypeVar
 
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
@@ -22,7 +23,10 @@ from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, RuleResult, Stage
 from kyvsim.model.source import Document
-from kyvsim.model.tracing import PointKind, PolicyPlace
+from kyvsim.model.tracing import PointKind, PolicyPlace, TracedConstruct, with_steps
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 # The recorder: a tracer that stores steps as trees.
 
@@ -98,6 +102,12 @@ class Recorder:
         # A context entry is a step of the rule, whichever part read it first.
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)
+
+    def wrap(
+        self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
+    ) -> Callable[_Given, _Found]:
+        """Return a closure that stores a step for each call."""
+        return with_steps(self, run, construct)
 
     def taken(self) -> tuple[TracedRule, ...]:
         """Return the rules evaluated since the last call."""

@@ -30,6 +30,9 @@ STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 """The default user, since every request in a cluster has one."""
 
 
+_IDENTITY = json.JSONEncoder(sort_keys=True, default=str)
+
+
 class Case(NamedTuple):
     """A request, and the other objects for it."""
 
@@ -62,9 +65,7 @@ class Case(NamedTuple):
         """A key that is unique to the case."""
         labels = dict(self.namespace_labels)
         request = (self.object, self.operation, self.old, self.user, labels)
-        return json.dumps(
-            (*request, self.there, self.part, self.parent), sort_keys=True, default=str
-        )
+        return _IDENTITY.encode((*request, self.there, self.part, self.parent))
 
 
 # Requests for subresources: their bodies and operations.

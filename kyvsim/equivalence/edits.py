@@ -1,11 +1,13 @@
 """Values to try at a path of an object, and single changes of an object there."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.equivalence.field_rules import (
     OTHER_AMOUNTS,
@@ -209,10 +211,39 @@ _MOST_ELEMENTS = 3
 """The size limit of growing lists: one relevant element, with others before and after it."""
 _MOST_IN_ALL = 64
 """Maximum number of elements or characters, for sizes that a policy compares."""
-_Change: TypeAlias = Callable[[object], object]
-"""Takes the value at a path, or _ABSENT; returns the new value, or _ABSENT."""
-Edit: TypeAlias = Callable[[object], object]
-"""Returns a changed object, or the same one if there is nothing to change."""
+
+
+class _Change(NamedTuple):
+    """A change of the value at a path."""
+
+    key: object
+    """Equal changes have equal keys."""
+    apply: Callable[[object], object]
+    """Takes the value, or _ABSENT; returns the new value, or _ABSENT."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edit:
+    """A single change of an object."""
+
+    place: FieldPath
+    change: _Change
+    root: Type | None
+
+    def __call__(self, obj: object) -> object:
+        """Return a changed object, or the same one if there is nothing to change."""
+        return _changed(obj, self.place, self.change, self.root)
+
+
+def distinct(found: Iterable[Edit]) -> list[Edit]:
+    """Return edits for one type without those that are equal to an earlier one.
+
+    Paths with the same beginning have the same edits there.
+    """
+    unique: dict[object, Edit] = {}
+    for edit in found:
+        unique.setdefault((edit.place, edit.change.key), edit)
+    return list(unique.values())
 
 
 def edits(
@@ -238,18 +269,18 @@ def edits(
         known = type_at(root, place)
         is_odd = root is None and not (place == path and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
-        (plain if fitting else unusual).append(_edit(place, _set(value), root))
-    plain += (_edit(place, _gone, root) for place in _places_around(path))
+        (plain if fitting else unusual).append(Edit(place, _set(value), root))
+    plain += (Edit(place, _REMOVE, root) for place in _places_around(path))
     for place in _entries(root, path):
-        plain.append(_edit(place[:-1], partial(_renamed, str(place[-1])), root))
+        plain.append(Edit(place[:-1], _rename(str(place[-1])), root))
     for place in _lists(path):
         inner = path[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
-        plain += (_edit(place, change, root) for change in changes)
+        plain += (Edit(place, change, root) for change in changes)
     near = {other for one in sizes for other in (one - 1, one, one + 1)}
     sizes = sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
     for place in (*_lists(path), path):
-        plain += (_edit(place, partial(_of_size, size), root) for size in sizes)
+        plain += (Edit(place, _resize(size), root) for size in sizes)
     return plain, unusual
 
 
@@ -270,11 +301,7 @@ def keys_meant(
 
 def edit_to(root: Type | None, path: FieldPath, value: object) -> Edit:
     """Return the change that sets a value at a path."""
-    return _edit(path, _set(value), root)
-
-
-def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
-    return lambda obj: _changed(obj, place, change, root)
+    return Edit(path, _set(value), root)
 
 
 def _fits(at: Type | None, path: FieldPath, value: object) -> bool:
@@ -313,6 +340,10 @@ def _entries(root: Type | None, path: FieldPath) -> Iterator[FieldPath]:
             yield place
 
 
+def _rename(key: str) -> _Change:
+    return _Change(("rename", key), partial(_renamed, key))
+
+
 def _renamed(key: str, found: object) -> object:
     """Return a map with a key renamed: a map that becomes empty is often dropped."""
     if not isinstance(found, dict) or key not in found:
@@ -339,11 +370,12 @@ def _several(
     at = type_at(root, whole)
     fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
     texts = (str(one) if one.__class__ in {dict, list} else one for one in fitting[:4])
-    changes = [_gone, *map(_set, dict.fromkeys(texts))]
+    changes = [_REMOVE, *map(_set, dict.fromkeys(texts))]
     element = type_at(root, (*place, Segment.ELEMENT))
     for change in changes:
         for first in (False, True):
-            yield partial(_with_another, inner, change, element, first)
+            key = ("another", inner, change.key, first)
+            yield _Change(key, partial(_with_another, inner, change, element, first))
 
 
 def _with_another(
@@ -357,6 +389,10 @@ def _with_another(
         return found
     added = _renumbered(added, len(found))
     return [added, *found] if first else [*found, added]
+
+
+def _resize(size: int) -> _Change:
+    return _Change(("size", size), partial(_of_size, size))
 
 
 def _of_size(size: int, found: object) -> object:
@@ -377,11 +413,10 @@ def _renumbered(element: object, number: int) -> object:
 
 
 def _set(value: object) -> _Change:
-    return lambda _: value
+    return _Change(("set", json.dumps(value, default=str)), lambda _: value)
 
 
-def _gone(_: object) -> object:
-    return _ABSENT
+_REMOVE = _Change("remove", lambda _: _ABSENT)
 
 
 def _changed(obj: object, path: FieldPath, change: _Change, root: Type | None) -> object:
@@ -403,7 +438,7 @@ class _Here(NamedTuple):
 
 def _walk(value: object, path: FieldPath, change: _Change, here: _Here) -> object:
     if not path:
-        return change(value)
+        return change.apply(value)
     step, rest = path[0], path[1:]
     if step is Segment.ELEMENT:
         return _in_list(value, rest, change, here)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kyvsim.engine.world import DelegatingView, GivenObjects
 from kyvsim.equivalence.cases import IMAGE_SOURCES, Case, Space
-from kyvsim.equivalence.edits import Edit, edit_to, edits, samples
+from kyvsim.equivalence.edits import Edit, distinct, edit_to, edits, samples
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
 from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
 from kyvsim.kubernetes.discovery import KindTable, is_namespaced_in_cluster, split_api_version
@@ -183,9 +183,9 @@ class LookupAnswers:
             key = (answer.get("apiVersion", ""), answer.get("kind", ""))
             if key not in self._edits:
                 root, places = self._root(answer), self._places(answer).items()
-                self._edits[key] = [
+                self._edits[key] = distinct(
                     edit for path, values in places for edit in _changes(answer, root, path, values)
-                ]
+                )
             for edit in self._edits[key]:
                 changed = edit(answer)
                 if changed is not answer and changed.__class__ is dict:

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import Case, details_of
 from kyvsim.equivalence.field_rules import is_accepted, type_of, with_spec
@@ -34,12 +35,14 @@ from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.tracing import Count, PointKind, PolicyPlace
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TracedConstruct
 from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.suite.coverage import PointCounter
 
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
@@ -75,7 +78,16 @@ class CaseEffect(NamedTuple):
         return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
-_Part: TypeAlias = tuple[object, ...]
+_PLAIN = frozenset({dict, list, str, int, float, type(None)})
+"""The classes of results of which a step shows only the value, besides bool."""
+
+
+@dataclass(eq=False, slots=True)
+class _Part:
+    """A part of a policy, and its different results."""
+
+    is_expression: bool
+    answers: set[tuple[object, tuple[int, int] | None]] = field(default_factory=set)
 
 
 class StepCounter:
@@ -89,13 +101,15 @@ class StepCounter:
 
     def __init__(self) -> None:
         self.points = PointCounter()
-        self.answers: set[tuple[object, ...]] = set()
-        self.parts: set[_Part] = set()
-        """The evaluated parts, without those that are only evaluated after a failure."""
-        self._open: list[tuple[set[_Part], set[_Part]] | None] = []
-        """For each open step, its direct subexpressions that were false, and the true ones."""
+        self.answers = 0
+        """The number of different results of all parts."""
+        self.parts = 0
+        """The number of evaluated parts, without those that are only evaluated after a failure."""
         self.failed_entries = 0
         """How often a context entry could not be loaded."""
+        self._parts: dict[tuple[object, ...], _Part] = {}
+        self._open: list[tuple[set[_Part], set[_Part]] | None] = []
+        """For each open step, its direct subexpressions that were false, and the true ones."""
 
     def declare(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Count:
         """Declare a coverage point."""
@@ -113,30 +127,73 @@ class StepCounter:
         return 1
 
     def leave(self, mark: int, step: Step | None) -> None:
-        """Record the result of a step."""
+        """Count the result of a step."""
         del mark
-        inner = self._open.pop()
         if step is None:
-            return
-        kind = step.kind
-        if kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
+            self._open.pop()
+        else:
+            self._count(self._part_of(step), self._answer(step))
+
+    def wrap(
+        self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
+    ) -> Callable[_Given, _Found]:
+        """Return a closure that counts the results of a construct.
+
+        A whole step is only made for the first result of each kind, which most results equal: other
+        values of the same type do not count.
+        """
+        known: dict[object, tuple[_Part, object]] = {}
+
+        def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+            self._open.append(None)
+            try:
+                found = run(*given, **named)
+                kind = found.__class__
+                key = found if kind is bool else (kind, bool(found)) if kind in _PLAIN else None
+                if key is not None and key in known:
+                    self._count(*known[key])
+                    return found
+                step = construct.complete(construct.placed, found, *given, **named)
+            except BaseException as error:
+                self.leave(1, construct.failed(error))
+                raise
+            result = self._part_of(step), self._answer(step)
+            if key is not None:
+                known[key] = result
+            self._count(*result)
+            return found
+
+        return wrapper
+
+    def _answer(self, step: Step) -> object:
+        if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
             self.failed_entries += 1
+        if step.answer is None and step.found is not None:
+            return step.found.data.__class__, bool(step.found.data)
+        return step.answer
+
+    def _part_of(self, step: Step) -> _Part:
         # Elements and images are not distinguished, or every new image would count as a new result.
-        is_any = kind is StepKind.IMAGE or step.name.startswith("[")
-        name = "" if is_any else step.name
-        part = (kind, step.place, name, step.text)
-        if kind is StepKind.EXPRESSION and self._open and isinstance(step.answer, bool):
+        is_any = step.kind is StepKind.IMAGE or step.name.startswith("[")
+        key = (step.kind, step.place, "" if is_any else step.name, step.text)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = _Part(step.kind is StepKind.EXPRESSION)
+            self.parts += step.kind is not StepKind.FINDING
+        return part
+
+    def _count(self, part: _Part, answer: object) -> None:
+        """End the last step, with the result of its part."""
+        inner = self._open.pop()
+        if part.is_expression and isinstance(answer, bool) and self._open:
             around = self._open[-1]
             if around is None:
                 around = self._open[-1] = (set(), set())
-            around[step.answer].add(part)
-        held = inner and (len(inner[False]), len(inner[True]))
-        answer: object = step.answer
-        if answer is None and step.found is not None:
-            answer = step.found.data.__class__, bool(step.found.data)
-        self.answers.add((part, answer, held))
-        if kind is not StepKind.FINDING:
-            self.parts.add(part)
+            around[answer].add(part)
+        result = (answer, inner and (len(inner[False]), len(inner[True])))
+        if result not in part.answers:
+            part.answers.add(result)
+            self.answers += 1
 
 
 class CaseWorld:
@@ -165,8 +222,6 @@ class CaseWorld:
         self._definitions = definitions
         self._kinds = crd_kinds((*definitions, *given))
         self._worlds: dict[tuple[str, tuple[tuple[str, str], ...]], World] = {}
-        self._last: tuple[Case, World] | None = None
-        """The last case and its world, with objects created for the case."""
 
     def request(self, case: Case) -> AdmissionRequest:
         """Return a case as a request: objects as they are read from manifests.
@@ -204,9 +259,7 @@ class CaseWorld:
         if self._stores:
             found = self._around(request.namespace, case, request.object)
         elif case.there or self._binds:
-            if self._last is None or self._last[0] is not case:
-                self._last = case, self._around(request.namespace, case)
-            found = self._last[1]
+            found = self._around(request.namespace, case)
         else:
             key = (request.namespace, tuple(case.namespace_labels.items()))
             if key not in self._worlds:
@@ -256,17 +309,23 @@ class PolicyRunner:
         """Return the coverage counted so far."""
         return self.marks.points.points()
 
-    def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
+    def respond(self, case: Case) -> EngineResponse:
         """Return the response of the policies to the request of a case."""
+        request = self.case_world.request(case)
         return evaluate(self.policies, request, self.case_world.of(request, case))
 
-    def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
-        """Return the effect of the policies on the request of a case."""
+    def effect(
+        self, request: AdmissionRequest, case: Case, world: World, given: RuleInput | None
+    ) -> CaseEffect:
+        """Return the effect of the policies on the request of a case.
+
+        `given` is as for `evaluate`.
+        """
         lookups, failed = self.case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
-        found = effect_of(self.respond(request, case), namespace)
+        found = effect_of(evaluate(self.policies, request, world, given=given), namespace)
         if not self.has_lookups:
             return found._replace(answered=True)
         vain = bool(lookups.missed) or self.marks.failed_entries > failed
@@ -429,12 +488,18 @@ class PolicyPair:
     def reached(self) -> tuple[int, int]:
         """Return the number of different results of all parts so far, and the number of parts."""
         marks = (self.old.marks, self.new.marks)
-        return sum(len(one.answers) for one in marks), sum(len(one.parts) for one in marks)
+        return sum(one.answers for one in marks), sum(one.parts for one in marks)
 
     def run(self, case: Case) -> Verdicts:
         """Return the effects of both sides in a case."""
         request = self.case_world.request(case)
-        return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
+        world = self.case_world.of(request, case)
+        # Both sides have the same input, but each has to record its own lookups.
+        records = self.old.has_lookups or self.new.has_lookups
+        given = None if records else open_request(request, world, "")
+        return Verdicts(
+            *(side.effect(request, case, world, given) for side in (self.old, self.new))
+        )
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
         """Return the difference in a case; None if both results are equal."""

@@ -15,11 +15,17 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
-from kyvsim.equivalence.edits import Edit, edits, keys_meant
+from kyvsim.equivalence.edits import Edit, distinct, edits, keys_meant
 from kyvsim.equivalence.field_rules import is_accepted, leads_somewhere, of_one_shape, type_of
 from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
-from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyPair, Verdicts
+from kyvsim.equivalence.policy_runner import (
+    UNDERIVED,
+    CaseDifference,
+    CaseEffect,
+    PolicyPair,
+    Verdicts,
+)
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -274,10 +280,11 @@ class Search:
     def _seek_one_sided(self) -> None:
         """Try more controllers for which only one side has had results.
 
-        A first object may show no difference, or one that defaults explain.
+        A first object may show no difference, or one that defaults explain. Differences of
+        ReplicationControllers do not count, however many are tried.
         """
         for kind in self._one_sided():
-            if (kind.group, kind.kind) not in CONTROLLERS:
+            if (kind.group, kind.kind) not in CONTROLLERS or kind.kind == UNDERIVED:
                 continue
             pods = [one for one in self._kept if _is_new_pod(one)]
             changed = (
@@ -321,8 +328,8 @@ class Search:
                 edits(root, path, ()) for path in keys_meant(root, places) if path not in places
             ]
             self._changes[kind] = (
-                [edit for plain, _ in both for edit in plain],
-                [edit for _, unusual in both for edit in unusual],
+                distinct(edit for plain, _ in both for edit in plain),
+                distinct(edit for _, unusual in both for edit in unusual),
             )
         return self._changes[kind]
 

@@ -4,9 +4,9 @@ Without a tracer, closures are not wrapped. With one, `traced` wraps a construct
 its outcomes for coverage and its step for explanations.
 """
 
-import sys
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cached_property
 from typing import Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.objects import Path
@@ -87,6 +87,36 @@ class Tracer(Protocol):
 
     def leave(self, mark: int, step: Step | None) -> None:
         """End a step that contains all steps since the mark; None omits them."""
+
+    def wrap(
+        self, run: Callable[_Given, _Found], construct: "TracedConstruct[_Given, _Found]"
+    ) -> Callable[_Given, _Found]:
+        """Return `run` as a closure that reports a step for each call, as `with_steps` does."""
+
+
+class TracedConstruct(Generic[_Given, _Found]):
+    """A construct of a policy that is a step in each evaluation."""
+
+    def __init__(
+        self,
+        begun: Step,
+        complete: Callable[Concatenate[Step, _Found, _Given], Step],
+        locate: Callable[[], Location | None],
+    ) -> None:
+        """Use `begun`, to which `complete` adds the result for the arguments."""
+        self.complete = complete
+        self._begun = begun
+        self._locate = locate
+
+    @cached_property
+    def placed(self) -> Step:
+        """The step without a result, with its location, which is slow to find."""
+        return self._begun._replace(place=self._locate())
+
+    def failed(self, error: BaseException) -> Step:
+        """Return the step of an evaluation that raised an error."""
+        text = getattr(error, "message", "") or str(error)
+        return self.placed._replace(answer=RuleStatus.ERROR, note=text)
 
 
 class Outcomes(NamedTuple, Generic[_Found]):
@@ -181,39 +211,26 @@ def traced(
     if tracer is None:
         return run
     if tracer.takes_steps:
-        run = _with_steps(tracer, run, begun, complete, where or trace.locate)
+        run = tracer.wrap(run, TracedConstruct(begun, complete, where or trace.locate))
     return counted(trace, run, outcomes) if outcomes else run
 
 
-def _with_steps(
-    tracer: Tracer,
-    run: Callable[_Given, _Found],
-    begun: Step,
-    complete: Callable[Concatenate[Step, _Found, _Given], Step],
-    locate: Callable[[], Location | None],
+def with_steps(
+    tracer: Tracer, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
 ) -> Callable[_Given, _Found]:
-    known: Step | None = None
-
-    def placed() -> Step:
-        nonlocal known
-        if known is None:
-            known = begun._replace(place=locate())
-        return known
+    """Return `run` as a closure that reports whole steps to a tracer."""
 
     def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
         mark = tracer.enter()
         if not mark:
             return run(*given, **named)
-        step: Step | None = None
         try:
             found = run(*given, **named)
-            step = complete(placed(), found, *given, **named)
-        finally:
-            if step is None:
-                error = sys.exception()
-                text = getattr(error, "message", "") or str(error)
-                step = placed()._replace(answer=RuleStatus.ERROR, note=text)
-            tracer.leave(mark, step)
+            step = construct.complete(construct.placed, found, *given, **named)
+        except BaseException as error:
+            tracer.leave(mark, construct.failed(error))
+            raise
+        tracer.leave(mark, step)
         return found
 
     return wrapper

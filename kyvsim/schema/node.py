@@ -112,6 +112,8 @@ class SchemaNode:
         Most fields accept any string, or any boolean: these are not validated further.
         """
         self.describes_none = not self.properties and self.further is None
+        self.settled_fields: dict[str, frozenset[type]] = {}
+        """By the name of a field whose schema was used before, its `settled` types."""
         self._children: dict[str, SchemaNode] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
 
@@ -124,7 +126,17 @@ class SchemaNode:
         if ref is None:
             return self.further
         found = self._children[name] = self.named.node(ref)
+        self.settled_fields[name] = found.settled
         return found
+
+    def unsettled(self, data: Mapping[str, object]) -> list[str]:
+        """Return the names of the fields whose values may need validation."""
+        settled = self.settled_fields
+        return [
+            name
+            for name, value in data.items()
+            if value.__class__ not in settled.get(name, _NO_CLASSES)
+        ]
 
     def reaches(self, *some: str) -> bool:
         """Return whether this schema, or a nested one, may have one of these keywords or values."""
@@ -231,6 +243,9 @@ def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> dict[
     kept = {}
     changed = False
     for name, value in data.items():
+        if value.__class__ in schema.settled_fields.get(name, _NO_CLASSES):
+            kept[name] = value
+            continue
         child = schema.child(name)
         if child is None:
             if prune and not schema.keeps(name):
@@ -440,7 +455,8 @@ def _visit_mapping(
     words = schema.words
     if len(data) < words.get("minProperties", 0):
         walk.found.append(SchemaFinding("minProperties", path, data, words["minProperties"]))
-    described: Iterable[str] = data if walk.as_written or not schema.describes_none else ()
+    names = schema.unsettled(data) if schema.keys is None else data
+    described: Iterable[str] = names if walk.as_written or not schema.describes_none else ()
     if walk.in_order:  # of an API server: additional fields precede properties
         described = sorted(described, key=lambda name: (name in schema.properties, name))
     for name in described:
@@ -461,6 +477,8 @@ def _visit_mapping(
 
 def duplicates(data: object, schema: SchemaNode, path: Path = ()) -> Iterator[SchemaFinding]:
     """Yield the items of lists that repeat an earlier one, if that is not allowed."""
+    if not schema.reaches(*_DISTINCT):
+        return
     if data.__class__ is dict:
         for name in sorted(data):
             child, value = schema.child(name), data[name]

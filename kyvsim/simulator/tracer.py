@@ -1,7 +1,7 @@
 """Traces of evaluations for `simulate --explain`."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.engine.compile import CompiledRule, PolicySet
 from kyvsim.engine.explain import Recorder
@@ -9,13 +9,16 @@ from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.tracing import PointKind, PolicyPlace
+from kyvsim.model.tracing import PointKind, PolicyPlace, TracedConstruct, with_steps
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, ObjectStore
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
 
 # The tracer records evaluations, as for `explain`. Controllers report decisions before the
 # evaluation of a rule themselves: requests that are filtered, webhooks that are not called.
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class TracedEvaluation(NamedTuple):
@@ -103,6 +106,12 @@ class SimulationTracer:
     def leave(self, mark: int, step: Step | None) -> None:
         """Close a step."""
         self._recorder.leave(mark, step)
+
+    def wrap(
+        self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
+    ) -> Callable[_Given, _Found]:
+        """Return a closure that records a step for each call."""
+        return with_steps(self._recorder, run, construct)
 
     def add_responses(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
         """Add responses of policies to a request."""

@@ -1,7 +1,7 @@
 """Tracers for tests."""
 
 from kyvsim.model.source import Document, Location
-from kyvsim.model.tracing import PolicyPlace, TraceContext
+from kyvsim.model.tracing import PolicyPlace, TraceContext, with_steps
 
 DOCUMENT = Document({}, "p.yaml", 0, lambda path: Location("p.yaml", 1 + len(path), 1))
 
@@ -25,6 +25,9 @@ class ListTracer:
 
     def leave(self, _, step):
         self.steps.append(step)
+
+    def wrap(self, run, construct):
+        return with_steps(self, run, construct)
 
 
 def trace(tracer):

@@ -48,7 +48,7 @@ def traced_rule(
     tracer = trace.tracer
     if tracer is None or not tracer.takes_steps:
         return compiled
-    run, at_body = RuleRun(policy, compiled.rule, compiled.stage), trace.at(*field)
+    at_body = trace.at(*field)
     name = ".".join(field) or "the whole policy"
 
     def after(
@@ -58,7 +58,7 @@ def traced_rule(
 
         def wrapper(argument: _Argument) -> _Found:
             subject = argument.key if isinstance(argument, MatchFacts) else None
-            report(run._replace(subject=subject))
+            report(RuleRun(policy, compiled.rule, compiled.stage, subject))
             return call(argument)
 
         return wrapper

@@ -368,8 +368,10 @@ class NodeReader:
         read_selector(one.selector, Subject.OBJECT, self._notes)
         read_selector(one.namespace_selector, Subject.NAMESPACE, self._notes)
         self.read_all(*(one.subjects or ()))
-        self._notes.note(Subject.REQUEST, ("userInfo", "roles"), one.roles or ())
-        self._notes.note(Subject.REQUEST, ("userInfo", "clusterRoles"), one.cluster_roles or ())
+        # A policy without roles does not depend on role bindings.
+        for field, roles in (("roles", one.roles), ("clusterRoles", one.cluster_roles)):
+            if roles:
+                self._notes.note(Subject.REQUEST, ("userInfo", field), roles)
 
     def _subject(self, one: tree.Subject) -> None:
         name = one.name

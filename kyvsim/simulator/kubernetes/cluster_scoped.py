@@ -1,6 +1,5 @@
 """The controllers of Namespaces, ClusterRoles and CRDs, and the garbage collector."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
 
@@ -126,33 +125,35 @@ def aggregate_cluster_roles(sim: SimulationContext) -> None:
 
     Source of the rules: k8s.io/kubernetes pkg/controller/clusterroleaggregation.
     """
-    for role, rules in _outdated(sim.store):
+    for role, rules in sim.store.cached(_outdated):
         sim.store.put({**role, "rules": rules})
     actor = "clusterrole-aggregation-controller"
 
     def reconcile() -> None:
-        for role, rules in _outdated(sim.store):
+        # Several roles often change at once, each with a reconciliation.
+        for role, rules in sim.store.cached(_outdated):
             sim.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
 
     sim.store.watch(lambda _: sim.scheduler.after(NOTICE, actor, reconcile), {_ROLE})
 
 
-def _outdated(store: ObjectStore) -> Iterator[tuple[KubernetesObject, list[Json]]]:
-    """Yield the aggregated roles whose rules are outdated, with their new rules."""
-    roles = store.list(*_ROLE, "")
-    for role in roles:
+def _outdated(store: ObjectStore) -> list[tuple[KubernetesObject, list[Json]]]:
+    """Return the aggregated roles whose rules are outdated, with their new rules."""
+    found = []
+    roles = [(role, labels(role)) for role in store.list(*_ROLE, "")]
+    for role, _ in roles:
         selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
         if selectors is None:
             continue
-        others = [one for one in roles if object_key(one).name != object_key(role).name]
         rules: list[Json] = []
         for selector in selectors:
             with suppress(SelectorError):
                 fits = compile_selector(selector)
-                for other in (one for one in others if fits(labels(one))):
+                for other in (one for one, own in roles if one is not role and fits(own)):
                     rules += [rule for rule in other.get("rules") or () if rule not in rules]
         if rules != (role.get("rules") or []):
-            yield role, rules
+            found.append((role, rules))
+    return found
 
 
 def establish_definitions(sim: SimulationContext) -> None:
