@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from kyvsim import __version__
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -17,24 +18,36 @@ from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_li
 from kyvsim.report.finding import WEIGHTS, Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
-from kyvsim.report.results import category_of, documentation_of, severity_of, title
+from kyvsim.report.results import (
+    Row,
+    cached_by_rule,
+    category_of,
+    documentation_of,
+    severity_of,
+    title,
+)
 from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, run_ending
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-_IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+_QUOTE: Final = {'"': "&quot;"}
+_IN_ATTRIBUTE: Final = {**_QUOTE, "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def attributes(values: Mapping[str, str]) -> str:
     """Return attributes of a tag, each with a preceding space."""
-    pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
-    return "".join(f' {name}="{text}"' for name, text in pairs)
+    return "".join(
+        [f' {name}="{escape(_valid(text), _IN_ATTRIBUTE)}"' for name, text in values.items()]
+    )
 
 
 def escaped(text: str) -> str:
     """Return text for XML, safe in a log; characters that are invalid in XML 1.0 become U+FFFD."""
-    return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
+    return escape(_valid(text), _QUOTE)
+
+
+def _valid(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", safe_text(text))
 
 
 def case_element(names: Mapping[str, str], *content: str) -> str:
@@ -72,9 +85,14 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     characters, are written as visible escapes.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
+    passed = cached_by_rule(lambda row: case_element(_case_names(row)))
+
+    def case(finding: Finding) -> tuple[str, str]:
+        is_bare = finding.row.status == "pass" and not finding.row.result.note
+        return ("pass", passed(finding.row)) if is_bare else _case(finding)
 
     def row(response: EngineResponse) -> str:
-        cases = [_case(finding) for finding in rows_of(response)]
+        cases = [case(finding) for finding in rows_of(response)]
         return "".join(suite_element(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
@@ -94,7 +112,7 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def _case(finding: Finding) -> tuple[str, str]:
     """Return the status of a case, and its element; known failures are passed, with a note."""
-    policy, result, status, _ = finding.row
+    status = finding.row.status
     outcome = "pass" if finding.is_known else status
     shown_text = finding.shown_text
     if outcome in {"fail", "error"}:
@@ -104,12 +122,13 @@ def _case(finding: Finding) -> tuple[str, str]:
         content = [f"<{element}{about}>{text}</{element}>"]
     elif outcome == "skip":
         content = [f"<skipped{attributes({'message': shown_text})}/>"]
-    elif status == "pass" and not result.note:
-        content = []
     else:
         content = [f"<system-out>{escaped(f'{status}: {shown_text}')}</system-out>"]
-    names = {"name": result.rule.name or policy.name, "classname": policy.key}
-    return outcome, case_element(names, *content)
+    return outcome, case_element(_case_names(finding.row), *content)
+
+
+def _case_names(row: Row) -> dict[str, str]:
+    return {"name": row.result.rule.name or row.policy.name, "classname": row.policy.key}
 
 
 _COMMANDS: Mapping[Severity, str] = {
