@@ -11,11 +11,12 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from kyvsim import __version__
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
-from kyvsim.report.finding import WEIGHTS, Finding, compile_findings, compile_fingerprints
+from kyvsim.report.finding import WEIGHTS, Finding, FindingWriter, compile_findings
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
 from kyvsim.report.results import (
@@ -202,25 +203,25 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = {
 }
 
 
-def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str) -> str:
+def _issue(
+    check: str, text: str, weight: str, place: Location, fingerprint: str = ""
+) -> dict[str, object]:
     """Return an issue of a code quality report of GitLab.
 
     The first line is used if the line is unknown. Source:
     https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
     """
     place = place.in_repository()
-    return json.dumps(
-        {
-            "description": safe_text(text),
-            "check_name": safe_text(check),
-            "fingerprint": fingerprint,
-            "severity": weight,
-            "location": {
-                "path": place.file.replace("\\", "/").removeprefix("./"),
-                "lines": {"begin": max(place.line, 1)},
-            },
-        }
-    )
+    return {
+        "description": safe_text(text),
+        "check_name": safe_text(check),
+        "fingerprint": fingerprint,
+        "severity": weight,
+        "location": {
+            "path": place.file.replace("\\", "/").removeprefix("./"),
+            "lines": {"begin": max(place.line, 1)},
+        },
+    }
 
 
 def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
@@ -238,7 +239,7 @@ def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
         parts = f"{key} {numbers[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         weight = _GITLAB_SEVERITIES[entry.severity]
-        issues.append(_issue(entry.code, entry.message, weight, place, fingerprint))
+        issues.append(json.dumps(_issue(entry.code, entry.message, weight, place, fingerprint)))
     return "".join(json_entries(issues))
 
 
@@ -254,27 +255,28 @@ _RESULT_WEIGHTS: Mapping[str, str] = {
 def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a list with an issue for each finding, and for each diagnostic about an input."""
     findings = compile_findings(run, options._replace(detailed=False))  # passes are not issues
-    fingerprint = compile_fingerprints()
-    is_begun = False
 
-    def row(response: EngineResponse) -> str:
-        nonlocal is_begun
-        texts = [""]
+    def issues(response: EngineResponse) -> Iterator[tuple[Finding, dict[str, object]]]:
         for finding in findings(response):
             # The severity of the policy for failures, that of the status for others.
             weight = _GITLAB_SEVERITIES[finding.weight]
             if finding.weight is Severity.ERROR:
                 weight = _RESULT_WEIGHTS.get(severity_of(finding.row.policy), weight)
             check, text = finding.shown_check, finding.shown_summary
-            texts.append(_issue(check, text, weight, finding.place, fingerprint(finding)))
-        is_begun = is_begun or len(texts) > 1
-        return ",\n  ".join(texts)
+            yield finding, _issue(check, text, weight, finding.place)
+
+    def put(issue: dict[str, Json], fingerprint: str) -> None:
+        issue["fingerprint"] = fingerprint
+
+    writer = FindingWriter(run, issues, put)
 
     def tail(_: Lists) -> Iterator[str]:
         text = _diagnostic_issues(run.all_diagnostics())
-        yield f",{text}]\n" if is_begun and text else f"{text}]\n"
+        yield f"{text}]\n" if writer.is_empty or not text else f",{text}]\n"
 
-    return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+    return StreamingDocument(
+        head=lambda: ("[",), row=writer.row, tail=tail, skipped=1, joined=writer.joined
+    )
 
 
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
@@ -331,21 +333,32 @@ _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "
 """Scores from which GitHub's code scanning derives these severities."""
 
 
+_RULES: Final = "rules"
+
+
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, written after them."""
-    findings, fingerprint = compile_findings(run, options), compile_fingerprints()
-    rules: dict[str, object] = {}
+    findings = compile_findings(run, options)
+    lists: dict[str, list[str]] = {_RULES: []}
+    known: set[str] = set()
 
-    def row(response: EngineResponse) -> str:
-        texts = [""]
+    def results(response: EngineResponse) -> Iterator[tuple[Finding, dict[str, object]]]:
         for finding in findings(response):
             check = finding.shown_check
-            if check not in rules:
-                rules[check] = _rule(finding)
-            texts.append(json.dumps(_result(finding, fingerprint(finding))))
-        return ",\n  ".join(texts)
+            if check not in known:
+                known.add(check)
+                lists[_RULES].append(json.dumps(_rule(finding)))
+            yield finding, _result(finding)
 
-    def tail(_: Lists) -> Iterator[str]:
+    def put(result: dict[str, Json], fingerprint: str) -> None:
+        result["partialFingerprints"] = {"kyvsim/v1": fingerprint}
+
+    writer = FindingWriter(run, results, put)
+
+    def tail(lists: Lists) -> Iterator[str]:
+        rules: dict[str, object] = {}
+        for rule in map(json.loads, lists.get(_RULES, ())):
+            rules.setdefault(rule["id"], rule)  # several parts have the same rules
         driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
         ending = run_ending(run)
         invocation = {
@@ -360,7 +373,14 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
         yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
 
     head = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
-    return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
+    return StreamingDocument(
+        head=lambda: (head,),
+        row=writer.row,
+        tail=tail,
+        lists=lists,
+        skipped=1,
+        joined=writer.joined,
+    )
 
 
 def _rule(finding: Finding) -> dict[str, object]:
@@ -388,7 +408,8 @@ def _rule(finding: Finding) -> dict[str, object]:
     return {**data, "properties": properties} if properties else data
 
 
-def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
+def _result(finding: Finding) -> dict[str, object]:
+    """Return a result without its fingerprint."""
     _, result, status, _ = finding.row
     level = LEVELS[WEIGHTS.get(status, Severity.INFO)]
     silent = level == "note"
@@ -410,7 +431,7 @@ def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
             }
         ],
         "relatedLocations": [{**rule, "message": {"text": f"rule {finding.shown_name}"}}],
-        "partialFingerprints": {"kyvsim/v1": fingerprint},
+        "partialFingerprints": {},
         "properties": {"result": status, "path": result.path},
     }
 

@@ -97,14 +97,11 @@ RUN_FORMATS: Mapping[str, OutputFormat] = {
     "sarif": _sarif(
         "finding_formats.begin_sarif",
         "SARIF 2.1.0, for code scanning services",
-        single_process=True,
     ),
     "github": _github(
         "finding_formats.begin_github", "Workflow commands, which GitHub shows as annotations"
     ),
-    "gitlab": _json(
-        "finding_formats.begin_gitlab", "A GitLab code quality report", single_process=True
-    ),
+    "gitlab": _json("finding_formats.begin_gitlab", "A GitLab code quality report"),
     "markdown": _markdown(
         "tables.begin_markdown", "A Markdown table, for comments and summary pages"
     ),
