@@ -215,7 +215,8 @@ class FindingWriter:
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the entries of all parts; `pieces` is read twice."""
-        recurring = _recurring({text[:16] for text in line} for line in self._lines(pieces))
+        objects = ({text[:16] for text in line} for line in self._lines(pieces))
+        recurring = recurring_keys(chain.from_iterable(objects))
         for line in self._lines(pieces):
             own: Counter[str] = Counter()
             for text in line:
@@ -242,11 +243,11 @@ def _unique(fingerprint: str, numbers: Counter[str]) -> str:
     return sha256(bytes.fromhex(fingerprint) + b"%d" % number).hexdigest()[:32]
 
 
-def _recurring(hashes: Iterable[set[str]]) -> set[str]:
-    """Return the hashes that are in several sets, and a few others."""
+def recurring_keys(keys: Iterable[str]) -> set[str]:
+    """Return the keys that occur several times, and a few others; takes 8 MB for any number."""
     bits, recurring = bytearray(_BITS // 8), set()
-    for key in chain.from_iterable(hashes):
-        byte, bit = divmod(int(key, 16) % _BITS, 8)
+    for key in keys:
+        byte, bit = divmod(hash(key) % _BITS, 8)
         if bits[byte] >> bit & 1:
             recurring.add(key)
         bits[byte] |= 1 << bit
