@@ -165,7 +165,8 @@ def table_by_object(counts: Iterable[str], statuses: Sequence[str]) -> Table:
     """
     recurring = recurring_keys(name for name, _ in map(json.loads, counts))
     merged: dict[str, tuple[int, Counter[str]]] = {}
-    lines, occurring = 0, set()
+    lines = 0
+    occurring: set[str] = set()
 
     def entries() -> Iterator[tuple[tuple[int, ...], int, str]]:
         nonlocal lines
