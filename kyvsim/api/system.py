@@ -27,6 +27,10 @@ class _LastChance:
         return bound - 1
 
 
+_CLOCK, _ENTROPY = _SystemClock(), _SystemEntropy()
+"""The same ones in all systems: compiled code is cached by them."""
+
+
 class _StoppedClock(NamedTuple):
     time: "datetime"
 
@@ -37,8 +41,8 @@ class _StoppedClock(NamedTuple):
 
 def own_system(now: "datetime | None" = None, budget: Budget | None = None) -> System:
     """Return the system clock and randomness, or a fixed time `now`, and a budget if given."""
-    clock = _StoppedClock(now) if now else _SystemClock()
-    return System(clock, _SystemEntropy(), Meter(budget or UNCHANGED, settable=budget is not None))
+    clock = _StoppedClock(now) if now else _CLOCK
+    return System(clock, _ENTROPY, Meter(budget or UNCHANGED, settable=budget is not None))
 
 
 def still_system(now: "datetime") -> System:
