@@ -8,7 +8,7 @@ is lost, the streamed run is abandoned before any output.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of, with_baseline
@@ -181,7 +181,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
     numbers = range(how.documents.formats)
-    pieces = [chain.from_iterable(map(PartText.pieces, texts, repeat(n))) for n in numbers]
+    pieces = [_Pieces(number, texts) for number in numbers]
     lists: list[dict[str, _Entries]] = [{} for _ in numbers]
     for number, name in totals.lists:
         lists[number][name] = _Entries(number, name, texts)
@@ -199,6 +199,17 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
     return run._replace(rendered=put_together)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The text of all parts in one format; can be read several times."""
+
+    number: int
+    texts: tuple[PartText, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(text.pieces(self.number) for text in self.texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,9 @@ _PLAIN_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?)?"
 _PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME.pattern}(\n{_PLAIN_KEY})*")
 _PLAIN_VALUES = re.compile(rf"{_PLAIN_VALUE}(\n{_PLAIN_VALUE})*")
 """Valid names and values, one per line; others are checked in detail."""
+_PLAIN_QUANTITY = re.compile(r"[0-9]{1,9}(m|[kMGT]|[KMGT]i)?")
+"""Valid quantities; others are parsed."""
+_NO_NAMES = (None, "")
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -258,13 +261,10 @@ class _Accepted(NamedTuple):
     inner: _Accepts
 
 
-@lru_cache(maxsize=4096)
-def _is_quantity_text(value: str) -> bool:
-    return parse_quantity(value) is not None
-
-
 def _is_quantity(value: object) -> bool:
-    return value.__class__ is str and _is_quantity_text(value)
+    if value.__class__ is not str:
+        return False
+    return _PLAIN_QUANTITY.fullmatch(value) is not None or parse_quantity(value) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -356,9 +356,18 @@ def _list_acceptor(kind: ListType, field: str) -> _Accepts:
     keys = kind.keys if field in _NAMED_LISTS else None
     if not keys:
         return accepts
-    return lambda value: (
-        accepts(value) and not any(_missing_key(keys, element) for element in value)
-    )
+
+    def accepts_named(value: Json) -> bool:
+        if not accepts(value):
+            return False
+        for element in value:
+            if element.__class__ is dict:
+                for key in keys:
+                    if element.get(key) in _NO_NAMES:
+                        return False
+        return True
+
+    return accepts_named
 
 
 def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
@@ -465,7 +474,7 @@ def _expected(kind: Type, actual: type) -> str:
 def _missing_key(keys: Iterable[str] | None, element: object) -> str:
     if not keys or element.__class__ is not dict:
         return ""
-    return next((key for key in keys if element.get(key) in (None, "")), "")
+    return next((key for key in keys if element.get(key) in _NO_NAMES), "")
 
 
 def _shown(value: object) -> str:

@@ -28,6 +28,10 @@ class _LastChance:
         return bound - 1
 
 
+_CLOCK, _ENTROPY = _SystemClock(), _SystemEntropy()
+"""The same ones in all systems: compiled code is cached by them."""
+
+
 class _StoppedClock(NamedTuple):
     time: "datetime"
 
@@ -40,9 +44,9 @@ def own_system(
     now: "datetime | None" = None, budget: Budget | None = None, release: Release = NEWEST
 ) -> System:
     """Return the system clock and randomness, or a fixed time `now`, and a budget if given."""
-    clock = _StoppedClock(now) if now else _SystemClock()
+    clock = _StoppedClock(now) if now else _CLOCK
     meter = Meter(budget or UNCHANGED, settable=budget is not None)
-    return System(clock, _SystemEntropy(), meter, release)
+    return System(clock, _ENTROPY, meter, release)
 
 
 def still_system(now: "datetime", release: Release = NEWEST) -> System:

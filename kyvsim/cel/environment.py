@@ -72,7 +72,7 @@ class Library(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """All names that an expression can use."""
+    """All names that an expression can use; it is only equal to itself."""
 
     variables: tuple[tuple[str, CelType], ...]
     functions: Mapping[str, FunctionDecl]
@@ -96,6 +96,15 @@ class Environment(NamedTuple):
 
     unbound: frozenset[str] = frozenset()
     """Variables that expressions may name but that have no value."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def with_variables(self, *variables: tuple[str, CelType]) -> "Environment":
         """Return the environment with additional variables."""

@@ -312,7 +312,7 @@ def run_in_blocks(
         print_stderr(f"note: {done}: {safe_line(reason)}")
 
     if documents is None:
-        note("-o or the output format needs all results at once")
+        note("-o needs all results at once")
         return None
     from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — if streamed
 

@@ -194,11 +194,10 @@ def shown_pieces(
 
 
 def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet | None:
-    """Return the documents of the formats for parts of a run; None if one needs all responses."""
-    names = (chosen.shown, *(name for name, _ in chosen.files))
-    if options["output"] or any(FORMATS[name].single_process for name in names):
+    """Return the documents of the formats for parts of a run; None if objects are also written."""
+    if options["output"]:
         return None
-    return DocumentSet(len(names), lambda run: _documents(run, chosen, options))
+    return DocumentSet(1 + len(chosen.files), lambda run: _documents(run, chosen, options))
 
 
 def _documents(run: Run, chosen: Chosen, options: Mapping[str, object]) -> list[StreamingDocument]:

@@ -139,13 +139,29 @@ class KyvernoScope(NamedTuple):
 
     def program(self, text: str, wanted: CelType = DYN) -> Program:
         """Return a program; raises CompileError."""
-        return compile_expression(text, self.env, wanted)
+        found = _program(text, self.env, wanted)
+        if isinstance(found, CompileError):
+            raise found
+        return found
 
     def with_variable(self, name: str, program: Program | None) -> "KyvernoScope":
         """Return the scope with an additional variable; without program its type is dynamic."""
-        known = self.env.fields.get(_KYVERNO_VARIABLES, {})
-        fields = {**known, name: program.type if program else DYN}
-        return KyvernoScope(self.env.with_fields(_KYVERNO_VARIABLES, fields))
+        return KyvernoScope(_with_variable(self.env, name, program.type if program else DYN))
+
+
+@lru_cache(maxsize=1024)
+def _with_variable(env: Environment, name: str, kind: CelType) -> Environment:
+    fields = {**env.fields.get(_KYVERNO_VARIABLES, {}), name: kind}
+    return env.with_fields(_KYVERNO_VARIABLES, fields)
+
+
+@lru_cache(maxsize=1024)
+def _program(text: str, env: Environment, wanted: CelType) -> Program | CompileError:
+    """Return the program, cached since policies are compiled again to explain their failures."""
+    try:
+        return compile_expression(text, env, wanted)
+    except CompileError as error:
+        return error
 
 
 class Validation(NamedTuple):

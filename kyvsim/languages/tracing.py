@@ -11,6 +11,7 @@ from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
 from kyvsim.engine.match import MatchFacts, Predicate, kind_text
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
+from kyvsim.model.source import Location
 from kyvsim.model.tracing import (
     LONGEST_TRACED,
     Outcomes,
@@ -58,10 +59,11 @@ def traced_program(program: Program, trace: TraceContext, *, decides: bool = Tru
             return run
         path = object_path(node)
         step = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
-        start = start_of(node, program.text)
-        return traced(
-            trace, run, step, _with_value, where=lambda: trace.locate_in(program.text, start)
-        )
+
+        def where() -> Location | None:
+            return trace.locate_in(program.text, start_of(node, program.text))
+
+        return traced(trace, run, step, _with_value, where=where)
 
     observed = program.with_hook(on_node) if len(program.text) <= LONGEST_TRACED else program
     inside = trace.place.inside if trace.place else ()

@@ -160,7 +160,7 @@ def _items(source: Source, frame: Frame) -> Iterator[Document]:
         if holds_others(data):
             raise NeedsFullParser
         place = item.place._replace(line=item.place.line + source.line - 1)
-        locate = PlaceFinder(source.name, place)
+        locate = PlaceFinder(source.name, place, is_plain=item.is_plain)
         yield Document(
             data, source.name, number, locate, has_no_null_maps=item.is_plain, line=locate.line
         )

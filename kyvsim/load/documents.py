@@ -211,11 +211,13 @@ _MOST_KNOWN = 256
 class PlaceFinder:
     """Finds positions of paths in one document: its `Document.locate`."""
 
-    __slots__ = ("_known", "_name", "_of")
+    __slots__ = ("_is_plain", "_known", "_name", "_of")
 
-    def __init__(self, name: str, of: TextRange) -> None:
+    def __init__(self, name: str, of: TextRange, *, is_plain: bool = False) -> None:
+        """Set `is_plain` if `read_text` has read the document."""
         self._name = name
         self._of = of
+        self._is_plain = is_plain
         # Cached, since all failures of a rule need the same few positions of its policy.
         self._known: dict[Path, Location] = {}
 
@@ -223,7 +225,7 @@ class PlaceFinder:
         """Return the position of the node at a path."""
         location = self._known.get(path)
         if location is None:
-            line, column = find_position(self._of.text, path)
+            line, column = find_position(self._of.text, path, is_plain=self._is_plain)
             shift = self._of.shift if line == 1 else 0
             location = Location(self._name, line + self._of.line - 1, column + shift)
             if len(self._known) < _MOST_KNOWN:
@@ -248,7 +250,7 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
         plain = _plain(chunk, typing)
         if plain is not None:
             for data, own, is_plain in plain:
-                locate = PlaceFinder(name, own)
+                locate = PlaceFinder(name, own, is_plain=is_plain)
                 yield Document(
                     data, name, index, locate, folder, has_no_null_maps=is_plain, line=locate.line
                 )

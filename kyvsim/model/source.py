@@ -143,10 +143,9 @@ def _written(document: Document, start: Location) -> Iterator[tuple[str, Locatio
     elif style in {"'", '"'}:
         column, line = column + 1, line[1:]
     for last in range(number, number + _MOST_LINES):
-        first = Location(start.file, last, column)
         at = 0
         while at < len(line):
-            place = first._replace(column=first.column + at)
+            place = Location(start.file, last, column + at)
             character, length = line[at], 1
             if style == "'" and character == "'":
                 length = 2

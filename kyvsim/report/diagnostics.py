@@ -159,17 +159,28 @@ def failed_place(document: Document | None, path: str) -> Location | None:
         return None
     steps: list[str | int] = []
     node: object = document.data
-    while names:
-        # Keys such as `example.com/team` contain slashes, which the path does not escape.
-        keys = node if isinstance(node, dict) else {}
-        lengths = range(1, min(len(names), _MOST_SLASHES) + 1)
-        length = next((n for n in lengths if "/".join(names[:n]) in keys), 1)
-        name = "/".join(names[:length])
-        step: str | int = int(name) if isinstance(node, list) and name.isdecimal() else name
-        steps.append(step)
-        node = _member(node, step)
-        names = names[length:]
+    at = 0
+    while at < len(names):
+        name: str | int = names[at]
+        length = 1
+        if node.__class__ is dict and name not in node:
+            # Keys such as `example.com/team` contain slashes, which the path does not escape.
+            name, length = _long_key(node, names, at)
+        elif node.__class__ is list and names[at].isdecimal():
+            name = int(names[at])
+        steps.append(name)
+        node = _member(node, name)
+        at += length
     return document.locate(tuple(steps))
+
+
+def _long_key(node: Mapping[str, object], names: list[str], at: int) -> tuple[str, int]:
+    """Return the key of a map that consists of several names, and their number, or one name."""
+    for length in range(2, min(len(names) - at, _MOST_SLASHES) + 1):
+        key = "/".join(names[at : at + length])
+        if key in node:
+            return key, length
+    return names[at], 1
 
 
 def place_json(place: Location | None) -> dict[str, object] | None:

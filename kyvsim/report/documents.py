@@ -212,6 +212,7 @@ def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 _BETWEEN = "---\n"
+_PRINTED: Final = "printed"
 
 
 def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -222,17 +223,24 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     paint = painter(colours=options.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
     block = verdict_block(run, options, paint)
+    asides: list[str] = []
 
     def row(response: EngineResponse) -> str:
         shown = "" if options.in_file else block(response, rows_of(response))
         if shown:
-            options.print_aside(f"{resource_block(response, paint)}{shown}")
+            aside = f"{resource_block(response, paint)}{shown}"
+            if run.is_part:  # other parts come before it
+                asides.append(json.dumps(aside))
+            else:
+                options.print_aside(aside)
         has_object = options.objects and response.object is not None
         return f"{_BETWEEN}{to_yaml(response.object)}" if has_object else ""
 
-    def tail(_: Lists) -> Iterator[str]:
+    def tail(lists: Lists) -> Iterator[str]:
+        for aside in lists.get(_PRINTED, ()):
+            options.print_aside(json.loads(aside))
         if not options.in_file:
             options.print_aside(counts_line(run))
         yield from ()
 
-    return StreamingDocument(row=row, tail=tail, skipped=len(_BETWEEN))
+    return StreamingDocument(row=row, tail=tail, lists={_PRINTED: asides}, skipped=len(_BETWEEN))

@@ -5,10 +5,12 @@ A format selects what it shows, and the syntax. It never computes a position or 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
@@ -29,7 +31,7 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, complete_lines
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 WEIGHTS = MappingProxyType(
@@ -146,24 +148,107 @@ def compile_findings(
     return findings
 
 
-def compile_fingerprints() -> Callable[[Finding], str]:
-    """Return a function that returns a finding's fingerprint, which is kept when lines move.
+class Fingerprint(NamedTuple):
+    """Identifies a finding, also when lines move. Equal ones are numbered: see `FindingWriter`."""
 
-    It is a hash of rule, object, file and failed path; equal ones are numbered to be unique.
-    """
+    object: str
+    """A hash of the object and its file, of 16 characters."""
+    own: str
+    """A hash of rule, object, file and failed path, of 32 characters."""
+
+
+def fingerprint_of(finding: Finding) -> Fingerprint:
+    """Return the fingerprint of a finding."""
+    policy, result, _, resource = finding.row
+    file = finding.document.locate(()).file if finding.document else ""
+    about = [file, *identity(resource).values()]
+    parts = [policy.kind, policy.key, result.rule.name, result.path, *about]
+    return Fingerprint(_hashed(about)[:16], _hashed(parts)[:32])
+
+
+def _hashed(parts: list[str]) -> str:
     from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
 
-    numbers: Counter[bytes] = Counter()
+    return sha256(json.dumps(parts).encode()).hexdigest()
 
-    def fingerprint(finding: Finding) -> str:
-        policy, result, _, resource = finding.row
-        parts = [policy.kind, policy.key, result.rule.name, result.path]
-        file = finding.document.locate(()).file if finding.document else ""
-        parts += [file, *identity(resource).values()]
-        own = sha256(json.dumps(parts).encode()).digest()[:16]
-        numbers[own] += 1
-        if numbers[own] > 1:
-            own = sha256(own + b"%d" % numbers[own]).digest()[:16]
-        return own.hex()
 
-    return fingerprint
+_APART: Final = "\x1e"
+"""Separates the entries of an object; JSON never contains it."""
+_BITS: Final = 1 << 26
+"""The size of a set of hashes: false members are rare up to some millions of objects."""
+
+
+class FindingWriter:
+    """Writes JSON entries of findings with unique fingerprints, separated by commas.
+
+    Equal fingerprints are numbered in the order of the run. Only findings on objects that occur
+    several times can have equal ones, except those of one object. So when parts are joined, they
+    are read twice: first to find these objects. Memory does not grow with the number of findings.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        entries: Callable[[EngineResponse], Iterable[tuple[Finding, dict[str, object]]]],
+        put: Callable[[dict[str, Json], str], None],
+    ) -> None:
+        """Store what yields the findings of a response with their data, and adds a fingerprint."""
+        self._is_part = run.is_part
+        self._entries = entries
+        self._put = put
+        self._numbers: Counter[str] = Counter()
+        self.is_empty = True
+
+    def row(self, response: EngineResponse) -> str:
+        """Return the entries of a response; for a part of a run, a line for `joined`."""
+        found = [(fingerprint_of(finding), data) for finding, data in self._entries(response)]
+        self.is_empty = self.is_empty and not found
+        texts = []
+        for fingerprint, data in found:
+            if self._is_part:
+                self._put(data, fingerprint.own)
+                texts.append(f"{''.join(fingerprint)}{json.dumps(data)}")
+            else:
+                self._put(data, _unique(fingerprint.own, self._numbers))
+                texts.append(f",\n  {json.dumps(data)}")
+        return f"{_APART.join(texts)}\n" if self._is_part and texts else "".join(texts)
+
+    def joined(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Yield the entries of all parts; `pieces` is read twice."""
+        objects = ({text[:16] for text in line} for line in self._lines(pieces))
+        recurring = recurring_keys(chain.from_iterable(objects))
+        for line in self._lines(pieces):
+            own: Counter[str] = Counter()
+            for text in line:
+                key, fingerprint, entry = text[:16], text[16:48], text[48:]
+                unique = _unique(fingerprint, self._numbers if key in recurring else own)
+                if unique != fingerprint:
+                    data = json.loads(entry)
+                    self._put(data, unique)
+                    entry = json.dumps(data)
+                self.is_empty = False
+                yield f",\n  {entry}"
+
+    def _lines(self, pieces: Iterable[str]) -> Iterator[list[str]]:
+        return (line.split(_APART) for line in complete_lines(pieces))
+
+
+def _unique(fingerprint: str, numbers: Counter[str]) -> str:
+    numbers[fingerprint] += 1
+    number = numbers[fingerprint]
+    if number == 1:
+        return fingerprint
+    from hashlib import sha256  # noqa: PLC0415 — as above
+
+    return sha256(bytes.fromhex(fingerprint) + b"%d" % number).hexdigest()[:32]
+
+
+def recurring_keys(keys: Iterable[str]) -> set[str]:
+    """Return the keys that occur several times, and a few others; takes 8 MB for any number."""
+    bits, recurring = bytearray(_BITS // 8), set()
+    for key in keys:
+        byte, bit = divmod(hash(key) % _BITS, 8)
+        if bits[byte] >> bit & 1:
+            recurring.add(key)
+        bits[byte] |= 1 << bit
+    return recurring

@@ -8,33 +8,47 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from kyvsim import __version__
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
-from kyvsim.report.finding import WEIGHTS, Finding, compile_findings, compile_fingerprints
+from kyvsim.report.finding import WEIGHTS, Finding, FindingWriter, compile_findings
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
-from kyvsim.report.results import category_of, documentation_of, severity_of, title
+from kyvsim.report.results import (
+    Row,
+    cached_by_rule,
+    category_of,
+    documentation_of,
+    severity_of,
+    title,
+)
 from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, run_ending
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-_IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+_QUOTE: Final = {'"': "&quot;"}
+_IN_ATTRIBUTE: Final = {**_QUOTE, "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def attributes(values: Mapping[str, str]) -> str:
     """Return attributes of a tag, each with a preceding space."""
-    pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
-    return "".join(f' {name}="{text}"' for name, text in pairs)
+    return "".join(
+        [f' {name}="{escape(_valid(text), _IN_ATTRIBUTE)}"' for name, text in values.items()]
+    )
 
 
 def escaped(text: str) -> str:
     """Return text for XML, safe in a log; characters that are invalid in XML 1.0 become U+FFFD."""
-    return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
+    return escape(_valid(text), _QUOTE)
+
+
+def _valid(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", safe_text(text))
 
 
 def case_element(names: Mapping[str, str], *content: str) -> str:
@@ -72,9 +86,14 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     characters, are written as visible escapes.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
+    passed = cached_by_rule(lambda row: case_element(_case_names(row)))
+
+    def case(finding: Finding) -> tuple[str, str]:
+        is_bare = finding.row.status == "pass" and not finding.row.result.note
+        return ("pass", passed(finding.row)) if is_bare else _case(finding)
 
     def row(response: EngineResponse) -> str:
-        cases = [_case(finding) for finding in rows_of(response)]
+        cases = [case(finding) for finding in rows_of(response)]
         return "".join(suite_element(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
@@ -95,7 +114,7 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def _case(finding: Finding) -> tuple[str, str]:
     """Return the status of a case, and its element; known failures are passed, with a note."""
-    policy, result, status, _ = finding.row
+    status = finding.row.status
     outcome = "pass" if finding.is_known else status
     shown_text = finding.shown_text
     if outcome in {"fail", "error"}:
@@ -105,12 +124,13 @@ def _case(finding: Finding) -> tuple[str, str]:
         content = [f"<{element}{about}>{text}</{element}>"]
     elif outcome == "skip":
         content = [f"<skipped{attributes({'message': shown_text})}/>"]
-    elif status == "pass" and not result.note:
-        content = []
     else:
         content = [f"<system-out>{escaped(f'{status}: {shown_text}')}</system-out>"]
-    names = {"name": result.rule.name or policy.name, "classname": policy.key}
-    return outcome, case_element(names, *content)
+    return outcome, case_element(_case_names(finding.row), *content)
+
+
+def _case_names(row: Row) -> dict[str, str]:
+    return {"name": row.result.rule.name or row.policy.name, "classname": row.policy.key}
 
 
 _COMMANDS: Mapping[Severity, str] = {
@@ -187,25 +207,25 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = {
 }
 
 
-def _issue(check: str, text: str, weight: str, place: Location, fingerprint: str) -> str:
+def _issue(
+    check: str, text: str, weight: str, place: Location, fingerprint: str = ""
+) -> dict[str, object]:
     """Return an issue of a code quality report of GitLab.
 
     The first line is used if the line is unknown. Source:
     https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
     """
     place = place.in_repository()
-    return json.dumps(
-        {
-            "description": safe_text(text),
-            "check_name": safe_text(check),
-            "fingerprint": fingerprint,
-            "severity": weight,
-            "location": {
-                "path": place.file.replace("\\", "/").removeprefix("./"),
-                "lines": {"begin": max(place.line, 1)},
-            },
-        }
-    )
+    return {
+        "description": safe_text(text),
+        "check_name": safe_text(check),
+        "fingerprint": fingerprint,
+        "severity": weight,
+        "location": {
+            "path": place.file.replace("\\", "/").removeprefix("./"),
+            "lines": {"begin": max(place.line, 1)},
+        },
+    }
 
 
 def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
@@ -223,7 +243,7 @@ def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
         parts = f"{key} {numbers[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         weight = _GITLAB_SEVERITIES[entry.severity]
-        issues.append(_issue(entry.code, entry.message, weight, place, fingerprint))
+        issues.append(json.dumps(_issue(entry.code, entry.message, weight, place, fingerprint)))
     return "".join(json_entries(issues))
 
 
@@ -239,27 +259,28 @@ _RESULT_WEIGHTS: Mapping[str, str] = {
 def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a list with an issue for each finding, and for each diagnostic about an input."""
     findings = compile_findings(run, options._replace(detailed=False))  # passes are not issues
-    fingerprint = compile_fingerprints()
-    is_begun = False
 
-    def row(response: EngineResponse) -> str:
-        nonlocal is_begun
-        texts = [""]
+    def issues(response: EngineResponse) -> Iterator[tuple[Finding, dict[str, object]]]:
         for finding in findings(response):
             # The severity of the policy for failures, that of the status for others.
             weight = _GITLAB_SEVERITIES[finding.weight]
             if finding.weight is Severity.ERROR:
                 weight = _RESULT_WEIGHTS.get(severity_of(finding.row.policy), weight)
             check, text = finding.shown_check, finding.shown_summary
-            texts.append(_issue(check, text, weight, finding.place, fingerprint(finding)))
-        is_begun = is_begun or len(texts) > 1
-        return ",\n  ".join(texts)
+            yield finding, _issue(check, text, weight, finding.place)
+
+    def put(issue: dict[str, Json], fingerprint: str) -> None:
+        issue["fingerprint"] = fingerprint
+
+    writer = FindingWriter(run, issues, put)
 
     def tail(_: Lists) -> Iterator[str]:
         text = _diagnostic_issues(run.all_diagnostics())
-        yield f",{text}]\n" if is_begun and text else f"{text}]\n"
+        yield f"{text}]\n" if writer.is_empty or not text else f",{text}]\n"
 
-    return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+    return StreamingDocument(
+        head=lambda: ("[",), row=writer.row, tail=tail, skipped=1, joined=writer.joined
+    )
 
 
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
@@ -316,21 +337,32 @@ _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "
 """Scores from which GitHub's code scanning derives these severities."""
 
 
+_RULES: Final = "rules"
+
+
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, written after them."""
-    findings, fingerprint = compile_findings(run, options), compile_fingerprints()
-    rules: dict[str, object] = {}
+    findings = compile_findings(run, options)
+    lists: dict[str, list[str]] = {_RULES: []}
+    known: set[str] = set()
 
-    def row(response: EngineResponse) -> str:
-        texts = [""]
+    def results(response: EngineResponse) -> Iterator[tuple[Finding, dict[str, object]]]:
         for finding in findings(response):
             check = finding.shown_check
-            if check not in rules:
-                rules[check] = _rule(finding)
-            texts.append(json.dumps(_result(finding, fingerprint(finding))))
-        return ",\n  ".join(texts)
+            if check not in known:
+                known.add(check)
+                lists[_RULES].append(json.dumps(_rule(finding)))
+            yield finding, _result(finding)
 
-    def tail(_: Lists) -> Iterator[str]:
+    def put(result: dict[str, Json], fingerprint: str) -> None:
+        result["partialFingerprints"] = {"kyvsim/v1": fingerprint}
+
+    writer = FindingWriter(run, results, put)
+
+    def tail(lists: Lists) -> Iterator[str]:
+        rules: dict[str, object] = {}
+        for rule in map(json.loads, lists.get(_RULES, ())):
+            rules.setdefault(rule["id"], rule)  # several parts have the same rules
         driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
         ending = run_ending(run)
         invocation = {
@@ -346,7 +378,14 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
         yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
 
     head = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
-    return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
+    return StreamingDocument(
+        head=lambda: (head,),
+        row=writer.row,
+        tail=tail,
+        lists=lists,
+        skipped=1,
+        joined=writer.joined,
+    )
 
 
 def _rule(finding: Finding) -> dict[str, object]:
@@ -374,7 +413,8 @@ def _rule(finding: Finding) -> dict[str, object]:
     return {**data, "properties": properties} if properties else data
 
 
-def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
+def _result(finding: Finding) -> dict[str, object]:
+    """Return a result without its fingerprint."""
     _, result, status, _ = finding.row
     level = LEVELS[WEIGHTS.get(status, Severity.INFO)]
     silent = level == "note"
@@ -396,7 +436,7 @@ def _result(finding: Finding, fingerprint: str) -> dict[str, object]:
             }
         ],
         "relatedLocations": [{**rule, "message": {"text": f"rule {finding.shown_name}"}}],
-        "partialFingerprints": {"kyvsim/v1": fingerprint},
+        "partialFingerprints": {},
         "properties": {"result": status, "path": result.path},
     }
 

@@ -32,8 +32,6 @@ class OutputFormat(NamedTuple):
     """Whether it is read by people and therefore ends with a closing line."""
     whole: bool = False
     """Whether it needs all results before it can write anything; other formats stream."""
-    single_process: bool = False
-    """Whether it must be rendered in one process; other formats can render parts of a run."""
     explains: bool = False
     """Whether it explains the results of rules, if the reasons are known."""
 
@@ -70,7 +68,6 @@ RUN_FORMATS: Mapping[str, OutputFormat] = {
     "manifests": _yaml(
         "documents.begin_manifests",
         "The resources after mutation, as a stream of manifests",
-        single_process=True,
     ),
     "policy-report": _yaml(
         "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML"
@@ -97,14 +94,11 @@ RUN_FORMATS: Mapping[str, OutputFormat] = {
     "sarif": _sarif(
         "finding_formats.begin_sarif",
         "SARIF 2.1.0, for code scanning services",
-        single_process=True,
     ),
     "github": _github(
         "finding_formats.begin_github", "Workflow commands, which GitHub shows as annotations"
     ),
-    "gitlab": _json(
-        "finding_formats.begin_gitlab", "A GitLab code quality report", single_process=True
-    ),
+    "gitlab": _json("finding_formats.begin_gitlab", "A GitLab code quality report"),
     "markdown": _markdown(
         "tables.begin_markdown", "A Markdown table, for comments and summary pages"
     ),

@@ -266,9 +266,10 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
-        failures = [*lists.get(_REMAINING, ())]
-        if failures:
-            which = f"{len(failures)} of the failures (first: {failures[0]})"
+        failures = iter(lists.get(_REMAINING, ()))
+        first = next(failures, None)
+        if first is not None:
+            which = f"{1 + sum(1 for _ in failures)} of the failures (first: {first})"
             options.print_aside(f"no exception can exempt {which}")
         yield "" if as_yaml else "]}\n"
 

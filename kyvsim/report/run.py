@@ -343,7 +343,7 @@ class RenderedRun(NamedTuple):
     """All responses of a run as rendered in the chosen formats."""
 
     pieces: Sequence[Iterable[str]]
-    """The text of each format, which can be read once."""
+    """The text of each format; that of the parts of a run can be read several times."""
     lists: Sequence[Mapping[str, Iterable[str]]]
     """For each format, the texts for its tail in named lists; only lists with entries."""
 
@@ -453,6 +453,14 @@ class StreamingDocument(NamedTuple):
     """Returns the text of all responses, given the texts of all parts in order."""
     counted: Callable[[], str] = lambda: ""
     """Returns the text of responses that a part has only counted, for `joined`."""
+
+
+def complete_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a text in pieces, which need not end at line ends."""
+    rest = ""
+    for piece in pieces:
+        *lines, rest = f"{rest}{piece}".split("\n")
+        yield from lines
 
 
 BeginDocument: TypeAlias = Callable[[Run, RenderOptions], StreamingDocument]

@@ -1,12 +1,14 @@
 """The results and changes of a run as an HTML page: ending, by rule, by object.
 
 The objects with the worst results come first, so rendered objects are stored until all responses
-are read.
+are read: only as many as a page shows.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import islice
 from typing import Any, Final
 
 from kyvsim.kubernetes.objects import metadata
@@ -14,9 +16,9 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.explain import explained_rule
-from kyvsim.report.finding import Finding, compile_findings
+from kyvsim.report.finding import Finding, compile_findings, recurring_keys
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.page import TableEntry, ending_of, page, part, stored, table_of
+from kyvsim.report.page import Line, Table, TableEntry, ending_of, page, part, stored, table_of
 from kyvsim.report.results import (
     NO_RESULT,
     generated,
@@ -45,7 +47,10 @@ _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
 _FAULTS: Final = 5
 """Number of these that are failures."""
 _COUNTS: Final = "counts"
-_MOST_OBJECTS: Final = 20
+_MOST_LINES: Final = 20
+"""Number of objects in the table of results by object."""
+MOST_OBJECTS: Final = 1000
+"""Number of objects on a page, which is then some megabytes long; others are only counted."""
 
 
 def begin(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -61,30 +66,45 @@ def streaming_page(
     """Begin a page; `tail` gets the lists that `values_of` converts to values."""
     findings = compile_findings(run, options)
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
+    shown: Counter[str] = Counter()
 
     def row(response: EngineResponse) -> str:
         rows = sorted(findings(response), key=lambda finding: _STATUSES.index(_status(finding)))
         changes = list(_changes(response, options))
-        if rows or changes:
-            trigger, explained = response.trigger, run.explained(response)
-            kind = trigger.get("kind") if trigger.__class__ is dict else None
-            shown = {
-                "title": title(trigger),
-                "kind": str(kind or ""),
-                "namespace": str(metadata(trigger).get("namespace") or ""),
-                "place": resource_place(response),
-                "findings": [_shown(finding, explained) for finding in rows],
-                "changes": changes,
-            }
-            worst = _status(rows[0]) if rows else _STATUSES[-1]
-            lists[worst].append(json.dumps(part("object", shown)))
-            for finding in rows:
-                severity = severity_of(finding.row.policy)
-                counted = finding.shown_name, severity, shown["title"], _status(finding)
-                lists[_COUNTS].append(json.dumps(counted))
+        if not rows and not changes:
+            return ""
+        counted = [
+            (finding.shown_name, severity_of(finding.row.policy), _status(finding))
+            for finding in rows
+        ]
+        lists[_COUNTS].append(json.dumps((title(response.trigger), counted)))
+        worst = _status(rows[0]) if rows else _STATUSES[-1]
+        if shown[worst] < MOST_OBJECTS:
+            shown[worst] += 1
+            section = part("object", _section(run, response, rows, changes))
+            lists[worst].append(json.dumps(section))
         return ""
 
     return StreamingDocument(row=row, tail=tail, lists=lists)
+
+
+def _section(
+    run: Run,
+    response: EngineResponse,
+    rows: Iterable[Finding],
+    changes: list[dict[str, object]],
+) -> dict[str, object]:
+    """Return the values of an object for its template."""
+    trigger, explained = response.trigger, run.explained(response)
+    kind = trigger.get("kind") if trigger.__class__ is dict else None
+    return {
+        "title": title(trigger),
+        "kind": str(kind or ""),
+        "namespace": str(metadata(trigger).get("namespace") or ""),
+        "place": resource_place(response),
+        "findings": [_shown(finding, explained) for finding in rows],
+        "changes": changes,
+    }
 
 
 def _shown(finding: Finding, explained: ObjectExplanation | None) -> dict[str, object]:
@@ -115,9 +135,12 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
     # Without details, only passes with a note are reported, so their number is unknown.
     statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
     sections = (stored(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
-    rows = [json.loads(text) for text in lists.get(_COUNTS, ())]
-    rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
-    objects = (TableEntry(name, status) for _, _, name, status in rows)
+    counts = lists.get(_COUNTS, ())
+    rules = (
+        TableEntry(name, status, severity)
+        for _, found in map(json.loads, counts)
+        for name, severity, status in found
+    )
     return {
         "header": header(run),
         "ending": ending_of(run_ending(run)),
@@ -127,11 +150,45 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
         ],
         "tables": [
             table_of("rule", rules, statuses),
-            table_of("object", objects, statuses, _MOST_OBJECTS),
+            table_by_object(counts, statuses),
         ],
         "diagnostics": run.all_diagnostics(),
-        "sections": sections,
+        "sections": islice(sections, MOST_OBJECTS),
+        "further": max(sum(1 for _ in counts) - MOST_OBJECTS, 0),
     }
+
+
+def table_by_object(counts: Iterable[str], statuses: Sequence[str]) -> Table:
+    """Return the table of the objects with most results, as `table_of` does for all of them.
+
+    Only the counts of objects that occur several times are stored.
+    """
+    recurring = recurring_keys(name for name, _ in map(json.loads, counts))
+    merged: dict[str, tuple[int, Counter[str]]] = {}
+    lines = 0
+    occurring: set[str] = set()
+
+    def entries() -> Iterator[tuple[tuple[int, ...], int, str]]:
+        nonlocal lines
+        for number, (name, found) in enumerate(map(json.loads, counts)):
+            own = Counter(status for _, _, status in found if status in statuses)
+            occurring.update(own)
+            if own and name in recurring:
+                merged.setdefault(name, (number, Counter()))[1].update(own)
+            elif own:
+                lines += 1
+                yield ranked(own), number, name
+        lines += len(merged)
+        yield from ((ranked(own), number, name) for name, (number, own) in merged.items())
+
+    def ranked(own: Mapping[str, int]) -> tuple[int, ...]:
+        return tuple(-own.get(status, 0) for status in statuses)
+
+    most = nsmallest(_MOST_LINES, entries())
+    columns = tuple(status for status in statuses if status in occurring)
+    places = [statuses.index(status) for status in columns]
+    shown = tuple(Line(name, "", tuple(-rank[place] for place in places)) for rank, _, name in most)
+    return Table("object", columns, shown, lines - len(shown))
 
 
 def _status(finding: Finding) -> str:

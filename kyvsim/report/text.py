@@ -28,7 +28,14 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument, counts_line
+from kyvsim.report.run import (
+    Lists,
+    NotStreamable,
+    Run,
+    StreamingDocument,
+    complete_lines,
+    counts_line,
+)
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
@@ -344,17 +351,14 @@ def _item_text(item: GroupedResult) -> str:
 
 def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
     """Yield the objects and counts in the lines of a text that is read in pieces."""
-    rest = ""
-    for piece in pieces:
-        *lines, rest = f"{rest}{piece}".split("\n")
-        for line in lines:
-            head, *items = line.split(_APART)
-            if items:
-                title, place, edited, created = json.loads(head)
-                yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
-            else:
-                kind, number = json.loads(head)
-                yield CountedResults(ResultKey(*kind), number)
+    for line in complete_lines(pieces):
+        head, *items = line.split(_APART)
+        if items:
+            title, place, edited, created = json.loads(head)
+            yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+        else:
+            kind, number = json.loads(head)
+            yield CountedResults(ResultKey(*kind), number)
 
 
 @lru_cache(maxsize=1024)

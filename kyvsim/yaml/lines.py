@@ -453,9 +453,9 @@ def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
     return None
 
 
-def read_line(text: str) -> Line:
-    """Return one line of a plain text, parsed; raises NeedsFullParser."""
-    return _readers(0, floats=False)[0][text]
+def plain_lines() -> Callable[[str], Line]:
+    """Return the reader of the lines of resources; it raises NeedsFullParser."""
+    return _readers(0, floats=True)[0].__getitem__
 
 
 @lru_cache(maxsize=8)

@@ -26,9 +26,9 @@ from kyvsim.yaml.lines import (
     TEXT,
     Line,
     NeedsFullParser,
+    plain_lines,
     read_block,
     read_fast,
-    read_line,
     text_below,
 )
 
@@ -211,11 +211,11 @@ class _PlainIndex(NamedTuple):
     """Lists and maps written on one line, whose children are not among the nodes."""
 
 
-def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
+def plain_position(text: str, path: _Path, *, is_plain: bool = False) -> tuple[int, int] | None:
     """Return line and column as `find_position` does; None where a text is not simple enough."""
     if len(text) > _LONGEST:
         return None
-    index = _plain_index(text)
+    index = _plain_index(text, is_plain=is_plain)
     if index is None:
         return None
     exact = index.positions.get(path)
@@ -230,30 +230,35 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=16)
-def _plain_index(text: str) -> _PlainIndex | None:
+def _plain_index(text: str, *, is_plain: bool) -> _PlainIndex | None:
     """Return the positions of a text, or None."""
     text = text if text.endswith("\n") else f"{text}\n"
-    if read_fast(text) is None:
+    is_plain = is_plain and not text.lstrip(" \n").startswith("{")  # that may be JSON
+    if not is_plain and read_fast(text, floats=True) is None:
         return None
     positions: dict[_Path, tuple[int, int]] = {}
     counts: dict[_Path, int] = {}
     closed: list[_Path] = []
-    levels: list[tuple[int, _Path]] = []
+    levels: list[tuple[int, _Path]] = [(-1, ())]
+    depth, owner = levels[0]
     pending: _Path = ()
     for number, (_, level, key, value, inner) in _described(text.split("\n")):
-        while levels and levels[-1][0] > level:
-            levels.pop()
-        if not levels or levels[-1][0] < level:
-            levels.append((level, pending))
-        column, pending = level // 2 + 1, levels[-1][1]
-        positions.setdefault(pending, (number, column))
+        if level != depth:
+            while levels[-1][0] > level:
+                levels.pop()
+            if levels[-1][0] < level:
+                levels.append((level, pending))
+                positions.setdefault(pending, (number, level // 2 + 1))
+            depth, owner = levels[-1]
+        column, pending = level // 2 + 1, owner
         if inner:
             column = inner // 2 + 1
-            counts[pending] = counts.get(pending, -1) + 1
-            pending = (*pending, counts[pending])
+            counts[owner] = index = counts.get(owner, -1) + 1
+            pending = (*owner, index)
             positions[pending] = number, column
             if key is not None:
                 levels.append((inner, pending))
+                depth, owner = levels[-1]
         if key is not None:
             pending = (*pending, key)
             positions[pending] = number, column
@@ -264,7 +269,7 @@ def _plain_index(text: str) -> _PlainIndex | None:
 
 def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
     """Yield the parsed lines, numbered from 1, without blank lines and the lines of block texts."""
-    text_end = 0
+    text_end, read_line = 0, plain_lines()
     for number, text in enumerate(lines, 1):
         line = SKIPPED if number <= text_end else read_line(text)
         if line is SKIPPED or line[0] == TEXT:
@@ -436,18 +441,21 @@ def load_all(
 _PLAIN_START = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]"
 
 
-def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
+def find_position(
+    text: str, path: Sequence[str | int], *, is_plain: bool = False
+) -> tuple[int, int]:
     """Return line and column, counted from 1, of the node at `path` in the first document.
 
     For a map entry this is the position of its key; for a node that does not exist, that of its
-    nearest existing ancestor; of duplicate keys the last one counts.
+    nearest existing ancestor; of duplicate keys the last one counts. `is_plain` says that
+    `read_text` has read the text, so that this is not tested again.
     """
     text = text.removeprefix("\ufeff")
     if not path and text[:1].isalpha() and text[0].isascii():
         return 1, 1
     if not path and (first := re.match(_PLAIN_START, text)):
         return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
-    place = plain_position(text, tuple(path))
+    place = plain_position(text, tuple(path), is_plain=is_plain)
     if place is not None:
         return place
     return position_by_events(text, path)

@@ -5,7 +5,7 @@ Pods as documents, Pods as a cluster dumps them, and such a dump as one List in 
 last line puts the whole beside what PyYAML's C loader takes for such a text, measured in the same
 run: seconds depend on the machine, this ratio hardly does. It parses a tenth of the Pods, once:
 with all of them it would take most of the time of the bench. `--write` measures whole runs besides
-and renews the page, in a few minutes.
+and renews the page, in a few minutes; with `--library` also those of `bench_published.py`.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+from bench_published import lines as published_lines
+from bench_published import options_of
 from pod_dump import write_documents, write_list
 from pod_policies import pods, policies_text
 from runs import python, write_objects
@@ -64,7 +66,11 @@ def main() -> None:
     print(table)
     if options.write:
         page = _with_part(PAGE.read_text(), "stages", table)
-        PAGE.write_text(_with_part(page, "runs", "\n".join(_whole_runs()) + "\n"))
+        page = _with_part(page, "runs", "\n".join(_whole_runs()) + "\n")
+        if options.library:
+            published = published_lines(options.library, options.pack, options.reference)
+            page = _with_part(page, "published", "\n".join(_block(published)) + "\n")
+        PAGE.write_text(page)
 
 
 def _with_part(page: str, name: str, text: str) -> str:
@@ -76,19 +82,22 @@ def _with_part(page: str, name: str, text: str) -> str:
 
 def _whole_runs() -> Iterator[str]:
     """Yield what the benches of whole runs say, and where they ran."""
+    return _block(line for name in WHOLE_RUNS for line in _loaded(f"bench_{name}").lines())
+
+
+def _block(lines: Iterable[str]) -> Iterator[str]:
     processors = f"{os.cpu_count()} processors, Python {platform.python_version()}"
     busy = f"{os.getloadavg()[0]:.1f} processes busy at the start"
     yield f"Measured on {datetime.now(UTC):%Y-%m-%d}, {processors}, {busy}:"
     yield from ("", "```text")
-    for name in WHOLE_RUNS:
-        for line in _loaded(f"bench_{name}").lines():
-            print(line, flush=True)
-            yield line
+    for line in lines:
+        print(line, flush=True)
+        yield line
     yield "```"
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
     parser.add_argument("--pods", type=int, default=2_000)
     parser.add_argument("--runs", type=int, default=3, help="the shortest of so many counts")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")

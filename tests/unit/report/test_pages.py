@@ -2,17 +2,21 @@
 
 import base64
 import hashlib
+import json
 import re
 import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import BaselineState, Fact, RuleStatus, RunEnding, RunVerdict
+from kyvsim.report import run_html
 from kyvsim.report.page import TableEntry, ending_of, part, table_of
-from kyvsim.report.run_html import begin
+from kyvsim.report.run_html import begin, table_by_object
 from kyvsim.report.style import RenderOptions
 
 # What all pages for a browser have in common: one file, one frame, nothing of users that acts.
@@ -256,3 +260,23 @@ def test_nothing_to_tell_is_told(make):
     text = "".join(render_document(begin, make.run([]), RenderOptions()))
     assert "No findings" in text
     assert "<h2>By rule</h2>" not in text
+
+
+def test_further_objects_are_only_counted(menagerie, make, monkeypatch):
+    monkeypatch.setattr(run_html, "MOST_OBJECTS", 2)
+    web, calm = menagerie().responses
+    run = make.run((calm, web, web, calm, web), resource_count=5)
+    text = "".join(render_document(begin, run, RenderOptions(detailed=True)))
+    assert re.findall('<section class="group"><h2>([^ ]*)', text) == ["shop/Pod/web"] * 2
+    assert "3 more objects with findings" in text
+
+
+COUNTED = ("fail", "error", "pass")
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.lists(st.sampled_from((*COUNTED, "skip"))))))
+def test_the_table_by_object_is_that_of_all_objects(found):
+    """Objects that occur once are not stored, and the lines are the same."""
+    lines = [json.dumps((f"o{name}", [("r", "", one) for one in own])) for name, own in found]
+    every = (TableEntry(f"o{name}", status) for name, own in found for status in own)
+    assert table_by_object(lines, COUNTED) == table_of("object", every, COUNTED, 20)

@@ -189,7 +189,7 @@ def test_severities_weigh_in_code_quality(menagerie):
     }
 
 
-@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if not one.single_process])
+@pytest.mark.parametrize("name", FORMATS)
 def test_parts_are_put_together(menagerie, make, name):
     """What two parts tell, each by itself, is what the whole tells."""
 

@@ -430,6 +430,7 @@ def count_of_places(text):
     told = {path: place for path, place in found.items() if place is not None}
     wrong = {p: (place, position_by_events(text, p)) for p, place in told.items()}
     assert not {path: both for path, both in wrong.items() if both[0] != both[1]}
+    assert {path: plain_position(text, path, is_plain=True) for path in found} == found
     return len(told)
 
 
@@ -439,6 +440,12 @@ def test_places_of_a_text():
     assert plain_position(LINE_POSITIONS_TEXT, ("spec", "containers", 3)) == (30, 5)
     assert plain_position(LINE_POSITIONS_TEXT, ("spec", "containers", 9, "x")) == (21, 3)
     assert plain_position(LINE_POSITIONS_TEXT, ("metadata", "labels", "x")) is None
+
+
+def test_json_that_was_read_quickly_is_left_to_events():
+    text = '{"a": {"b": 1}}\n'
+    assert plain_position(text, ("a", "b"), is_plain=True) is None
+    assert find_position(text, ("a", "b"), is_plain=True) == (1, 8)
 
 
 def test_what_is_not_plain_is_left_to_events():
