@@ -8,7 +8,7 @@ they cannot be, NotStreamable is raised.
 import pickle
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
@@ -25,17 +25,10 @@ from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import EngineResponse, Phase
+from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
-ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
-"""Phases whose results depend on one object only; others create, delete or fetch objects."""
-_EFFECTS: Final[Mapping[Phase, str]] = {
-    Phase.GENERATE: "generates objects",
-    Phase.DELETE: "deletes objects",
-    Phase.VERIFY_IMAGES: "verifies images",
-}
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name; "" for a name that values do not refer to."""
@@ -213,15 +206,7 @@ def _responses(
         read = work.read._replace(resources=loaded.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
-            for response in without_lookups(responses, cluster):
-                # Rules that match no object of the run are not in the response. Policies that
-                # are shown to pass validate.
-                for answer in response.evaluated:
-                    if answer.phase not in ALONE:
-                        name = (answer.results or answer.silent)[0].rule.name
-                        rule = f"{answer.policy.key}/{name}"
-                        raise NotStreamable(f"rule `{rule}` {_EFFECTS[answer.phase]}")
-                yield response
+            yield from without_lookups(responses, cluster)
         except NeedsMoreObjects as needed:
             raise NeedsMoreObjects(needed.kinds, _first_lookup(work, loaded.resources)) from None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of, with_baseline
+from kyvsim.api.apply import Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
     NeedsMoreObjects,
@@ -27,7 +27,6 @@ from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
 from kyvsim.model.diagnostic import listed
-from kyvsim.model.result import Phase
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
@@ -149,15 +148,6 @@ def _open(
     run = run_of(compiled, inputs, read, Sample((), 0))
     work = PartWork(inputs, read, kinds, shared, compiled, run, how.documents)
     return _rendered(work, blocks, how)
-
-
-def phases_of(compiled: Compiled) -> frozenset[Phase]:
-    """Return the phases in which policies have rules."""
-    return frozenset(
-        rule.stage.phase
-        for policy in compiled.policies.policies
-        for rule in (*policy.plain, *policy.written)
-    )
 
 
 def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions) -> Run | None:

@@ -41,8 +41,10 @@ from kyvsim.report.run import (
 from kyvsim.report.style import RenderOptions, painter
 from kyvsim.report.text_blocks import (
     PendingReference,
+    PlannedDeletions,
     ReferenceIndex,
     RelatedObjects,
+    collisions_in,
     pending_references,
     repeat_entries,
     resource_block,
@@ -62,8 +64,9 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 
 def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     """Begin the document; lists after its results are stored until these are written."""
-    lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     found = RelatedObjects(run)
+    lists = found.lists
+    lists.update((name, []) for name in (*_OBJECTS, *_ASIDES))
     needs: list[PendingReference] = []
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
@@ -84,25 +87,25 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     return StreamingDocument(
         head=lambda: ('{"results": [',),
         row=row,
-        tail=lambda every: _tail(run, every, needs, found),
+        tail=lambda every: _tail(run, every, needs, found.references),
         lists=lists,
         skipped=1,
     )
 
 
 def _tail(
-    run: Run, every: Lists, needs: Iterable[PendingReference], found: RelatedObjects
+    run: Run, every: Lists, needs: Iterable[PendingReference], references: ReferenceIndex
 ) -> Iterator[str]:
     """Yield the fields after the results; most lists are only written if they have entries."""
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
-    objects["references"] = [to_json(_need(need, found.references)) for need in needs]
+    objects["references"] = [to_json(_need(need, references)) for need in needs]
     if run.schedules:
         is_dated = run.now is not None
-        objects["deleted"] = map(to_json, found.deletions.entries(run.schedules))
+        objects["deleted"] = map(to_json, PlannedDeletions(every).entries(run.schedules))
         objects["schedules"] = [
             to_json(schedule_entry(one, dated=is_dated)) for one in run.schedules
         ]
-    collisions = [*map(to_json, found.collisions.entries())]
+    collisions = [*map(to_json, collisions_in(every).entries())]
     if collisions:
         objects["collisions"] = collisions
     for name in _ASIDES:

@@ -717,9 +717,9 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
         response = _only_failures(response) if quiet else response
         return "" if _is_silent(response, options) else renderer.row(response)
 
-    def tail(_: Lists) -> Iterator[str]:
+    def tail(lists: Lists) -> Iterator[str]:
         yield from renderer.deferred.end(layout.paint)
-        yield from () if quiet else found.lines(layout.paint)
+        yield from () if quiet else found.lines(lists, layout.paint)
         yield from renderer.groups.lines()
         yield from () if quiet else rule_table(run, layout, every=False)
         yield from () if quiet else renderer.groups.sizes()
@@ -728,6 +728,7 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
         head=lambda: () if quiet else (f"{layout.paint('title', header(run))}\n\n",),
         row=row,
         tail=tail,
+        lists=found.lists,
         joined=renderer.joined,
         counted=renderer.counted,
     )
@@ -784,11 +785,11 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
             raise NotStreamable
         return "".join(text for piece in pieces for text in order.add(piece))
 
-    def tail(_: Lists) -> Iterator[str]:
+    def tail(lists: Lists) -> Iterator[str]:
         yield from order.end(paint)
-        yield from found.lines(paint)
+        yield from found.lines(lists, paint)
         yield f"{counts_line(run)}\n"
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",), row=row, tail=tail
+        head=lambda: (f"{paint('title', header(run))}\n\n",), row=row, tail=tail, lists=found.lists
     )

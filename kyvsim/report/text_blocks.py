@@ -1,5 +1,6 @@
 """Blocks of text output; references, collisions and deletions across the objects of a run."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -24,10 +25,11 @@ from kyvsim.report.results import (
     patched_targets,
     rule_title,
     short_title,
+    short_title_of,
     silent_rows,
     title,
 )
-from kyvsim.report.run import Run
+from kyvsim.report.run import Lists, Run
 from kyvsim.report.style import (
     MARK_STYLES,
     Paint,
@@ -160,45 +162,56 @@ class DeferredOutput:
 
 
 class PlannedDeletions:
-    """The objects that policies would delete, by policy."""
+    """The objects that policies would delete, in the lists of a document.
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[object]] = {}
+    Each policy has a list of its own, in input order, whose lines are the keys of objects.
+    """
 
-    def add(self, response: EngineResponse) -> None:
-        """Add the deletions of a response."""
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+
+    @staticmethod
+    def add(response: EngineResponse, lists: dict[str, list[str]]) -> None:
+        """Add the deletions of a response to the lists."""
         for answer in response.responses:
             if answer.phase is Phase.DELETE:
-                matched = [result for result in answer.results if result.status is RuleStatus.PASS]
-                place = answer.policy.kind, answer.policy.key
-                self._found.setdefault(place, []).extend(response.trigger for _ in matched)
+                matched = sum(result.status is RuleStatus.PASS for result in answer.results)
+                name = _deleted_by(answer.policy.kind, answer.policy.key)
+                line = json.dumps(object_key(response.trigger))
+                lists.setdefault(name, []).extend([line] * matched)
 
-    def of(self, schedule: Schedule) -> list[object]:
-        """Return the objects that a policy would delete, in input order."""
-        return self._found.get((schedule.kind, schedule.policy), [])
+    def of(self, schedule: Schedule) -> Iterator[ObjectKey]:
+        """Yield the objects that a policy would delete, in input order."""
+        for line in self._lists.get(_deleted_by(schedule.kind, schedule.policy), ()):
+            yield ObjectKey(*json.loads(line))
 
     def entries(self, schedules: Iterable[Schedule]) -> Iterator[dict[str, object]]:
         """Yield the deletions as entries of the JSON document."""
         for schedule in schedules:
-            for obj in self.of(schedule):
-                yield {"policy": schedule.policy, "object": identity(obj)}
+            for key in self.of(schedule):
+                yield {"policy": schedule.policy, "object": identity_of(key)}
 
     def lines(self, schedules: Iterable[Schedule], paint: Paint) -> Iterator[str]:
         """Yield the text block of each policy that deletes objects."""
         for schedule in schedules:
-            objects = self.of(schedule)
             kind = "Cleanup" if schedule.kind.endswith("CleanupPolicy") else "Deleting"
-            what = "would delete" if objects else "would delete nothing"
+            first = next(self.of(schedule), None)
+            what = "would delete" if first else "would delete nothing"
             head = f"{kind} policy {schedule.policy} ({schedule.text}) {what}"
             yield paint("title", safe_line(head)) + "\n"
-            for obj in objects:
-                yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
+            for key in self.of(schedule):
+                yield f"  {paint('removed', 'delete')}  {safe_line(short_title_of(key))}\n"
             if schedule.problem:
                 yield f"  {paint('warn', 'warning')}  {safe_line(schedule.problem)}\n"
             if schedule.due:
                 times = ", ".join(map(_time, schedule.due))
                 yield f"  {paint('dim', 'due')}  {times}\n"
             yield "\n"
+
+
+def _deleted_by(kind: str, policy: str) -> str:
+    """Return the name of the list of a policy's deletions."""
+    return f"deleted by {kind} {policy}"
 
 
 def schedule_entry(schedule: Schedule, *, dated: bool) -> dict[str, object]:
@@ -217,32 +230,59 @@ def _time(time: datetime) -> str:
 
 _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"
+_APART: Final = "\t"
+"""Separates the fields of a line; JSON never contains it."""
+_Maker: TypeAlias = tuple[str, str, ObjectKey]
+"""The policy, the rule and the trigger of a generated object."""
+
+
+def generation_lines(response: EngineResponse) -> Iterator[str]:
+    """Yield a line for each object that was generated for a response's trigger.
+
+    Its fields are the object's key, what generated it, and a digest of its content without the
+    labels that identify the trigger.
+    """
+    for change in generated(response):
+        meta = dict(metadata(change.object))
+        meta["labels"] = {
+            name: text
+            for name, text in labels(change.object).items()
+            if not name.startswith(_OWN_LABELS)
+        }
+        content = to_json({**change.object, "metadata": meta})
+        maker = change.policy.key, change.rule, object_key(response.trigger)
+        fields = json.dumps(object_key(change.object)), json.dumps(maker), _digest(content)
+        yield _APART.join(fields)
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class Collisions:
-    """The generated objects seen so far, with the policy, rule and trigger of each."""
+    """Objects that were generated several times, with the policies, rules and triggers."""
 
-    def __init__(self) -> None:
-        self._makers: dict[ObjectKey, list[tuple[str, str, object]]] = {}
-        self._contents: dict[ObjectKey, set[int]] = {}
-        """Hashes of the contents of each object, without the labels that identify its trigger."""
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Read the lines of `generation_lines`, twice: most objects are generated once."""
+        seen: set[int] = set()
+        again: set[int] = set()
+        for line in lines:
+            key = hash(line.partition(_APART)[0])
+            (again if key in seen else seen).add(key)
+        self._makers: dict[ObjectKey, list[_Maker]] = {}
+        self._contents: dict[ObjectKey, set[str]] = {}
+        for line in lines if again else ():
+            key_text, maker, content = line.split(_APART)
+            if hash(key_text) in again:
+                key_of_object = ObjectKey(*json.loads(key_text))
+                policy, rule, trigger = json.loads(maker)
+                made_by = policy, rule, ObjectKey(*trigger)
+                self._makers.setdefault(key_of_object, []).append(made_by)
+                self._contents.setdefault(key_of_object, set()).add(content)
 
-    def add(self, response: EngineResponse) -> None:
-        """Add the objects generated for a response's trigger."""
-        for change in generated(response):
-            key = object_key(change.object)
-            maker = change.policy.key, change.rule, response.trigger
-            self._makers.setdefault(key, []).append(maker)
-            meta = dict(metadata(change.object))
-            meta["labels"] = {
-                name: text
-                for name, text in labels(change.object).items()
-                if not name.startswith(_OWN_LABELS)
-            }
-            content = hash(to_json({**change.object, "metadata": meta}))
-            self._contents.setdefault(key, set()).add(content)
-
-    def found(self) -> Iterator[tuple[ObjectKey, list[tuple[str, str, object]], bool]]:
+    def found(self) -> Iterator[tuple[ObjectKey, list[_Maker], bool]]:
         """Yield the objects that were generated several times, and whether they are equal."""
         for key, makers in self._makers.items():
             if len(makers) > 1:
@@ -252,7 +292,7 @@ class Collisions:
         """Yield the collisions as entries of the JSON document."""
         for key, makers, is_same in self.found():
             by = [
-                {"policy": policy, "rule": rule, "trigger": identity(trigger)}
+                {"policy": policy, "rule": rule, "trigger": identity_of(trigger)}
                 for policy, rule, trigger in makers
             ]
             yield {"object": identity_of(key), "by": by, "same": is_same}
@@ -267,7 +307,7 @@ class Collisions:
             how = "the same each time" if is_same else "different each time"
             yield f"  {paint('warn', 'warning')}  {safe_line(f'{key.kind} {path}: {how}')}\n"
             for policy, rule, trigger in makers[:_SHOWN]:
-                maker = f"policy {policy}, rule {rule} for {short_title(trigger)}"
+                maker = f"policy {policy}, rule {rule} for {short_title_of(trigger)}"
                 yield f"           {safe_line(maker)}\n"
             if len(makers) > _SHOWN:
                 yield f"           and {len(makers) - _SHOWN} more\n"
@@ -361,26 +401,36 @@ def reference_subject(need: PendingReference, resolved: str | None) -> tuple[str
     return "pass" if resolved else "dim" if need.reference.optional else "warn", what
 
 
+_GENERATED: Final = "generation"
+"""The name of the list with the lines of `generation_lines`."""
+
+
 class RelatedObjects:
-    """References, collisions and deletions in a run; empty for a part of a run."""
+    """What concerns several objects of a run: references, collisions and deletions."""
 
     def __init__(self, run: Run) -> None:
-        self.references, self.collisions = ReferenceIndex(), Collisions()
-        self.deletions = PlannedDeletions()
+        self.references = ReferenceIndex()
+        self.lists: dict[str, list[str]] = {_GENERATED: []}
+        """The document's lists, with the texts about generated and deleted objects."""
         self._run = run
 
     def add(self, response: EngineResponse) -> None:
         """Add a response."""
         if not self._run.is_part:
             self.references.add(response)
-            self.collisions.add(response)
-            if self._run.schedules:
-                self.deletions.add(response)
+        self.lists[_GENERATED] += generation_lines(response)
+        if self._run.schedules:
+            PlannedDeletions.add(response, self.lists)
 
-    def lines(self, paint: Paint) -> Iterator[str]:
-        """Yield the text blocks about deletions and collisions."""
-        yield from self.deletions.lines(self._run.schedules, paint)
-        yield from self.collisions.lines(paint)
+    def lines(self, lists: Lists, paint: Paint) -> Iterator[str]:
+        """Yield the text blocks about deletions and collisions, from the lists of the whole run."""
+        yield from PlannedDeletions(lists).lines(self._run.schedules, paint)
+        yield from collisions_in(lists).lines(paint)
+
+
+def collisions_in(lists: Lists) -> Collisions:
+    """Return the collisions of a run from the lists of its document."""
+    return Collisions(lists.get(_GENERATED, ()))
 
 
 _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
