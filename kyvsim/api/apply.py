@@ -248,6 +248,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         now=inputs.now,
         checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
+        mutates=policies.mutates,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
+from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
@@ -32,6 +33,8 @@ from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, Str
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name; "" for a name that values do not refer to."""
+KindVersion: TypeAlias = tuple[str, str]
+"""apiVersion and kind."""
 
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
 """Kinds of objects that affect other objects without lookups."""
@@ -57,9 +60,25 @@ class PartWork(NamedTuple):
     """The kinds of objects available in all parts: those in SHARED, and those that rules look up.
     """
     shared: tuple[Document, ...]
+    versions: tuple[KindVersion, ...]
+    """The kinds of all objects, by first object; () if no rule depends on which kinds there are."""
     compiled: Compiled
     run: Run
     documents: DocumentSet
+
+    def view(self) -> RecordingView:
+        """Return the objects that rules can read in every part."""
+        read, shared = self.read, objects_of(self.shared)
+        if self.versions:
+            of_kind: dict[KindVersion, list[KubernetesObject]] = {one: [] for one in self.versions}
+            for obj in shared:
+                of_kind.setdefault((obj["apiVersion"], obj["kind"]), []).append(obj)
+            for (version, kind), objects in of_kind.items():
+                if not objects:
+                    objects.append({"apiVersion": version, "kind": kind})
+            shared = tuple(chain.from_iterable(of_kind.values()))
+        others = objects_of((*read.targets, *read.shared_data))
+        return view_of_part(self.kinds, (*shared, *others), read.definitions)
 
 
 class PartTotals:
@@ -100,6 +119,11 @@ class PartTotals:
         self.result_counts.add(partial.result_counts)
         self.lists |= partial.lists
         self.refused.merge(partial.refused.found)
+
+    @property
+    def versions(self) -> tuple[KindVersion, ...]:
+        """The kinds of the resources, by their first object."""
+        return tuple(dict.fromkeys((version, kind) for version, kind, _ in self.examples))
 
     def objects(self) -> tuple[KubernetesObject, ...]:
         """Return an object for each example."""
@@ -149,7 +173,7 @@ def compile_render_part(work: PartWork) -> RenderPart:
     """
     entries = work.read.values.entries if work.read.values else ()
     names = frozenset(entry.name for entry in entries if entry.kind == "resource")
-    cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
+    cluster = work.view()
     explain = explaining(work.inputs, work.read, cluster)
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
@@ -217,7 +241,7 @@ def _first_lookup(work: PartWork, documents: Iterable[Document]) -> str:
         read = work.read._replace(resources=(document,))
         for policy in work.compiled.policies.policies:
             for rule in policy.of_kind(document.data["kind"]):
-                cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
+                cluster = work.view()
                 alone_with_it = PolicySet((CompiledPolicy(policy.policy, (rule,)),))
                 for _ in responses_of(alone_with_it, read, work.inputs, cluster):
                     pass
