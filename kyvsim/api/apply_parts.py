@@ -283,14 +283,16 @@ _TEXT: Final = ""
 class PartText:
     """A file of records that is written by one process and read by another when it is complete.
 
-    Each record contains a part of the text in one format, or of a list after it.
+    Each record contains a part of the text in one format, or of a list after it. Forked processes
+    share the position in the file, so it has no buffer, which would move the position when one of
+    them closes it.
     """
 
     __slots__ = ("_file", "_sizes", "_waiting")
 
     def __init__(self) -> None:
         """Create the file; raises OSError if that is impossible."""
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — closed with this object
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
 
@@ -319,21 +321,25 @@ class PartText:
         data = "".join(self._waiting[name]).encode("utf-8", _ERRORS)
         self._waiting[name], self._sizes[name] = [], 0
         label = name.encode()
-        self._file.write(_HEAD.pack(len(label), len(data)) + label)
-        self._file.write(data)
+        self._write(_HEAD.pack(len(label), len(data)) + label + data)
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        while written < len(data):
+            written += self._file.write(data[written:])
 
     def end(self, partial: PartTotals) -> None:
         """Add the PartTotals, which completes the file."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
-        self._file.write(pickle.dumps(partial) + _FOOTER.pack(place))
-        self._file.flush()
+        self._write(pickle.dumps(partial) + _FOOTER.pack(place))
 
     def partial(self) -> PartTotals:
         """Return the PartTotals."""
         self._file.seek(self._end())
-        partial: PartTotals = pickle.load(self._file)  # noqa: S301 — no other process can write to it
+        data = self._file.read()
+        partial: PartTotals = pickle.loads(data)  # noqa: S301 — no other process can write to it
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:
