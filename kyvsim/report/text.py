@@ -177,6 +177,8 @@ class ChunkGroups:
     """Counts the results of a part of a run that are not rendered."""
 
     def __init__(self) -> None:
+        self.edited = 0
+        self.created = 0
         self._examples: dict[ResultKey, int] = {}
         self._numbers: dict[ResultKey, int] = {}
 
@@ -194,10 +196,25 @@ class ChunkGroups:
             examples[kind] = examples.get(kind, 0) + 1
         return False
 
-    def taken(self) -> Iterator[CountedResults]:
+    def counts_block(self, block: ObjectBlock) -> bool:
+        """Count an object of which only names would be rendered, with its changes, or return False.
+
+        Its kinds are in an earlier line of the part, so the whole run knows them.
+        """
+        kinds = [item.kind for item in block.items]
+        if any(item.is_whole for item in block.items) or not self.counts(kinds):
+            return False
+        self.edited += block.edited
+        self.created += block.created
+        return True
+
+    def taken(self) -> Iterator["CountedResults | ObjectBlock"]:
         """Yield the counts since the last call."""
         counted, self._numbers = self._numbers, {}
-        return map(CountedResults, counted, counted.values())
+        yield from map(CountedResults, counted, counted.values())
+        if self.edited or self.created:
+            yield ObjectBlock("", "", (), self.edited, self.created)
+            self.edited = self.created = 0
 
 
 class SeenResults:
@@ -357,15 +374,15 @@ def from_lines(pieces: Iterable[str]) -> Iterator[_Part]:
     References come before the object to which a mutation added them.
     """
     for line in lines_of(pieces):
+        if line.startswith(_RELATED):
+            yield read_related(line.removeprefix(_RELATED))
+            continue
         head, *items = line.split(_APART)
-        if items:
-            title, place, edited, created = json.loads(head)
-            yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
-        elif head.startswith(_RELATED):
-            yield read_related(head.removeprefix(_RELATED))
-        else:
-            kind, number = json.loads(head)
-            yield CountedResults(ResultKey(*kind), number)
+        match json.loads(head):
+            case [title, place, edited, created]:
+                yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+            case [kind, number]:
+                yield CountedResults(ResultKey(*kind), number)
 
 
 def lines_of(pieces: Iterable[str]) -> Iterator[str]:
@@ -698,6 +715,8 @@ class ObjectRenderer:
         block, needs = self._blocks.of(response)
         if not self._is_part:
             return "".join(self._written(block, needs)) if block.items else ""
+        if not (again or needs) and self._part.counts_block(block):
+            return ""
         related = f"{_RELATED}{related_line((), needs)}\n" if needs else ""
         return f"{related}{to_line(block)}" if block.items else ""
 
