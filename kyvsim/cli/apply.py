@@ -172,7 +172,7 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @strict_option
 @fail_on_option
 @extent_options("Show only failures.", "Also show passed rules, input files and ignored files.")
-@jobs_option
+@jobs_option("or a single one for small inputs without --engine")
 @fleet_options
 @colour_option
 @flag_option("--audit-warn", group=STATUS, help="Report failures of Audit policies as warnings.")

@@ -18,6 +18,7 @@ from kyvsim.cli.options import (
     crd_option,
     extent_of,
     extent_options,
+    jobs_option,
     print_ignored,
     refuse_urls,
     strict_option,
@@ -92,6 +93,7 @@ PATH is a file, a folder or - for standard input [default: .].
     help="Show safe fixes as a diff without applying them; exit status 1 if there are any.",
 )
 @changed_option
+@jobs_option("or a single one for few policies")
 @walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -113,7 +115,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
     def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            return lint(paths, given, options["crd_path"], walking, is_reported=is_reported)
+            crds, jobs = options["crd_path"], options["jobs"]
+            return lint(paths, given, crds, walking, is_reported=is_reported, jobs=jobs)
 
     with report_files(chosen, FORMATS) as files:
         shown = FORMATS[chosen.shown]
