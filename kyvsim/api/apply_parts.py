@@ -393,7 +393,7 @@ def rendered_by_processes(
                 future.result()
                 yield futures[future]
         except BrokenProcessPool as error:
-            raise NotStreamable from error
+            raise NotStreamable("a process was lost") from error
 
 
 def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:

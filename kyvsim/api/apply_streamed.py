@@ -6,7 +6,6 @@ is lost, the streamed run is abandoned before any output.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -61,12 +60,13 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) 
 
     If a rule looks up objects of some kind, the run begins again with these available.
     """
-    with suppress(OSError):
-        try:
-            return _in_rounds(inputs, stdin, how)
-        except NotStreamable as whole:
-            if reason := str(whole):
-                how.note(reason)
+    try:
+        return _in_rounds(inputs, stdin, how)
+    except NotStreamable as whole:
+        if reason := str(whole):
+            how.note(reason)
+    except OSError as error:
+        how.note(f"a file could not be read or written: {error.strerror or error}")
     return None
 
 

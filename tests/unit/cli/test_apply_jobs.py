@@ -553,7 +553,20 @@ def test_several_files_and_standard_input(tmp_path, given, kyvsim, parted, monke
     assert len(parted) == 1
 
 
-def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by a shell")
+def test_a_full_disk_loses_nothing(given):
+    command = given(POLICY, "---\n".join(pods(900)))
+    program = (sys.executable, "-m", "kyvsim", *command, "--show", "all", "-j", "2")
+    limited = ("sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *program)
+    whole, without_space = (
+        subprocess.run(one, capture_output=True, check=False) for one in (program, limited)
+    )
+    assert whole.returncode == 1
+    assert b"note: -j 2 has no effect: a file could not be" in without_space.stderr
+    assert (whole.returncode, whole.stdout) == (without_space.returncode, without_space.stdout)
+
+
+def test_a_lost_process_loses_nothing(given, kyvsim, parted, notes, monkeypatch):
     command = given(POLICY, STREAM)
     alone = kyvsim(*command, "-j", "1")
     own, load = os.getpid(), apply_parts.load_block
@@ -566,6 +579,7 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
     monkeypatch.setattr(apply_parts, "load_block", dying)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == [False]
+    assert notes == [[], ["note: -j 2 has no effect: a process was lost\n"]]
 
 
 def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, monkeypatch):
