@@ -317,10 +317,12 @@ def run_in_blocks(
     if processes > 1:
         from kyvsim.api.processes import can_fork  # noqa: PLC0415 — only for several processes
 
-        if not can_fork():
+        counts_all = "--budget run=N counts the steps of all resources"
+        why = counts_all if inputs.budget.run else "this system cannot fork processes"
+        if inputs.budget.run or not can_fork():
             processes = 1
             if jobs > 1:
-                note("this system cannot fork processes")
+                note(why)
 
     is_shown = is_terminal(sys.stderr)
     options = StreamOptions(

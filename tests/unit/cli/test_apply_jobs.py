@@ -687,6 +687,7 @@ def test_processes_share_runs_that_generate_objects(given, kyvsim, parted, notes
 WHOLE = [
     (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may need all resources"),
     (POLICY, ("--skip-others",), "--skip-others may need all resources"),
+    (POLICY, ("--budget", "run=90"), "--budget run=N counts the steps of all resources"),
     (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
 ]
 
