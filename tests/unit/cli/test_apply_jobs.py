@@ -684,10 +684,27 @@ def test_processes_share_runs_that_generate_objects(given, kyvsim, parted, notes
     assert notes == [[], []]
 
 
+STEPS = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: steps}
+spec:
+  rules:
+  - name: steps
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: "no"
+      deny:
+        conditions:
+          all:
+          - key: "{{ length(to_string([request.object, request.object, request.object])) }}"
+            operator: GreaterThan
+            value: 1
+"""
 WHOLE = [
     (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may need all resources"),
     (POLICY, ("--skip-others",), "--skip-others may need all resources"),
-    (POLICY, ("--budget", "run=90"), "--budget run=N counts the steps of all resources"),
+    (STEPS, ("--budget", "run=2000"), "--budget run=N counts the steps of all resources"),
     (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
 ]
 
