@@ -250,6 +250,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         applied=not read.unusable,
         release=inputs.release.name,
         deprecated=read.deprecated,
+        mutates=policies.mutates,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
     )
 

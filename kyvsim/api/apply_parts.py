@@ -8,10 +8,11 @@ they cannot be, NotStreamable is raised.
 import pickle
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
+from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
@@ -25,20 +26,15 @@ from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import EngineResponse, Phase
+from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
-ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
-"""Phases whose results depend on one object only; others create, delete or fetch objects."""
-_EFFECTS: Final[Mapping[Phase, str]] = {
-    Phase.GENERATE: "generates objects",
-    Phase.DELETE: "deletes objects",
-    Phase.VERIFY_IMAGES: "verifies images",
-}
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name; "" for a name that values do not refer to."""
+KindVersion: TypeAlias = tuple[str, str]
+"""apiVersion and kind."""
 
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
 """Kinds of objects that affect other objects without lookups."""
@@ -64,9 +60,25 @@ class PartWork(NamedTuple):
     """The kinds of objects available in all parts: those in SHARED, and those that rules look up.
     """
     shared: tuple[Document, ...]
+    versions: tuple[KindVersion, ...]
+    """The kinds of all objects, by first object; () if no rule depends on which kinds there are."""
     compiled: Compiled
     run: Run
     documents: DocumentSet
+
+    def view(self) -> RecordingView:
+        """Return the objects that rules can read in every part."""
+        read, shared = self.read, objects_of(self.shared)
+        if self.versions:
+            of_kind: dict[KindVersion, list[KubernetesObject]] = {one: [] for one in self.versions}
+            for obj in shared:
+                of_kind.setdefault((obj["apiVersion"], obj["kind"]), []).append(obj)
+            for (version, kind), objects in of_kind.items():
+                if not objects:
+                    objects.append({"apiVersion": version, "kind": kind})
+            shared = tuple(chain.from_iterable(of_kind.values()))
+        others = objects_of((*read.targets, *read.shared_data))
+        return view_of_part(self.kinds, (*shared, *others), read.definitions)
 
 
 class PartTotals:
@@ -107,6 +119,11 @@ class PartTotals:
         self.result_counts.add(partial.result_counts)
         self.lists |= partial.lists
         self.refused.merge(partial.refused.found)
+
+    @property
+    def versions(self) -> tuple[KindVersion, ...]:
+        """The kinds of the resources, by their first object."""
+        return tuple(dict.fromkeys((version, kind) for version, kind, _ in self.examples))
 
     def objects(self) -> tuple[KubernetesObject, ...]:
         """Return an object for each example."""
@@ -156,7 +173,7 @@ def compile_render_part(work: PartWork) -> RenderPart:
     """
     entries = work.read.values.entries if work.read.values else ()
     names = frozenset(entry.name for entry in entries if entry.kind == "resource")
-    cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
+    cluster = work.view()
     explain = explaining(work.inputs, work.read, cluster)
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
@@ -213,15 +230,7 @@ def _responses(
         read = work.read._replace(resources=loaded.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
-            for response in without_lookups(responses, cluster):
-                # Rules that match no object of the run are not in the response. Policies that
-                # are shown to pass validate.
-                for answer in response.evaluated:
-                    if answer.phase not in ALONE:
-                        name = (answer.results or answer.silent)[0].rule.name
-                        rule = f"{answer.policy.key}/{name}"
-                        raise NotStreamable(f"rule `{rule}` {_EFFECTS[answer.phase]}")
-                yield response
+            yield from without_lookups(responses, cluster)
         except NeedsMoreObjects as needed:
             raise NeedsMoreObjects(needed.kinds, _first_lookup(work, loaded.resources)) from None
 
@@ -232,7 +241,7 @@ def _first_lookup(work: PartWork, documents: Iterable[Document]) -> str:
         read = work.read._replace(resources=(document,))
         for policy in work.compiled.policies.policies:
             for rule in policy.of_kind(document.data["kind"]):
-                cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
+                cluster = work.view()
                 alone_with_it = PolicySet((CompiledPolicy(policy.policy, (rule,)),))
                 for _ in responses_of(alone_with_it, read, work.inputs, cluster):
                     pass
@@ -274,14 +283,16 @@ _TEXT: Final = ""
 class PartText:
     """A file of records that is written by one process and read by another when it is complete.
 
-    Each record contains a part of the text in one format, or of a list after it.
+    Each record contains a part of the text in one format, or of a list after it. Forked processes
+    share the position in the file, so it has no buffer, which would move the position when one of
+    them closes it.
     """
 
     __slots__ = ("_file", "_sizes", "_waiting")
 
     def __init__(self) -> None:
         """Create the file; raises OSError if that is impossible."""
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — closed with this object
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
 
@@ -310,21 +321,25 @@ class PartText:
         data = "".join(self._waiting[name]).encode("utf-8", _ERRORS)
         self._waiting[name], self._sizes[name] = [], 0
         label = name.encode()
-        self._file.write(_HEAD.pack(len(label), len(data)) + label)
-        self._file.write(data)
+        self._write(_HEAD.pack(len(label), len(data)) + label + data)
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        while written < len(data):
+            written += self._file.write(data[written:])
 
     def end(self, partial: PartTotals) -> None:
         """Add the PartTotals, which completes the file."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
-        self._file.write(pickle.dumps(partial) + _FOOTER.pack(place))
-        self._file.flush()
+        self._write(pickle.dumps(partial) + _FOOTER.pack(place))
 
     def partial(self) -> PartTotals:
         """Return the PartTotals."""
         self._file.seek(self._end())
-        partial: PartTotals = pickle.load(self._file)  # noqa: S301 — no other process can write to it
+        data = self._file.read()
+        partial: PartTotals = pickle.loads(data)  # noqa: S301 — no other process can write to it
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:
@@ -378,7 +393,7 @@ def rendered_by_processes(
                 future.result()
                 yield futures[future]
         except BrokenProcessPool as error:
-            raise NotStreamable from error
+            raise NotStreamable("a process was lost") from error
 
 
 def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:

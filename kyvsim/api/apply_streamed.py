@@ -6,14 +6,14 @@ is lost, the streamed run is abandoned before any output.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of, with_baseline
+from kyvsim.api.apply import Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
+    KindVersion,
     NeedsMoreObjects,
     Part,
     PartText,
@@ -23,11 +23,12 @@ from kyvsim.api.apply_parts import (
     rendered_by_processes,
     shared_among,
 )
-from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
-from kyvsim.load.blocks import FileBlock, cut_files, origins
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.languages.classic.lookups import looked_up_kinds
+from kyvsim.load.blocks import FileBlock, cut_files, kinds_in, origins
 from kyvsim.model.diagnostic import listed
-from kyvsim.model.result import Phase
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
@@ -38,8 +39,8 @@ _BLOCK: Final = 1 << 16
 _PARTS_EACH: Final = 8
 """Parts per process; several, so that all processes end at about the same time."""
 _MOST_KNOWN: Final = 0.25
-"""Maximum share of blocks read in advance; above it, the input is read as a whole."""
-_ROUNDS: Final = 3
+"""Maximum share of blocks read in advance; above it, one process reads the input as a whole."""
+_ROUNDS: Final = 6
 """Maximum number of runs, each with more kinds of objects."""
 _SWAPPED: Final = "KV029"
 
@@ -59,19 +60,19 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) 
 
     If a rule looks up objects of some kind, the run begins again with these available.
     """
-    with suppress(OSError):
-        try:
-            return _in_rounds(inputs, stdin, how)
-        except NotStreamable as whole:
-            if reason := str(whole):
-                how.note(reason)
+    try:
+        return _in_rounds(inputs, stdin, how)
+    except NotStreamable as whole:
+        if reason := str(whole):
+            how.note(reason)
+    except OSError as error:
+        how.note(f"a file could not be read or written: {error.strerror or error}")
     return None
 
 
 def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
     what_if = inputs.what_if
     given = {
-        "--target-resource": inputs.targets,
         "payloads": inputs.payloads,
         "--old-resource": what_if.old_resources,
         "--namespace-labels": what_if.namespace_labels,
@@ -82,27 +83,41 @@ def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> 
     for name, value in given.items():
         if value:
             raise NotStreamable(f"{name} may need all resources")
-    known = _LookedUp(SHARED, ())
+    read = read_inputs(inputs._replace(resources=()), stdin)
+    known = _LookedUp(SHARED, declared=looked_up_kinds(read.policies))
     for _ in range(_ROUNDS):
         try:
-            return _open(inputs, stdin, how, known)
+            return _open(inputs, stdin, how, read, known)
         except NeedsMoreObjects as needed:
             known = known.joined(needed)
-        if ALL_KINDS in known.kinds:
-            raise NotStreamable(f"{known.looking} objects of any kind")
-    raise NotStreamable(known.reason)
+        except _OtherKinds as found:
+            known = known._replace(versions=found.versions)
+    raise NotStreamable(f"{known.looking} objects of many kinds")
+
+
+class _OtherKinds(Exception):  # noqa: N818 — not an error: the run begins again
+    """The kinds of the resources are others than a look at their text showed."""
+
+    def __init__(self, versions: tuple[KindVersion, ...]) -> None:
+        super().__init__(versions)
+        self.versions = versions
 
 
 class _LookedUp(NamedTuple):
     """The kinds of objects available in all parts, and the rules that look them up."""
 
     kinds: frozenset[str]
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    declared: frozenset[str] = frozenset()
+    """The kinds that rules probably look up, if few objects are of these kinds."""
+    versions: tuple[KindVersion, ...] = ()
+    """The kinds of all resources; () if not known."""
 
     def joined(self, needed: NeedsMoreObjects) -> "_LookedUp":
         """Return the kinds and rules with those of another rule."""
         rules = (*self.rules, needed.rule) if needed.rule else self.rules
-        return _LookedUp(self.kinds | needed.kinds, tuple(dict.fromkeys(rules)))
+        kinds = self.kinds | needed.kinds
+        return self._replace(kinds=kinds, rules=tuple(dict.fromkeys(rules)))
 
     @property
     def looking(self) -> str:
@@ -116,48 +131,53 @@ class _LookedUp(NamedTuple):
     @property
     def reason(self) -> str:
         """Why all resources have to be read as a whole."""
-        kinds = sorted(self.kinds - SHARED)
+        kinds = sorted(self.kinds - SHARED - {ALL_KINDS})
+        if not kinds:
+            return f"many of the resources are one of {', '.join(sorted(SHARED))}"
         return f"{self.looking} many of the resources: objects of kind {', '.join(kinds)}"
 
 
+def _are_many(blocks: Sequence[FileBlock]) -> bool:
+    """Return whether many blocks may contain objects that all parts need."""
+    return sum(block.mentions for block in blocks) > max(_MOST_KNOWN * len(blocks), 1)
+
+
 def _open(
-    inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions, looked_up: _LookedUp
+    inputs: ApplyInputs,
+    stdin: bytes | None,
+    how: StreamOptions,
+    read: ReadInputs,
+    looked_up: _LookedUp,
 ) -> Run | None:
-    """Return the run with objects of some kinds available in parts; raises NeedsMoreObjects."""
-    kinds = looked_up.kinds
+    """Return the run with objects of some kinds available in parts.
+
+    Raises NeedsMoreObjects and _OtherKinds.
+    """
     files = origins(inputs.resources, stdin)
     if files is None:
         return None
     size = _BLOCK
     if how.jobs > 1:
         size = min(size, sum(file.length for file in files) // (how.jobs * _PARTS_EACH))
+    kinds = looked_up.kinds | looked_up.declared
     blocks = tuple(cut_files(files, max(size, 1), kinds))
-    known = sum(block.mentions for block in blocks)
+    if _are_many(blocks) and not kinds <= looked_up.kinds:
+        kinds = looked_up.kinds
+        blocks = tuple(cut_files(files, max(size, 1), kinds))
     if len(blocks) < 2:
         return None
-    if known > max(_MOST_KNOWN * len(blocks), 1):
-        if kinds == SHARED:
-            raise NotStreamable(f"many of the resources are one of {', '.join(sorted(SHARED))}")
+    if how.jobs == 1 and _are_many(blocks):
         raise NotStreamable(looked_up.reason)
-    read = read_inputs(inputs._replace(resources=()), stdin)
+    versions = looked_up.versions
+    if ALL_KINDS in kinds and not versions:
+        versions = tuple(dict.fromkeys(chain.from_iterable(map(kinds_in, blocks))))
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))
     if read.unusable or any(diagnostic.code == _SWAPPED for diagnostic in read.diagnostics):
         return None  # errors are reported by the other path
-    if read.shared_data:
-        raise NotStreamable("a GlobalContextEntry may select any of the resources")
     run = run_of(compiled, inputs, read, Sample((), 0))
-    work = PartWork(inputs, read, kinds, shared, compiled, run, how.documents)
+    work = PartWork(inputs, read, kinds, shared, versions, compiled, run, how.documents)
     return _rendered(work, blocks, how)
-
-
-def phases_of(compiled: Compiled) -> frozenset[Phase]:
-    """Return the phases in which policies have rules."""
-    return frozenset(
-        rule.stage.phase
-        for policy in compiled.policies.policies
-        for rule in (*policy.plain, *policy.written)
-    )
 
 
 def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions) -> Run | None:
@@ -177,6 +197,8 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         totals.add(text.partial())
     if {block.origin.name for block in blocks} - totals.files.keys():
         return None  # a file without documents is reported by the other path
+    if ALL_KINDS in work.kinds:
+        _check_kinds(work, totals.versions)
     matches = totals.result_counts.matches
     if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
@@ -199,6 +221,17 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
     return run._replace(rendered=put_together)
+
+
+def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:
+    """Check that parts had the kinds that were found; raises _OtherKinds and NotStreamable."""
+    others = objects_of((*work.read.targets, *work.read.shared_data))
+    every = dict.fromkeys((*found, *((one["apiVersion"], one["kind"]) for one in others)))
+    kinds = [(split_api_version(version)[0], kind) for version, kind in every]
+    if len({*kinds}) < len(kinds):
+        raise NotStreamable("the resources contain a kind in several versions")
+    if found != work.versions:
+        raise _OtherKinds(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ import os
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
-from kyvsim.api.system import own_system
+from kyvsim.api.system import own_system, shared_by_processes
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules, read_binding
@@ -152,15 +153,23 @@ def lint(
     *,
     is_reported: Callable[[str], bool] = lambda _: True,
     release: Release = NEWEST,
+    jobs: int = 1,
 ) -> Findings:
     """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
     `stdin` is read for the path `-`. CRDs are read from `crd_paths` and the documents;
-    `is_reported` returns whether a file is reported.
+    `is_reported` returns whether a file is reported. `jobs` is the number of processes, 0 for one
+    per processor if it is worth it.
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    return _findings(read, defined, walking, is_reported, release)
+    return _findings(read, defined, walking, is_reported, release, jobs)
+
+
+_FEW: Final = 100
+"""Maximum number of policies for which one process is faster than several."""
+_FIRST: Final = 8
+"""Number of policies that are checked before processes are forked, which share loaded modules."""
 
 
 def plan_fixes(
@@ -189,6 +198,7 @@ def _findings(
     walking: Walking,
     is_reported: Callable[[str], bool] = lambda _: True,
     release: Release = NEWEST,
+    jobs: int = 1,
 ) -> Findings:
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
@@ -208,9 +218,10 @@ def _findings(
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
-    for document in documents:
-        if is_reported(document.file):
-            diagnostics += _remarks(document, options)
+    shown = [document for document in documents if is_reported(document.file)]
+    remarks_of = partial(_remarks, options=options)
+    for found in shared_by_processes(remarks_of, shown, jobs, few=_FEW, first=_FIRST):
+        diagnostics += found
     for manifest in manifests:
         diagnostics += load_test_manifest(manifest)[1]
     known = tuple(document for document in documents if has_known_shape(document))
@@ -237,8 +248,8 @@ def _findings(
         diagnostics += lone_problems(exceptions.policies, policies, options)
         if system.release.compiles_exceptions:
             located = {one.location for one in diagnostics}
-            found = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
-            diagnostics += (one for one in found if one.location not in located)
+            refused = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
+            diagnostics += (one for one in refused if one.location not in located)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that are passed by a hook may refer to policies in other files.
@@ -256,14 +267,16 @@ def _findings(
     return Findings(fixable, checked, left_out, texts, tests, release=release.name)
 
 
-def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
+def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:
     policies, loaded = load_policies([document], READERS)
+    remarks: list[Diagnostic] = []
     if has_known_shape(document):
-        yield from shape_diagnostics(document)
+        remarks += shape_diagnostics(document)
         loaded = tuple(one for one in loaded if one.code != "KV019")  # `apply` does not evaluate it
-    yield from loaded
+    remarks += loaded
     for policy in policies:
-        yield from lint_policy(policy, options)
+        remarks += lint_policy(policy, options)
+    return remarks
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -4,12 +4,13 @@ Codes: KV280 nothing to convert. KV281 two converted policies have the same name
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs, partition
-from kyvsim.api.system import own_system
+from kyvsim.api.system import own_system, shared_by_processes
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
@@ -196,53 +197,66 @@ _LIMITS: Mapping[str, Limit] = {
 }
 """The limits that conditions describe, by the names of conditions."""
 _BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
+_FEW = 4
+"""Maximum number of policies for which one process is faster than several."""
 
 
-def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: float) -> Migration:
+def with_evidence(
+    migration: Migration, resources: tuple[str, ...], seconds: float, jobs: int = 1
+) -> Migration:
     """Return a migration with evidence for each completely converted policy.
 
     `resources` are manifests from which cases are derived; `seconds` limits the cases of one
-    policy.
+    policy. `jobs` is the number of processes, 0 for one per processor if it is worth it.
     """
-    return migration._replace(evidence=tuple(_each_evidence(migration, resources, seconds)))
+    evidence_of = partial(_evidence, resources=resources, seconds=seconds, cases=0)
+    return migration._replace(evidence=tuple(_each_evidence(migration, evidence_of, jobs)))
 
 
-def with_counterexamples(migration: Migration) -> Migration:
+def with_counterexamples(migration: Migration, jobs: int = 1) -> Migration:
     """Return a migration with evidence only if a few small cases show a difference."""
-    evidences = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
+    evidence_of = partial(_evidence, resources=(), seconds=_BRIEF_SECONDS, cases=_BRIEF_CASES)
+    evidences = _each_evidence(migration, evidence_of, jobs)
     shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in evidences)
     return migration._replace(evidence=tuple(shown))
-
-
-def _each_evidence(
-    migration: Migration, resources: tuple[str, ...], seconds: float, cases: int = 0
-) -> Iterator[Evidence | None]:
-    pairs = list(zip(migration.conversions, migration.texts, strict=True))
-    for pair in pairs:
-        if not (pair[0].is_whole and pair[1]):
-            yield None
-            continue
-        exception = pair[0].policy
-        policies, exceptions = [pair], list[_Pair]()
-        if not isinstance(exception, Policy):
-            # An exception is compared together with the policies that it names.
-            named = {entry.policy for entry in exception.exceptions}
-            policies = [other for other in pairs if other[0].policy.key in named]
-            exceptions = [pair]
-        yield _evidence(policies, exceptions, resources, seconds, cases)
 
 
 _Pair: TypeAlias = tuple[Conversion, str]
 
 
+class _Compared(NamedTuple):
+    """Policies and exceptions that are compared with their conversions; empty for none."""
+
+    policies: Sequence[_Pair] = ()
+    exceptions: Sequence[_Pair] = ()
+
+
+def _each_evidence(
+    migration: Migration, evidence_of: Callable[[_Compared], Evidence | None], jobs: int
+) -> Iterator[Evidence | None]:
+    pairs = list(zip(migration.conversions, migration.texts, strict=True))
+    compared: list[_Compared] = []
+    for pair in pairs:
+        exception = pair[0].policy
+        if not (pair[0].is_whole and pair[1]):
+            compared.append(_Compared())
+        elif isinstance(exception, Policy):
+            compared.append(_Compared([pair]))
+        else:
+            # An exception is compared together with the policies that it names.
+            named = {entry.policy for entry in exception.exceptions}
+            policies = [other for other in pairs if other[0].policy.key in named]
+            compared.append(_Compared(policies, [pair]))
+    return shared_by_processes(evidence_of, compared, jobs, few=_FEW, first=1)
+
+
 def _evidence(
-    policies: list[_Pair],
-    exceptions: list[_Pair],
-    resources: tuple[str, ...],
-    seconds: float,
-    cases: int,
+    compared: _Compared, resources: tuple[str, ...], seconds: float, cases: int
 ) -> Evidence | None:
     """Return the evidence for policies and exceptions; `cases` limits a short comparison."""
+    policies, exceptions = compared
+    if not (policies or exceptions):
+        return None
     inputs = EqualInputs(
         old=tuple(map(_before, policies)),
         new=tuple(map(_after, policies)),

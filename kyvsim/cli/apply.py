@@ -174,7 +174,7 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @warnings_as_errors_option
 @fail_on_option
 @extent_options("Show only failures.", "Also show passed rules, input files and ignored files.")
-@jobs_option
+@jobs_option("or a single one for small inputs without --engine")
 @fleet_options
 @colour_option
 @flag_option("--audit-warn", group=STATUS, help="Report failures of Audit policies as warnings.")
@@ -319,10 +319,12 @@ def run_in_blocks(
     if processes > 1:
         from kyvsim.api.processes import can_fork  # noqa: PLC0415 — only for several processes
 
-        if not can_fork():
+        counts_all = "--budget run=N counts the steps of all resources"
+        why = counts_all if inputs.budget.run else "this system cannot fork processes"
+        if inputs.budget.run or not can_fork():
             processes = 1
             if jobs > 1:
-                note("this system cannot fork processes")
+                note(why)
 
     is_shown = is_terminal(sys.stderr)
     options = StreamOptions(

@@ -85,7 +85,7 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
 @flag_option("--timeline", group=OUTPUT, help="Show the events of each cluster over time.")
 @walking_options
 @colour_option
-@jobs_option
+@jobs_option("or a single one for few test files")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""

@@ -18,6 +18,7 @@ from kyvsim.cli.options import (
     crd_option,
     extent_of,
     extent_options,
+    jobs_option,
     print_ignored,
     refuse_urls,
     release_option,
@@ -94,6 +95,7 @@ PATH is a file, a folder or - for standard input [default: .].
     help="Show safe fixes as a diff without applying them; exit status 1 if there are any.",
 )
 @changed_option
+@jobs_option("or a single one for few policies")
 @walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -122,6 +124,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
                 walking,
                 is_reported=is_reported,
                 release=options["release"],
+                jobs=options["jobs"],
             )
 
     with report_files(chosen, FORMATS) as files:

@@ -13,6 +13,7 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import (
     force_option,
+    jobs_option,
     print_ignored,
     refuse_urls,
     resource_option,
@@ -112,6 +113,7 @@ _AUTO = "auto"
 )
 @resource_option("Manifests for --check to derive cases from. Repeatable.")
 @seconds_option(8, "Time limit of --check per policy, in seconds.")
+@jobs_option("or a single one for few policies")
 @force_option("Overwrite existing files.")
 @formats_option(FORMATS)
 @walking_options
@@ -132,9 +134,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
             migration = migrate(paths, given, walking, kind)
             if options["check"]:
-                migration = with_evidence(migration, options["resource"], options["seconds"])
+                given_cases = options["resource"], options["seconds"]
+                migration = with_evidence(migration, *given_cases, options["jobs"])
             else:
-                migration = with_counterexamples(migration)
+                migration = with_counterexamples(migration, options["jobs"])
         print_diagnostics(migration.diagnostics)
         _show(migration, chosen.shown, options, reader_of(options, ctx))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)

@@ -113,16 +113,20 @@ warn_status_option = safe_option(
     group=STATUS,
     help="Exit status if there are warnings but no failures.",
 )
-jobs_option = safe_option(
-    "-j",
-    "--jobs",
-    shared=True,
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    group=PERFORMANCE,
-    help="Number of worker processes; 0 uses one per CPU if the input is large [default: 0].",
-)
+
+
+def jobs_option(otherwise: str) -> Decorator:
+    """Return --jobs; `otherwise` is when fewer processes are chosen than there are CPUs."""
+    return safe_option(
+        "-j",
+        "--jobs",
+        shared=True,
+        type=click.IntRange(0),
+        default=0,
+        metavar="N",
+        group=PERFORMANCE,
+        help=f"Number of worker processes; 0 uses one per CPU, {otherwise} [default: 0].",
+    )
 
 
 def extent_options(quiet: str, verbose: str) -> Decorator:

@@ -177,7 +177,7 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Run up to N orders of concurrent steps, or `all` with at most two reorderings "
     "[default: 1].",
 )
-@jobs_option
+@jobs_option("with --interleavings only")
 @paths_option(
     "--compare",
     group=EVALUATION,

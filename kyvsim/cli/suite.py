@@ -386,7 +386,7 @@ PATH is a test file or a folder, searched recursively [default: .]. A test row (
 @walking_options
 @coverage_options
 @mutants_options
-@jobs_option
+@jobs_option("or a single one for few test files without --mutants")
 @offline_options("--registry", "--git-branch")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:

@@ -314,10 +314,11 @@ def view_of_part(
 ) -> RecordingView:
     """Return the view of a part of a run's objects, which is complete for some kinds.
 
-    Results for other kinds are invalid: `queried` then contains those kinds. Names of kinds come
-    from the definitions, which every part has.
+    With ALL_KINDS among them, there is an object of every kind. Results for other kinds are
+    invalid: `queried` then contains those kinds. Names of kinds come from the definitions, which
+    every part has.
     """
-    known = (kinds | {_KIND_NAMES}) - {ALL_KINDS}
+    known = kinds | {_KIND_NAMES}
     return RecordingView(GivenObjects(objects, definitions), lambda _, kind: kind in known)
 
 

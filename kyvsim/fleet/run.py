@@ -14,8 +14,6 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.api.apply import Sample, run_of
-from kyvsim.api.apply_parts import ALONE
-from kyvsim.api.apply_streamed import phases_of
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet import FleetError, OtherVersionError
 from kyvsim.fleet.engines import Engine
@@ -213,7 +211,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
             files,
             per,
             # Rules read one object at a time, unless they look up others.
-            parted=phases_of(ready.compiled) <= ALONE and not ready.read.targets,
+            parted=not ready.read.targets,
             size=plan.piece_size,
         )
         state = _RunState(fleet.store, plan, clusters_of(items), dict(heads), set())
@@ -240,7 +238,9 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         )
         run = run_of(ready.compiled, ready.inputs, read, sample)
         diagnostics = run.diagnostics[len(read.diagnostics) :]
-        if phases_of(ready.compiled) - {Phase.VALIDATE}:
+        policies = ready.compiled.policies.policies
+        rules = (rule for policy in policies for rule in (*policy.plain, *policy.written))
+        if any(rule.stage.phase is not Phase.VALIDATE for rule in rules):
             text = "objects that policies change or create are not part of partial reports"
             shown = Diagnostic("KV084", Severity.WARNING, f"{text}: only their results are")
             diagnostics = (*diagnostics, shown)

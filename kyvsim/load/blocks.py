@@ -6,7 +6,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.load.documents import (
@@ -82,7 +82,7 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
 
     Raises OSError if a file can no longer be read, or a block is too large.
     """
-    words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
+    words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds if kind)
     names = b"|".join(map(re.escape, words))
     entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
     # Most texts contain none of the words, which is a much faster check.
@@ -94,6 +94,28 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
                 text = read(span.start, span.end - span.start)
                 mentions = any(word in text for word in words) and bool(entry.search(text))
                 yield FileBlock(origin, span, mentions)
+
+
+_NEXT: Final = re.compile(rb"^---", re.MULTILINE)
+
+
+def kinds_in(block: FileBlock) -> Iterator[tuple[str, str]]:
+    """Yield the probable apiVersion and kind of each object in a block, without parsing it.
+
+    Raises OSError if the file can no longer be read.
+    """
+    span, frame = block.span, block.span.frame
+    with _opened(block.origin) as read:
+        text = read(span.start, span.end - span.start)
+    margin = rb'[ -]*"?' if frame else b""
+    fields = [
+        re.compile(rb"^%b%b\"?: *[\"']?([\w./-]+)" % (margin, name), re.MULTILINE)
+        for name in (b"apiVersion", b"kind")
+    ]
+    for document in text.split(frame.sign) if frame else _NEXT.split(text):
+        api_version, kind = (field.search(document) for field in fields)
+        if api_version and kind:
+            yield api_version[1].decode(), kind[1].decode()
 
 
 def source_of(block: FileBlock) -> Source:

@@ -39,7 +39,7 @@ class Budget(NamedTuple):
     resource: int = 4_000_000
     """For all rules on one resource."""
     run: int = 0
-    """For a whole run, whose cost grows with its input; each process of a run counts separately."""
+    """For a whole run, whose cost grows with its input."""
 
 
 UNCHANGED = Budget()

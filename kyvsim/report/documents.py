@@ -22,6 +22,7 @@ from kyvsim.report.results import (
     compile_rows,
     generated,
     identity,
+    identity_of,
     mutations,
     passed_rules,
     patched_targets,
@@ -30,7 +31,6 @@ from kyvsim.report.results import (
 )
 from kyvsim.report.run import (
     Lists,
-    NotStreamable,
     Run,
     StreamingDocument,
     counts_line,
@@ -40,10 +40,14 @@ from kyvsim.report.run import (
 )
 from kyvsim.report.style import RenderOptions, painter
 from kyvsim.report.text_blocks import (
-    PendingReference,
+    PlannedDeletions,
     ReferenceIndex,
     RelatedObjects,
+    collisions_in,
+    known_targets,
     pending_references,
+    read_related,
+    related_line,
     repeat_entries,
     resource_block,
     schedule_entry,
@@ -58,21 +62,24 @@ _OBJECTS: Final = ("mutated", "generated", "targets")
 """Lists of changed or created objects."""
 _ASIDES: Final = ("unchecked", "notIdempotent")
 """Lists that are only written if they have entries."""
+_RELATED: Final = "targets of references"
+_NEEDED: Final = "pending references"
+"""Lists from which the references are made."""
 
 
 def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     """Begin the document; lists after its results are stored until these are written."""
-    lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     found = RelatedObjects(run)
-    needs: list[PendingReference] = []
+    lists = found.lists
+    lists.update((name, []) for name in (*_OBJECTS, *_ASIDES, _RELATED, _NEEDED))
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
     def row(response: EngineResponse) -> str:
-        own = pending_references(response)
-        if run.is_part and own:
-            raise NotStreamable
         found.add(response)
-        needs.extend(own)
+        targets, needs = [*known_targets(response)], pending_references(response)
+        if targets and run.mutates:
+            lists[_RELATED].append(related_line(targets, ()))
+        lists[_NEEDED] += (related_line((), (need,)) for need in needs)
         rows = list(rows_of(response))
         texts = [row_text(result_row, response) for result_row in rows]
         lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
@@ -84,25 +91,23 @@ def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     return StreamingDocument(
         head=lambda: ('{"results": [',),
         row=row,
-        tail=lambda every: _tail(run, every, needs, found),
+        tail=lambda every: _tail(run, every),
         lists=lists,
         skipped=1,
     )
 
 
-def _tail(
-    run: Run, every: Lists, needs: Iterable[PendingReference], found: RelatedObjects
-) -> Iterator[str]:
+def _tail(run: Run, every: Lists) -> Iterator[str]:
     """Yield the fields after the results; most lists are only written if they have entries."""
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
-    objects["references"] = [to_json(_need(need, found.references)) for need in needs]
+    objects["references"] = map(to_json, _needs(every))
     if run.schedules:
         is_dated = run.now is not None
-        objects["deleted"] = map(to_json, found.deletions.entries(run.schedules))
+        objects["deleted"] = map(to_json, PlannedDeletions(every).entries(run.schedules))
         objects["schedules"] = [
             to_json(schedule_entry(one, dated=is_dated)) for one in run.schedules
         ]
-    collisions = [*map(to_json, found.collisions.entries())]
+    collisions = [*map(to_json, collisions_in(every).entries())]
     if collisions:
         objects["collisions"] = collisions
     for name in _ASIDES:
@@ -120,16 +125,23 @@ def _tail(
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def _need(need: PendingReference, references: ReferenceIndex) -> dict[str, object]:
-    kind, namespace, name = need.reference.target
-    return {
-        "resource": identity(need.resource),
-        "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
-        "places": list(need.reference.places),
-        "optional": need.reference.optional,
-        "metBy": references.met_by(need),
-        "hint": need.hint,
-    }
+def _needs(every: Lists) -> Iterator[dict[str, object]]:
+    """Yield the references that mutations added, with what resolves them."""
+    references = ReferenceIndex()
+    if every.get(_NEEDED):
+        for line in every.get(_RELATED, ()):
+            references.add(read_related(line)[0])
+    for line in every.get(_NEEDED, ()):
+        for need in read_related(line)[1]:
+            kind, namespace, name = need.reference.target
+            yield {
+                "resource": identity_of(need.key),
+                "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
+                "places": list(need.reference.places),
+                "optional": need.reference.optional,
+                "metBy": references.met_by(need),
+                "hint": need.hint,
+            }
 
 
 def _unchecked(rows: Iterable[Row]) -> Iterator[dict[str, object]]:

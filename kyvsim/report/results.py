@@ -203,7 +203,11 @@ def key_title(key: ObjectKey) -> str:
 
 def short_title(obj: object) -> str:
     """Return `Kind namespace/name`, as used in sentences."""
-    key = object_key(obj)
+    return short_title_of(object_key(obj))
+
+
+def short_title_of(key: ObjectKey) -> str:
+    """Return the same for an object's key."""
     return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
 
 

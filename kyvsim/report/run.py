@@ -383,6 +383,8 @@ class Run(NamedTuple):
     """Explains the last response that was read; None if it cannot be explained."""
     left_out: tuple[Diagnostic, ...] = ()
     """Documents in folders that are neither policies nor manifests, with their positions."""
+    mutates: bool = True
+    """Whether policies can change objects."""
     is_part: bool = False
     """Whether this is a part of a run; its responses must not depend on those of other parts."""
     explain: Explain = lambda _response, _row: ()
@@ -435,8 +437,8 @@ class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail, in that order."""
 
     row: Callable[[EngineResponse], str]
-    """Returns the text of a response, or "". For a part of a run, raises NotStreamable if the text
-    depends on responses of other parts.
+    """Returns the text of a response, or "". For a part of a run, it is what `joined` reads; raises
+    NotStreamable if the text depends on responses of other parts.
     """
     tail: Callable[[Lists], Iterable[str]]
     """Returns the end of the document, when all responses are read and all counts are known. Its

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.policy import Rule
@@ -28,14 +28,7 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import (
-    Lists,
-    NotStreamable,
-    Run,
-    StreamingDocument,
-    complete_lines,
-    counts_line,
-)
+from kyvsim.report.run import Lists, Run, StreamingDocument, complete_lines, counts_line
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
@@ -55,15 +48,19 @@ from kyvsim.report.text_blocks import (
     OPTIONAL,
     UNRESOLVED,
     DeferredOutput,
+    KnownTarget,
     OutputPiece,
     PendingReference,
     ReferenceIndex,
     RelatedObjects,
     header,
+    known_targets,
     object_blocks,
     pending_references,
+    read_related,
     reference_line,
     reference_subject,
+    related_line,
     repeat_blocks,
     resource_block,
     verdict_block,
@@ -180,6 +177,8 @@ class ChunkGroups:
     """Counts the results of a part of a run that are not rendered."""
 
     def __init__(self) -> None:
+        self.edited = 0
+        self.created = 0
         self._examples: dict[ResultKey, int] = {}
         self._numbers: dict[ResultKey, int] = {}
 
@@ -197,10 +196,25 @@ class ChunkGroups:
             examples[kind] = examples.get(kind, 0) + 1
         return False
 
-    def taken(self) -> Iterator[CountedResults]:
+    def counts_block(self, block: ObjectBlock) -> bool:
+        """Count an object of which only names would be rendered, with its changes, or return False.
+
+        Its kinds are in an earlier line of the part, so the whole run knows them.
+        """
+        kinds = [item.kind for item in block.items]
+        if any(item.is_whole for item in block.items) or not self.counts(kinds):
+            return False
+        self.edited += block.edited
+        self.created += block.created
+        return True
+
+    def taken(self) -> Iterator["CountedResults | ObjectBlock"]:
         """Yield the counts since the last call."""
         counted, self._numbers = self._numbers, {}
-        return map(CountedResults, counted, counted.values())
+        yield from map(CountedResults, counted, counted.values())
+        if self.edited or self.created:
+            yield ObjectBlock("", "", (), self.edited, self.created)
+            self.edited = self.created = 0
 
 
 class SeenResults:
@@ -333,6 +347,8 @@ class ResultGroups:
 
 _APART: Final = "\x1e"
 """Separates a block from its items; JSON never contains it."""
+_RELATED: Final = "\x1f"
+"""The start of a line with targets and references."""
 
 
 def to_line(part: ObjectBlock | CountedResults) -> str:
@@ -349,16 +365,24 @@ def _item_text(item: GroupedResult) -> str:
     return json.dumps(item)
 
 
-def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
-    """Yield the objects and counts in the lines of a text that is read in pieces."""
+_Part: TypeAlias = ObjectBlock | CountedResults | tuple[list[KnownTarget], list[PendingReference]]
+
+
+def from_lines(pieces: Iterable[str]) -> Iterator[_Part]:
+    """Yield what is in the lines of a text that is read in pieces.
+
+    References come before the object to which a mutation added them.
+    """
     for line in complete_lines(pieces):
+        if line.startswith(_RELATED):
+            yield read_related(line.removeprefix(_RELATED))
+            continue
         head, *items = line.split(_APART)
-        if items:
-            title, place, edited, created = json.loads(head)
-            yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
-        else:
-            kind, number = json.loads(head)
-            yield CountedResults(ResultKey(*kind), number)
+        match json.loads(head):
+            case [title, place, edited, created]:
+                yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+            case [kind, number]:
+                yield CountedResults(ResultKey(*kind), number)
 
 
 @lru_cache(maxsize=1024)
@@ -536,7 +560,7 @@ def reference_text(
 ) -> str:
     """Return the lines about an injected reference; with `owner`, they name its object."""
     word, what = reference_subject(need, resolved)
-    of = f"{title(need.resource)}: " if owner else ""
+    of = f"{need.owner}: " if owner else ""
     rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
     lines = [*wrapped(f"{of}{what}: {rendered}", layout.width, first="  needs ")]
     if need.hint and not resolved:
@@ -661,10 +685,11 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
 class ObjectRenderer:
     """Renders a run, response by response."""
 
-    def __init__(self, run: Run, layout: TextLayout, references: ReferenceIndex) -> None:
+    def __init__(self, run: Run, layout: TextLayout) -> None:
         self.groups = ResultGroups(layout)
+        self._references = ReferenceIndex()
         self.deferred = DeferredOutput(
-            references,
+            self._references,
             lambda need, resolved, owner: reference_text(need, resolved, layout, owner=owner),
         )
         self._part = ChunkGroups()
@@ -674,23 +699,34 @@ class ObjectRenderer:
     def row(self, response: EngineResponse) -> str:
         """Return the text that can be written now; text after a pending reference is deferred.
 
-        For a part of a run, it is a line for `joined`; raises NotStreamable if other parts matter.
+        For a part of a run, it is lines for `joined`.
         """
         again = self._blocks.known_keys(response)
         if again and (self._part if self._is_part else self.groups).counts(again):
             return ""
         block, needs = self._blocks.of(response)
-        if needs and self._is_part:
-            raise NotStreamable
-        if not block.items:
+        if not self._is_part:
+            return "".join(self._written(block, needs)) if block.items else ""
+        if not (again or needs) and self._part.counts_block(block):
             return ""
-        if self._is_part:
-            return to_line(block)
+        related = f"{_RELATED}{related_line((), needs)}\n" if needs else ""
+        return f"{related}{to_line(block)}" if block.items else ""
+
+    def know(self, response: EngineResponse) -> str:
+        """Add the targets of references in a response; return their line for a part of a run."""
+        targets = [*known_targets(response)]
+        if self._is_part and targets:
+            return f"{_RELATED}{related_line(targets, ())}\n"
+        self._references.add(targets)
+        return ""
+
+    def _written(self, block: ObjectBlock, needs: Sequence[PendingReference]) -> Iterator[str]:
+        """Yield the text of an object with the references that a mutation added."""
         text = self.groups.add(block)
         pieces: tuple[OutputPiece, ...] = (
             (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
         )
-        return "".join(shown for piece in pieces if piece for shown in self.deferred.add(piece))
+        return (shown for piece in pieces if piece for shown in self.deferred.add(piece))
 
     def counted(self) -> str:
         """Return the counts of objects that a part adds at its end."""
@@ -698,7 +734,16 @@ class ObjectRenderer:
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the text of all objects from the lines of all parts."""
-        return map(self.groups.take, from_lines(pieces))
+        needs: list[PendingReference] = []
+        for part in from_lines(pieces):
+            if isinstance(part, ObjectBlock):
+                yield from self._written(part, needs)
+                needs = []
+            elif isinstance(part, CountedResults):
+                self.groups.take(part)
+            else:
+                targets, needs = part
+                self._references.add(targets)
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -713,17 +758,18 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     if options.show is Show.OBJECTS and not options.quiet:
         return _begin_whole(run, options)
     found = RelatedObjects(run)
-    renderer = ObjectRenderer(run, layout, found.references)
+    renderer = ObjectRenderer(run, layout)
     quiet = options.quiet
 
     def row(response: EngineResponse) -> str:
         found.add(response)
+        known = renderer.know(response) if run.mutates else ""
         response = _only_failures(response) if quiet else response
-        return "" if _is_silent(response, options) else renderer.row(response)
+        return known if _is_silent(response, options) else known + renderer.row(response)
 
-    def tail(_: Lists) -> Iterator[str]:
+    def tail(lists: Lists) -> Iterator[str]:
         yield from renderer.deferred.end(layout.paint)
-        yield from () if quiet else found.lines(layout.paint)
+        yield from () if quiet else found.lines(lists, layout.paint)
         yield from renderer.groups.lines()
         yield from () if quiet else rule_table(run, layout, every=False)
         yield from () if quiet else renderer.groups.sizes()
@@ -732,6 +778,7 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
         head=lambda: () if quiet else (f"{layout.paint('title', header(run))}\n\n",),
         row=row,
         tail=tail,
+        lists=found.lists,
         joined=renderer.joined,
         counted=renderer.counted,
     )
@@ -766,8 +813,9 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     found = RelatedObjects(run)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
     block = verdict_block(run, options, paint)
+    references = ReferenceIndex()
     order = DeferredOutput(
-        found.references,
+        references,
         lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner),
     )
 
@@ -784,15 +832,32 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     def row(response: EngineResponse) -> str:
         found.add(response)
         pieces = pieces_of(response)
-        if run.is_part and not all(isinstance(piece, str) for piece in pieces):
-            raise NotStreamable
+        if run.is_part:
+            needs = [piece for piece in pieces if isinstance(piece, PendingReference)]
+            texts = [piece if isinstance(piece, str) else None for piece in pieces]
+            line = related_line(known_targets(response), needs)
+            return f"{line}{_APART}{json.dumps(texts)}\n"
+        references.add(known_targets(response))
         return "".join(text for piece in pieces for text in order.add(piece))
 
-    def tail(_: Lists) -> Iterator[str]:
+    def joined(pieces: Iterable[str]) -> Iterator[str]:
+        for line in complete_lines(pieces):
+            related, _, texts = line.partition(_APART)
+            targets, needs = read_related(related)
+            references.add(targets)
+            following = iter(needs)
+            for text in json.loads(texts):
+                yield from order.add(next(following) if text is None else text)
+
+    def tail(lists: Lists) -> Iterator[str]:
         yield from order.end(paint)
-        yield from found.lines(paint)
+        yield from found.lines(lists, paint)
         yield f"{counts_line(run)}\n"
 
     return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",), row=row, tail=tail
+        head=lambda: (f"{paint('title', header(run))}\n\n",),
+        row=row,
+        tail=tail,
+        lists=found.lists,
+        joined=joined,
     )

@@ -6,7 +6,14 @@ import pytest
 
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.load import blocks as blocks_module
-from kyvsim.load.blocks import Indivisible, cut_files, load_block, origins, source_of
+from kyvsim.load.blocks import (
+    Indivisible,
+    cut_files,
+    kinds_in,
+    load_block,
+    origins,
+    source_of,
+)
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic
@@ -115,3 +122,24 @@ def test_nobody_waits_for_a_pipe_that_has_taken_the_place_of_a_file(file):
     os.mkfifo(file)
     with pytest.raises(OSError, match="has changed"):
         source_of(first)
+
+
+LISTED = {
+    "yaml": "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+    "  metadata:\n    ownerReferences:\n    - kind: Job\n- apiVersion: apps/v1\n"
+    "  kind: Deployment\n  metadata: {}\nkind: List\n",
+    "json": '{\n    "apiVersion": "v1",\n    "items": [\n        {\n'
+    '            "apiVersion": "v1",\n'
+    '            "kind": "Pod"\n        },\n        {\n            "apiVersion": "apps/v1",\n'
+    '            "kind": "Deployment"\n        }\n    ],\n    "kind": "List"\n}\n',
+    "documents": "apiVersion: v1\nkind: Pod\nspec:\n  kind: Job\n---\n"
+    "kind: 'Deployment'\nmetadata: {}\napiVersion: \"apps/v1\"\n---\n# nothing\n",
+}
+
+
+@pytest.mark.parametrize("form", LISTED)
+def test_kinds_are_found_without_parsing(tmp_path, form):
+    path = tmp_path / "a.yaml"
+    path.write_text(LISTED[form])
+    found = [kind for block in blocks(path, 40) for kind in kinds_in(block)]
+    assert found == [("v1", "Pod"), ("apps/v1", "Deployment")]

@@ -7,7 +7,7 @@ from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import painter
-from kyvsim.report.text_blocks import Collisions, repeat_blocks, repeat_entries
+from kyvsim.report.text_blocks import Collisions, generation_lines, repeat_blocks, repeat_entries
 
 # Objects that are generated more than once: what reports say of them.
 
@@ -28,10 +28,7 @@ def response(name, *objects):
 
 
 def gathered(*responses):
-    found = Collisions()
-    for one in responses:
-        found.add(one)
-    return found
+    return Collisions([line for one in responses for line in generation_lines(one)])
 
 
 def test_one_object_is_no_collision():
