@@ -65,6 +65,7 @@ def copied(tmp_path, *names):
             (folder / file.name).write_bytes(file.read_bytes())
 
 
+@pytest.mark.usefixtures("older_release")
 def test_a_second_run_after_an_update_passes(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
     copied(tmp_path, "mutate", "generate", "existing")

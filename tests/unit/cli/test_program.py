@@ -85,6 +85,7 @@ def manifests(tmp_path):
     return ("apply", str(tmp_path / "policy.yaml"), "-r", str(tmp_path / "pods.yaml"))
 
 
+@pytest.mark.usefixtures("older_release")
 def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(manifests):
     process = subprocess.Popen(
         [*PROGRAM, *manifests], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -110,6 +111,7 @@ def test_a_full_disk_is_an_error(manifests):
             )
 
 
+@pytest.mark.usefixtures("older_release")
 def test_a_closed_standard_output_is_an_error(manifests):
     script = 'exec "$@" >&-'
     done = subprocess.run(

@@ -86,6 +86,7 @@ def test_a_flag_can_be_switched_off(project, kyvsim):
     assert "RESULT" not in kyvsim("apply", "--table=false")[1]
 
 
+@pytest.mark.usefixtures("older_release")
 def test_a_comma_that_splits_nothing_stays_as_it_is(project, kyvsim):
     configure(project, WHOLE + "apply: {namespace-labels: ['default:team=a,tier=b']}\n")
     status, _, err = kyvsim("apply")

@@ -30,7 +30,7 @@ spec:
 
 
 def failing(error):
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
     return fail

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.model.simulation import Installation
 from kyvsim.simulator.api_server.server import ADMIN
 
@@ -183,11 +184,12 @@ def test_reports_tell_of_the_results_that_the_installation_lets_them(
 
 
 @pytest.mark.parametrize(
-    ("kind", "label"),
+    ("release", "kind", "label"),
     [
-        ("ClusterPolicy", "cpol.kyverno.io/p"),
-        ("ValidatingPolicy", "vpol.kyverno.io/p"),
-        ("NamespacedValidatingPolicy", "validatingadmissionpolicy.apiserver.io/p"),
+        (V_1_19_1, "ClusterPolicy", "cpol.kyverno.io/p"),
+        (V_1_19_1, "ValidatingPolicy", "vpol.kyverno.io/p"),
+        (V_1_19_1, "NamespacedValidatingPolicy", "vpol.kyverno.io/p"),
+        (V_1_19_0, "NamespacedValidatingPolicy", "validatingadmissionpolicy.apiserver.io/p"),
     ],
 )
 def test_ephemeral_reports_name_policies_and_their_versions(

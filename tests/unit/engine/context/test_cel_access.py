@@ -10,6 +10,7 @@ from kyvsim.engine.context.cel_access import (
 )
 from kyvsim.engine.world import GivenObjects
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.release import NEWEST, V_1_19_0, V_1_19_1
 from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 URL = "https://answers.example.com/v1"
@@ -92,10 +93,11 @@ def external(**mocks):
 
 def test_services_are_answered_by_method_first():
     calls = {("GET", URL): CallAnswer(200, [1]), ("", URL): CallAnswer(404, None)}
-    answer = http_access(external(calls=calls), "").answer_of
+    answer = http_access(external(calls=calls), "", NEWEST).answer_of
     assert repr(answer("GET", URL)) == repr({"body": [1.0], "statusCode": 200})
     assert answer("POST", URL) == {"body": None, "statusCode": 404}
-    assert http_access(external(calls=calls), "shop").answer_of("GET", URL)["statusCode"] == 200
+    namespaced = http_access(external(calls=calls), "shop", NEWEST)
+    assert namespaced.answer_of("GET", URL)["statusCode"] == 200
 
 
 @pytest.mark.parametrize(
@@ -150,8 +152,25 @@ def test_services_are_answered_by_method_first():
 )
 def test_calls_that_nothing_answers(method, url, namespace, reason):
     with pytest.raises(LookupError) as caught:
-        http_access(external(), namespace).answer_of(method, url)
+        http_access(external(), namespace, V_1_19_0).answer_of(method, url)
     assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("url", "address", "network"),
+    [
+        ("http://169.254.169.254/latest", "169.254.169.254:80", "169.254.169.254/32"),
+        ("https://[64:ff9b::a9fe:a9fe]/", "[64:ff9b::a9fe:a9fe]:443", "169.254.169.254/32"),
+        ("http://[2002:a9fe:a9fd::]:8080", "[2002:a9fe:a9fd::]:8080", "169.254.169.253/32"),
+        ("http://[::127.0.0.1]/", "[::127.0.0.1]:80", "127.0.0.0/8"),
+    ],
+)
+def test_addresses_of_metadata_are_ranges_in_1_19_1(url, address, network):
+    with pytest.raises(LookupError) as caught:
+        http_access(external(), "", V_1_19_1).answer_of("GET", url)
+    start = f'request failed: Get "{url}": connection to {address} blocked: IP '
+    assert str(caught.value).startswith(start)
+    assert str(caught.value).endswith(f" falls in blocked range {network}")
 
 
 ENTRY = {
@@ -189,7 +208,7 @@ def test_global_data(system, name, projection, found):
         GivenObjects([*GIVEN.list("v1", "Secret", ""), ENTRY]), Mocks(global_data=mocks)
     )
     hints = []
-    assert repr(global_access(world, system, hints).data_of(name, projection)) == repr(found)
+    assert repr(global_access(world, system, hints, "").data_of(name, projection)) == repr(found)
     assert bool(hints) is (name == "nobody")
 
 
@@ -206,5 +225,5 @@ def test_global_data(system, name, projection, found):
 def test_projections_that_are_not_there(system, data, reason):
     world = external(global_data={"n": GlobalData(data)})
     with pytest.raises(LookupError) as caught:
-        global_access(world, system, []).data_of("n", "p")
+        global_access(world, system, [], "").data_of("n", "p")
     assert str(caught.value) == reason

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.simulator.hazards import HAZARDS
 
 ROOT = Path(__file__).parents[4]
@@ -417,11 +418,12 @@ def test_a_copy_that_was_restored_is_not_followed(run, copying, obj):
     copy = obj("ConfigMap", "source", "shop")
     again = obj("Namespace", "shop", labels={"a": "b"})
 
-    def unfollowed(**further):
-        found = run([copying], shop, 2.0, objects=[source], **further)
+    def unfollowed(release=V_1_19_0, **further):
+        found = run([copying], shop, 2.0, objects=[source], release=release, **further)
         return [one for one in found.hazards if one.code == "KH032"]
 
     (hazard,) = unfollowed(gone=[copy])
+    assert not unfollowed(V_1_19_1, gone=[copy])
     assert (hazard.policies, hazard.objects[0].namespace) == (("copy",), "shop")
     assert "is not updated or deleted with its source" in hazard.message
     assert not unfollowed()
