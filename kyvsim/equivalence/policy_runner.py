@@ -146,21 +146,22 @@ class StepCounter:
 
         def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
             self._open.append(None)
+            result: tuple[_Part, object] | None = None
             try:
                 found = run(*given, **named)
                 kind = found.__class__
                 key = found if kind is bool else (kind, bool(found)) if kind in _PLAIN else None
-                if key is not None and key in known:
-                    self._count(*known[key])
-                    return found
-                step = construct.complete(construct.placed, found, *given, **named)
-            except BaseException as error:
-                self.leave(1, construct.failed(error))
-                raise
-            result = self._part_of(step), self._answer(step)
-            if key is not None:
-                known[key] = result
-            self._count(*result)
+                result = known.get(key)
+                if result is None:
+                    step = construct.complete(construct.placed, found, *given, **named)
+                    result = self._part_of(step), self._answer(step)
+                    if key is not None:
+                        known[key] = result
+            finally:
+                if result is None:
+                    step = construct.failed()
+                    result = self._part_of(step), self._answer(step)
+                self._count(*result)
             return found
 
         return wrapper

@@ -4,6 +4,7 @@ Without a tracer, closures are not wrapped. With one, `traced` wraps a construct
 its outcomes for coverage and its step for explanations.
 """
 
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
@@ -113,8 +114,9 @@ class TracedConstruct(Generic[_Given, _Found]):
         """The step without a result, with its location, which is slow to find."""
         return self._begun._replace(place=self._locate())
 
-    def failed(self, error: BaseException) -> Step:
-        """Return the step of an evaluation that raised an error."""
+    def failed(self) -> Step:
+        """Return the step of an evaluation that raised the error that is being handled."""
+        error = sys.exception()
         text = getattr(error, "message", "") or str(error)
         return self.placed._replace(answer=RuleStatus.ERROR, note=text)
 
@@ -224,13 +226,12 @@ def with_steps(
         mark = tracer.enter()
         if not mark:
             return run(*given, **named)
+        step: Step | None = None
         try:
             found = run(*given, **named)
             step = construct.complete(construct.placed, found, *given, **named)
-        except BaseException as error:
-            tracer.leave(mark, construct.failed(error))
-            raise
-        tracer.leave(mark, step)
+        finally:
+            tracer.leave(mark, step or construct.failed())
         return found
 
     return wrapper
