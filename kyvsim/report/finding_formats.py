@@ -31,8 +31,8 @@ from kyvsim.report.run import Lists, Run, StreamingDocument, counts_line, run_en
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_QUOTE: Final = {'"': "&quot;"}
-_IN_ATTRIBUTE: Final = {**_QUOTE, "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+_QUOTE: Final[Mapping[str, str]] = {'"': "&quot;"}
+_IN_ATTRIBUTE: Final[Mapping[str, str]] = {**_QUOTE, "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def attributes(values: Mapping[str, str]) -> str:
