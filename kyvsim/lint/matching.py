@@ -95,13 +95,12 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
         yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
 
 
-def impossible_names_of_exceptions(
-    exceptions: Iterable[PolicyException],
-) -> Iterator[Diagnostic]:
-    """KV313: a name or namespace in an exception that no object can have."""
+def idle_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV313 and KV315: a name, namespace or kind in an exception that no object can have."""
     for exception in exceptions:
         for one in exception.match.filters:
             yield from _bad_names(exception.document, one)
+            yield from _passed_kinds(exception.document, one)
 
 
 def _bad_names(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
@@ -204,12 +203,16 @@ def passed_kinds(policy: Policy) -> Iterator[Diagnostic]:
 
     upstream: pkg/webhooks/handlers/enrich.go, which matches the kind of the parent
     """
-    for one in (one for rule in policy.rules for one in rule.tree.filters):
-        for index, text in enumerate(one.kinds):
-            problem = _passed(text, alone=len(one.kinds) == 1)
-            if problem:
-                path = (*one.path, "resources", "kinds", index)
-                yield warn(policy.document, "KV315", problem, path)
+    for rule in policy.rules:
+        for one in rule.tree.filters:
+            yield from _passed_kinds(policy.document, one)
+
+
+def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
+    for index, text in enumerate(one.kinds):
+        problem = _passed(text, alone=len(one.kinds) == 1)
+        if problem:
+            yield warn(document, "KV315", problem, (*one.path, "resources", "kinds", index))
 
 
 def _passed(text: str, *, alone: bool) -> str:

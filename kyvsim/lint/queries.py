@@ -7,9 +7,8 @@ from typing import NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.objects import contains_text
 from kyvsim.languages.classic.validation.variables import expression_of
-from kyvsim.lint.traversal import nodes_of, texts_of
+from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
@@ -59,7 +58,8 @@ class _Problem(NamedTuple):
 def misread_queries(policy: Policy) -> Iterator[Diagnostic]:
     """KV301 to KV305: JMESPath that is valid, but does not do what it seems to do."""
     for rule in policy.rules:
-        if not contains_text(rule.tree.data, *_SIGNS):
+        written = joined_texts(rule)
+        if not any(sign in written for sign in _SIGNS):
             continue
         entries = [one for one in nodes_of(rule) if isinstance(one, ContextEntry)]
         yield from _misread(policy.document, texts_of(rule), entries)

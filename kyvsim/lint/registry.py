@@ -177,8 +177,9 @@ CHECKS: Final = (
     _rules(matching.idle_exclusions, KV312="kinds: [Ingress]"),
     _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),
     _files(
-        lambda given: matching.impossible_names_of_exceptions(given.exceptions),
+        lambda given: matching.idle_exceptions(given.exceptions),
         KV313="namespaces: [kube_system]",
+        KV315="kinds: [PodExecOptions]",
     ),
     _rules(matching.scopeless_criteria, KV314="namespaceSelector:"),
     _rules(matching.passed_kinds, KV315="kinds: [PodExecOptions]"),

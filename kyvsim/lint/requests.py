@@ -12,7 +12,7 @@ from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
 from kyvsim.languages.classic.validation.rule_parts import patch_operations
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.lint.matching import cluster_kinds
-from kyvsim.lint.traversal import nodes_of, texts_of
+from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.rule import (
@@ -85,7 +85,7 @@ def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
 def old_objects(policy: Policy) -> Iterator[Diagnostic]:
     """KV318: the old object of a request that creates one."""
     for rule in policy.rules:
-        if not contains_text(rule.tree.data, "request.oldObject") or rule.tree.validate is None:
+        if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
             continue
         operations = [one.operations for one in rule.tree.match.effective]
         if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
@@ -192,7 +192,7 @@ def lifetime_annotations(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/controllers/ttl, which lists objects by this label
     """
     for rule in policy.rules:
-        if not contains_text(rule.tree.data, _TTL):
+        if _TTL not in joined_texts(rule):
             continue
         for path, text, _ in texts_of(rule):
             in_key = text in {_TTL, f"+({_TTL})", f"({_TTL})", f"=({_TTL})"}

@@ -23,3 +23,9 @@ def nodes_of(rule: Rule) -> tuple[Node, ...]:
 def texts_of(rule: Rule) -> tuple[Text, ...]:
     """Return every key and string of a rule, in the written order."""
     return tuple(texts(rule.tree))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def joined_texts(rule: Rule) -> str:
+    """Return all keys and strings of a rule in one string, to find out quickly what it lacks."""
+    return "\0".join([one.text for one in texts_of(rule)])

@@ -1,5 +1,8 @@
+import json
+
 import pytest
 
+from kyvsim.api.lint import lint
 from kyvsim.lint.matching import (
     idle_exclusions,
     impossible_names,
@@ -127,6 +130,19 @@ def test_a_kind_that_no_request_has(remarks, kinds, hint):
     ((code, _, text),) = remarks(passed_kinds, rule({"kinds": kinds}))
     assert code == "KV315"
     assert hint in text
+
+
+def test_kinds_and_namespaces_of_exceptions(tmp_path):
+    match = rule({"kinds": ["PodExecOptions"], "namespaces": ["Dev"]})["match"]
+    data = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e"},
+        "spec": {"exceptions": [{"policyName": "p", "ruleNames": ["r"]}], "match": match},
+    }
+    path = tmp_path / "e.json"
+    path.write_text(json.dumps(data))
+    assert [one.code for one in lint([str(path)]).diagnostics] == ["KV315", "KV313"]
 
 
 @pytest.mark.parametrize(
