@@ -15,11 +15,13 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, found_at, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
+from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.visit import texts_within
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
@@ -98,7 +100,7 @@ def unknown_kinds(
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
-        group, _, kind, _ = parse_kind_selector(use.text)
+        group, _, kind, subresource = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
         meant = meant_by.get((group, kind))
@@ -106,6 +108,7 @@ def unknown_kinds(
             meant = _meant(group, kind, known) if len(meant_by) < _MOST_MEANT else ""
             meant_by[group, kind] = meant
         if meant:
+            meant = f"{meant}/{subresource}" if subresource else meant
             text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
             yield warn(use.document, "KV215", text, use.path)
         else:
@@ -125,6 +128,38 @@ def unknown_kinds(
         if len(unlike) == 1:
             text = f"unknown kind `{unlike[0]}`: {NAME_IT}"
         yield Diagnostic("KV216", Severity.INFO, text, first.document.locate(first.path))
+
+
+def unknown_target_kinds(
+    policies: Iterable[Policy], known: frozenset[tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    """KV215: a typo in the kind of objects that a rule generates, clones or changes."""
+    for policy in policies:
+        for rule in policy.rules:
+            for path, group, kind in _target_kinds(rule.tree):
+                meant = "" if (group, kind) in known else _meant(group, kind, known)
+                if meant:
+                    text = f"no object has the kind `{kind}`"
+                    if meant.rpartition("/")[2] == kind:
+                        place = f"the group `{group}`" if group else "the core group"
+                        text = f"{place} has no kind `{kind}`"
+                    text = f"{text}: did you mean `{meant}`?"
+                    yield warn(policy.document, "KV215", text, path)
+
+
+def _target_kinds(rule: RuleNode) -> Iterator[tuple[Path, str, str]]:
+    """Yield path, group and kind of objects that a rule generates, clones or changes."""
+    generate, mutate = rule.generate, rule.mutate
+    made = [generate.target, *(one.target for one in generate.foreach or ())] if generate else []
+    targets = [(one.path, one.api_version, one.kind) for one in made]
+    targets += [(one.path, one.api_version, one.kind) for one in (mutate and mutate.targets) or ()]
+    for path, api_version, kind in targets:
+        if kind and api_version and not is_open([api_version, kind]) and "*" not in kind:
+            yield (*path, "kind"), split_api_version(api_version)[0], kind
+    for clones in (one.clone_list for one in made if one.clone_list):
+        for index, text in enumerate(clones.kinds or ()):
+            api_version, _, kind = text.rpartition("/")
+            yield (*clones.path, "kinds", index), split_api_version(api_version)[0], kind
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:

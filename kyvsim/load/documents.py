@@ -5,6 +5,7 @@ KV009 a file without documents, KV024 a Helm template, KV027 a malformed list, K
 a comment hides.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -45,6 +46,12 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 """The objects of each operation; the first is the object of the request."""
 _OBJECTS = ("object", "oldObject")
+
+_UNQUOTED = re.compile(r"(?:^|[:-]\s|[\[,])\s*\{\{")
+_QUOTE_IT = (
+    "note: YAML reads `{{` at the start of a value as a map: put the whole value in quotes, such "
+    'as `key: "{{ request.name }}"`'
+)
 
 
 @cache
@@ -335,7 +342,9 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     if helm_template(without_comments(chunk.text)):
         text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
-    return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place)
+    line = "".join(chunk.text.split("\n")[error.line - 1 : error.line])
+    notes = (_QUOTE_IT,) if _UNQUOTED.search(line) else ()
+    return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place, notes)
 
 
 def is_list(data: object) -> bool:

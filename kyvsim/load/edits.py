@@ -4,6 +4,7 @@ Comments, quotes, order and empty lines are preserved. A change is refused if it
 uncertain: with anchors, aliases and tags, in flow maps, and for several entries on one line.
 """
 
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -178,11 +179,13 @@ def _scalar(read: _Text, node: Node, change: TextChange) -> Iterator[_Piece]:
     if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in change.text:
         raise NoEditError("the value is not a plain word")
     start, end = node.start_mark.index, node.end_mark.index
-    if read.text[start : start + 1] in {'"', "'"}:
+    quote, new = read.text[start : start + 1], change.text
+    if quote in {'"', "'"}:
         start, end = start + 1, end - 1
+        new = new.replace("'", "''") if quote == "'" else json.dumps(new, ensure_ascii=False)[1:-1]
     if read.text[start:end] != node.value:
         raise NoEditError("the value differs from its source text")
-    yield _Piece(start, end, change.text)
+    yield _Piece(start, end, new)
 
 
 def _new_entry(read: _Text, change: TextChange) -> Iterator[_Piece]:

@@ -127,6 +127,21 @@ def _not(finding: SchemaFinding, shown: str) -> str:
     return f"`{shown}` must not have both {listed}"
 
 
+_SUCCESSORS: Mapping[str, str] = {
+    "overlay": "patchStrategicMerge",
+    "patches": "patchesJson6902",
+}
+"""Fields that Kyverno removed, with the fields of the same object that replaced them."""
+
+
+def _unknown(finding: SchemaFinding, shown: str) -> str:
+    name = str(finding.path[-1])
+    successor = _SUCCESSORS.get(name)
+    if successor in finding.limit:
+        return f"unknown field `{shown}`: `{successor}` replaced it"
+    return f"unknown field `{shown}`{likely(name, finding.limit)}"
+
+
 _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     "KV017",
     lambda finding, shown: f"`{shown}` violates the schema keyword `{finding.word}`",
@@ -134,9 +149,7 @@ _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
 _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
     "unknown": (
         "KV012",
-        lambda finding, shown: (
-            f"unknown field `{shown}`{likely(str(finding.path[-1]), finding.limit)}"
-        ),
+        _unknown,
     ),
     "type": ("KV013", _type),
     "enum": ("KV014", _choice),

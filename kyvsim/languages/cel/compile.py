@@ -44,6 +44,10 @@ _BY_NAME: Mapping[str, CelKind] = {
 }
 
 
+_NO_IMAGE = "undeclared reference to 'image'"
+_REFERENCE_NOTE = "note: the variable `ref` has the image reference here"
+
+
 def compile_cel_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
@@ -55,7 +59,10 @@ def compile_cel_policy(
         for one in problems:
             place = (one.document or policy.document).locate(one.path)
             subject = _subject(policy, one.variant)
-            told = (*told, expression_error("KV150", subject, one.message, place))
+            error = expression_error("KV150", subject, one.message, place)
+            if one.path[1] == "matchImageReferences" and _NO_IMAGE in one.message:
+                error = error._replace(excerpt=(*error.excerpt, _REFERENCE_NOTE))
+            told = (*told, error)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, told
 

@@ -39,7 +39,7 @@ def told(remarks):
     [
         ("pod", "Pod"),
         ("Pods", "Pod"),
-        ("PODS/exec", "Pod"),
+        ("PODS/exec", "Pod/exec"),
         ("v1/pod", "Pod"),
         ("apps/v1/Deploymnet", "Deployment"),
         ("apps/v1/deployments", "Deployment"),

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 # upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
 _NO_CHECK = "one of pattern, anyPattern, deny, foreach, cel must be specified"
+_NO_ASSERTIONS = (
+    "note: Kyverno no longer reads `validate.assert`: write a `pattern` or `deny` conditions, or a "
+    "ValidatingPolicy"
+)
 CEL_ONLY = "celPrecondition can only be used with validate.cel"
 
 
@@ -89,7 +93,10 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     path = rule.validate.path
     problems: list[Problem] = []
     count = len(_bodies(rule, "validate"))
-    if count == 0:
+    if count == 0 and rule.validate.assertion is not None:
+        text = f"path: {subject.text_path}.validate..: {_NO_CHECK}"
+        yield subject.error(path, "KV138", text)._replace(excerpt=(_NO_ASSERTIONS,))
+    elif count == 0:
         problems.append((path, _NO_CHECK))
     if count > 1:
         problems.append(
@@ -281,6 +288,11 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
 
 
+_TO_REMOVE = (
+    "note: null does not remove a label or annotation here: use `patchesJson6902` with `op: remove`"
+)
+
+
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Labels and annotations are not numbers, booleans or null."""
     for one in rule_types_of(subject.rule.tree):
@@ -293,7 +305,9 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                             "labels and annotations supports only string values, "
                             '"use double quotes around the non string values"'
                         )
-                        yield subject.error(entry.path, "KV141", text)
+                        error = subject.error(entry.path, "KV141", text)
+                        is_null = entry.value.data is None
+                        yield error._replace(excerpt=(_TO_REMOVE,)) if is_null else error
 
 
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace

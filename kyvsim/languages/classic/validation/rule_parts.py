@@ -125,15 +125,24 @@ def is_open(data: object) -> bool:
 
 def patch_paths(patch: str) -> list[str]:
     """Return the path of each operation of a JSON patch, "" without one; a broken one has none."""
+    return [path for _, path in patch_operations(patch)]
+
+
+def patch_operations(patch: str) -> list[tuple[str, str]]:
+    """Return name and path of each operation of a JSON patch, "" for missing ones."""
     try:
         operations: object = load_one(patch)
     except YamlError:
         return []
     found = [
-        operation.get("path") if operation.__class__ is dict else None
-        for operation in (operations if operations.__class__ is list else ())
+        operation if isinstance(operation, dict) else {}
+        for operation in (operations if isinstance(operations, list) else ())
     ]
-    return [path if path.__class__ is str else "" for path in found]
+    fields = [(operation.get("op"), operation.get("path")) for operation in found]
+    return [
+        (op if isinstance(op, str) else "", path if isinstance(path, str) else "")
+        for op, path in fields
+    ]
 
 
 PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
@@ -153,6 +162,27 @@ def syntax_problem(expression: str) -> str:
     except QuerySyntaxError as error:
         return error.message
     return ""
+
+
+_KEY = re.compile(
+    r"\b(?P<map>labels|annotations|data|matchLabels|nodeSelector)\.(?P<name>\w[\w./-]*[/-][\w./-]*)"
+    r"|(?P<owner>\w+)\.(?P<dashed>[A-Za-z_]\w*(?:-\w+)+)"
+    r"|(?P<field>\w+)\[(?P<quote>['\"])(?P<index>[^'\"]+)(?P=quote)\]"
+)
+"""Keys that are not identifiers, without quotes, or in brackets as in other languages."""
+
+
+def note_on_key(text: str) -> str:
+    """Return how to write a key that cannot be parsed, or ""."""
+    found = _KEY.search(text)
+    if found is None:
+        return ""
+    owner = found["map"] or found["owner"] or found["field"]
+    key = found["name"] or found["dashed"] or found["index"]
+    return (
+        "note: a key with other characters than letters, digits and `_` needs double quotes: "
+        f'`{owner}."{key}"`'
+    )
 
 
 # Source of the rules: upstream pkg/validation/policy/validate.go
@@ -320,7 +350,9 @@ def _context_problems(subject: RuleUnderCheck, *, confined: bool) -> Iterator[Di
         reason = _name_problem(entry.name) or _source_problem(entry, confined=confined)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
-            yield subject.error(entry.path, "KV135", text)
+            error = subject.error(entry.path, "KV135", text)
+            note = note_on_key(text) if "SyntaxError" in text else ""
+            yield error._replace(excerpt=(note,)) if note else error
 
 
 def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:

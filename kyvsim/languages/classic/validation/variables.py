@@ -19,6 +19,7 @@ from kyvsim.kubernetes.wildcard import OPERATORS, matches
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
+    note_on_key,
     rules_under_check,
     syntax_problem,
     validation_error,
@@ -146,18 +147,33 @@ def _words_in(expression: str) -> tuple[str, ...]:
 def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule can be resolved."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
-        note = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
-        place = (*subject.rule.path, *path)
-        if note:
-            yield subject.error(place, "KV146", _INVALID + message)._replace(excerpt=(note,))
-        else:
-            yield subject.error(place, "KV112", _INVALID + message)
+        cut = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
+        note = cut or _note(subject.rule.tree.data, path)
+        error = subject.error(
+            (*subject.rule.path, *path), "KV146" if cut else "KV112", _INVALID + message
+        )
+        yield error._replace(excerpt=(note,)) if note else error
 
 
 def _note_on_cut(data: object, path: Path) -> str:
     """Return a note if a variable follows a non-ASCII character, or ""."""
     texts = (text for place, text in marked_texts(data) if place == path)
     return next(filter(None, map(note_on_cut, texts)), "")
+
+
+_HELM = "{{`"
+_HELM_NOTE = "note: this is an unrendered Helm template: pass the output of `helm template`"
+
+
+def _note(data: object, path: Path) -> str:
+    """Return how to fix the string at a path that cannot be read, or ""."""
+    for place, text in marked_texts(data):
+        if place == path:
+            if _HELM in text:
+                return _HELM_NOTE
+            variables = (expression_of(variable) for _, variable in VARIABLE.findall(text))
+            return next((note_on_key(one) for one in variables if syntax_problem(one)), "")
+    return ""
 
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
