@@ -17,7 +17,7 @@ from kyvsim.lint.cel_policy import (
     is_atomic,
     matched_kinds,
 )
-from kyvsim.model.diagnostic import Diagnostic, nearest
+from kyvsim.model.diagnostic import Diagnostic, listed, nearest
 from kyvsim.schema.merge_types import Type
 
 UNKNOWN = "\0"
@@ -56,6 +56,37 @@ def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
         for path, operations in found.items()
         if path.startswith("/") and operations & _WRITES
     )
+
+
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+
+
+def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV326: an operation that JSON patches do not have.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/json_patch.go
+    """
+    if policy.kind not in MUTATING:
+        return
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, StructLiteral) or node.type_name.lstrip(".") != "JSONPatch":
+                continue
+            for field in node.fields:
+                value = field.value
+                if (
+                    field.name != "op"
+                    or not isinstance(value, Literal)
+                    or value.value in _OPERATIONS
+                ):
+                    continue
+                near = nearest(str(value.value), _OPERATIONS, 0.5)
+                hint = f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS, 6)}"
+                text = (
+                    f"`{value.value}` is not an operation of JSON patches, so the policy is an "
+                    f"error: {hint}"
+                )
+                yield policy.warn("KV326", text, one.path)
 
 
 def _path_text(node: Node) -> str:

@@ -105,6 +105,10 @@ class CelPolicy(NamedTuple):
             for node in self.nodes()
         )
 
+    def reads(self, name: str) -> bool:
+        """Return whether the text of an expression contains the name of a variable."""
+        return any(name in one.text for one in self.expressions)
+
     def only_reads_fields(self, name: str) -> bool:
         """Return whether all uses of a variable in expressions only read its fields."""
         named = sum(is_name(node, name) for node in self.nodes())

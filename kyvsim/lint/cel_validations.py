@@ -239,16 +239,20 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
         return
     rules = policy.spec.resource_rules
     operations = {name for rule in rules for name in rule.operations or ("*",)}
-    only = operations.pop() if len(operations) == 1 else ""
-    if only not in {"CREATE", "DELETE"}:
-        return
-    absent = "oldObject" if only == "CREATE" else "object"
-    if policy.kind != "ValidatingPolicy" and not policy.only_reads_fields(absent):
-        return
-    for one in policy.expressions:
-        if any(reads_field(node, absent) for node in one.nodes()):
-            text = f"`{absent}` has no fields at {only}, the only operation that the policy matches"
-            yield policy.warn("KV248", text, one.path)
+    for operation, absent in (("CREATE", "oldObject"), ("DELETE", "object")):
+        only = operations == {operation}
+        if operations.isdisjoint({operation, "*"}) or not policy.reads(absent):
+            continue
+        if not only and policy.mentions("operation"):
+            continue
+        if (policy.kind != "ValidatingPolicy" or not only) and not policy.only_reads_fields(absent):
+            continue
+        for one in policy.expressions:
+            if any(reads_field(node, absent) for node in one.nodes()):
+                which = "the only operation that" if only else "which"
+                also = "" if only else " also"
+                text = f"`{absent}` has no fields at {operation}, {which} the policy{also} matches"
+                yield policy.warn("KV248", text, one.path)
 
 
 _NAMESPACE = "namespaceObject"

@@ -10,17 +10,24 @@ from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Path
-from kyvsim.kubernetes.quantities import parse_float, parse_quantity
-from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.validation.rule_parts import is_open, syntax_problem
+from kyvsim.kubernetes.quantities import parse_duration, parse_float, parse_quantity
+from kyvsim.kubernetes.semver import parse_version
+from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
+from kyvsim.languages.classic.validation.rule_parts import (
+    is_open,
+    note_on_key,
+    syntax_problem,
+)
 from kyvsim.languages.classic.validation.variables import (
     expression_of,
     impossible_calls_in,
 )
+from kyvsim.lint.patterns import are_apart, order, unit_hint
+from kyvsim.lint.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy
 from kyvsim.policy.tree import Condition, Conditions, ContextEntry
-from kyvsim.policy.visit import TextKind, texts, walk
+from kyvsim.policy.visit import TextKind
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -30,7 +37,6 @@ _LENGTHS = (0, 1 << 31)
 """The minimum length and an impossible one: if the results are equal, they are for all lengths."""
 _MOST_PAIRS = 1_000_000
 """Maximum number of compared pairs of elements for one policy: about a second."""
-_NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
 _Node = TypeVar("_Node", Condition, Conditions)
 
 
@@ -49,30 +55,39 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
         pairs += operator.pairs(key, value) if operator.pairs is not None else 0
         if pairs > _MOST_PAIRS:
             return
-        for holds, why in _constant(operator, key, value):
+        for holds, why in () if is_open(value) else _constant(operator, key, value):
             word = "always" if holds else "never"
             text = f"the condition is {word} true: {why}"
             yield warn(policy.document, "KV222", text, condition.path)
             break
+    for block in _nodes(policy, Conditions):
+        for group in block.groups:
+            for path in _complementary(group.any or ()):
+                text = (
+                    "one of these conditions is true for every value: a value that differs from "
+                    "either is enough under `any` (write `all`, or one condition with `AnyNotIn`)"
+                )
+                yield warn(policy.document, "KV222", text, path)
 
 
 def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
     for rule in policy.rules:
-        yield from (one for one in walk(rule.tree) if isinstance(one, kind))
+        yield from (one for one in nodes_of(rule) if isinstance(one, kind))
 
 
 def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, str):
-        is_number = _NUMBERS.search(value) is not None
-    if is_open(value):
-        return
     if not is_open(key):
         yield operator.holds(key, value), "it contains no variable"
     elif operator.name == "AnyIn" and value == []:
         yield False, "an empty list contains nothing"
-    elif operator.name.startswith(_ORDERS) and not is_number:
-        yield False, f"`{operator.name}` compares numbers, quantities, durations and versions"
+    elif operator.name.startswith(_ORDERS) and not _is_comparable(operator, value):
+        compared = "numbers, quantities, durations and versions"
+        if operator.name.startswith("Duration") and isinstance(value, str):
+            compared = "durations"
+        hint = unit_hint(value) if isinstance(value, str) and compared != "durations" else ""
+        yield False, f"`{operator.name}` compares {compared}{hint}"
+    elif operator.name.endswith("In") and (swapped := _swapped_range(value)):
+        yield "Not" in operator.name, f"the smaller end of a range comes first: `{swapped}`"
     elif isinstance(key, str) and (read := _OPERATION.fullmatch(key.strip())):
         other = read[1]
         possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
@@ -84,6 +99,47 @@ def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[
         found = {operator.holds(one, value) for one in _LENGTHS}
         if len(found) == 1:
             yield found.pop(), "a length is never negative"
+
+
+_DIFFERING = frozenset({"NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllNotIn"})
+
+
+def _complementary(conditions: tuple[Condition, ...]) -> Iterator[Path]:
+    """Yield the path of the first condition on a key whose negation another one excludes."""
+    seen: dict[str, list[list[str]]] = {}
+    for one in conditions:
+        expression = _expression(one.key)
+        values = one.value if isinstance(one.value, list) else [one.value]
+        words = [value for value in values if isinstance(value, str) and value]
+        if not expression or one.operator not in _DIFFERING or is_open(one.value):
+            continue
+        if len(words) != len(values):
+            continue
+        others = seen.setdefault(expression, [])
+        if any(all(are_apart(a, b) for a in words for b in other) for other in others):
+            yield one.path
+            return
+        others.append(words)
+
+
+def _swapped_range(value: object) -> str:
+    """Return the range that a reversed one should be, or ""."""
+    ends = range_ends(value) if isinstance(value, str) else None
+    if ends is None or not ends.inside or (order(ends.first, ends.last) or 0) <= 0:
+        return ""
+    return f"{ends.last}-{ends.first}"
+
+
+def _is_comparable(operator: Operator, value: object) -> bool:
+    """Return whether a key can be greater or less than a value."""
+    if not isinstance(value, str):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if parse_duration(value) is not None:
+        return True
+    readers = () if operator.name.startswith("Duration") else (parse_quantity, parse_float)
+    return any(read(value) is not None for read in readers) or (
+        bool(readers) and parse_version(value) is not None
+    )
 
 
 def _is_length(key: str) -> bool:
@@ -203,8 +259,8 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
     elsewhere. Rules that compute names (a variable inside a variable) are not checked.
     """
     for rule in policy.rules:
-        entries = [one for one in walk(rule.tree) if isinstance(one, ContextEntry) and one.name]
-        found = tuple(texts(rule.tree)) if entries else ()
+        entries = [one for one in nodes_of(rule) if isinstance(one, ContextEntry) and one.name]
+        found = texts_of(rule) if entries else ()
         if any(
             "{{" in one.text
             and (one.kind is TextKind.QUERY or _NESTED.search(one.text) is not None)
@@ -235,14 +291,17 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         own = {one.path for one in rule.tree.context}
-        for path, text, kind in texts(rule.tree):
+        for path, text, kind in texts_of(rule):
             # The path of an expression is two steps below that of its entry.
             if kind is not TextKind.QUERY or path[:-2] in own or "{{" in text:
                 continue
             problem = syntax_problem(text.strip()) if text.strip() else None
             if problem:
                 message = f"`{text.strip()}` is not valid JMESPath: {problem}"
-                yield warn(policy.document, "KV209", message, path)
+                note = note_on_key(text)
+                yield warn(policy.document, "KV209", message, path)._replace(
+                    excerpt=(note,) if note else ()
+                )
 
 
 def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
@@ -252,5 +311,5 @@ def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
     evaluation errors. upstream: kyverno/go-jmespath `functions.go`, CallFunction
     """
     for rule in policy.rules:
-        for problem, path in impossible_calls_in(texts(rule.tree)):
+        for problem, path in impossible_calls_in(texts_of(rule)):
             yield warn(policy.document, "KV205", problem, path)

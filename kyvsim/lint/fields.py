@@ -8,24 +8,38 @@ from difflib import SequenceMatcher
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION
+from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.lint.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.anchors import ADDITION, parse_anchor
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.read import read_pattern
+from kyvsim.policy.rule import ForEachMutation, Mutate, RuleNode, Validate
 from kyvsim.policy.tree import (
     MatchBlock,
     Pattern,
+    PatternLeaf,
     PatternList,
     PatternMap,
     PatternNode,
     ResourceFilter,
 )
-from kyvsim.policy.visit import walk
-from kyvsim.schema.merge_types import FindType, NoTypesError, Type, resolve, type_finder
+from kyvsim.policy.visit import TextKind
+from kyvsim.schema.merge_types import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    FindType,
+    NoTypesError,
+    Type,
+    resolve,
+    type_finder,
+)
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 _NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -152,6 +166,7 @@ _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
     MatchBlock: tuple((name, "criteria under `any` or `all`") for name in _CRITERIA),
     ImageVerification: _IMAGE,
     Attestation: (("predicateType", "`type`"),),
+    Validate: (("assert", ""),),
 }
 
 
@@ -162,7 +177,7 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     rejects (KV105) are not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
     """
     places: list[tuple[Path, Iterable[tuple[str, str]]]] = [(("spec",), _SPEC)]
-    for node in (node for rule in policy.rules for node in walk(rule.tree)):
+    for node in (node for rule in policy.rules for node in nodes_of(rule)):
         if isinstance(node, ResourceFilter):
             places.append(((*node.path, "resources"), (("name", "`names`"),)))
         else:
@@ -245,6 +260,138 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
             yield warn(policy.document, "KV225", text, path)
 
 
+_NOUNS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    STRING: ((str,), "a string"),
+    NUMERIC: ((int, float), "a number"),
+    BOOLEAN: ((bool,), "a boolean"),
+}
+
+
+def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV327: a value in a patch or a generated object that has the wrong type for its field.
+
+    An API server rejects the object. Fields that generated objects do not have are KV225.
+    """
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            for pattern, types in _written_parts(rule, find, kinds):
+                for path, noun in _mistyped(pattern.root, types):
+                    anchor = parse_anchor(str(path[-1]))
+                    name = anchor.key if anchor else path[-1]
+                    text = f"an API server rejects this value: `{name}` must be {noun}"
+                    yield warn(policy.document, "KV327", text, path)
+                if rule.tree.generate is None:
+                    continue
+                for path, near in _unknown(pattern.root, types):
+                    hint = f": did you mean `{near}`?" if near else ""
+                    text = f"the generated kind does not have the field `{path[-1]}` here{hint}"
+                    yield warn(policy.document, "KV225", text, path)
+
+
+def _written_parts(
+    rule: Rule, find: FindType, kinds: KindTable
+) -> Iterator[tuple[Pattern, tuple[Type, ...]]]:
+    """Yield the patches and generated data of a rule, with the types of their objects."""
+    if rule.tree.mutate:
+        targets = rule.tree.mutate.targets
+        types = _types(rule, find, kinds)
+        if targets is not None:
+            found = [_type_named(one.api_version, one.kind, find) for one in targets]
+            types = tuple(one for one in found if one) if all(found) else ()
+        for patch in patches(rule.tree) if types else ():
+            yield patch, types
+    section = rule.tree.generate
+    made = [section.target, *(one.target for one in section.foreach or ())] if section else []
+    for target in made:
+        found_type = _type_named(target.api_version, target.kind, find)
+        data = read_pattern(target.data, (*target.path, "data"))
+        if found_type and data:
+            yield data, (found_type,)
+
+
+def patches(rule: RuleNode) -> Iterator[Pattern]:
+    """Yield the strategic merge patches of a rule, also those of its loops."""
+    pending: list[Mutate | ForEachMutation] = [rule.mutate] if rule.mutate else []
+    for one in pending:
+        if one.patch_strategic_merge:
+            yield one.patch_strategic_merge
+        pending += one.foreach or ()
+
+
+def _type_named(api_version: str, kind: str, find: FindType) -> Type | None:
+    try:
+        return find(api_version, kind)
+    except NoTypesError:
+        return None
+
+
+def _mistyped(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each value that no type allows, and the right type."""
+    if isinstance(pattern, PatternList):
+        inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
+        for item in pattern.items if inner else ():
+            yield from _mistyped(item, inner)
+    elif isinstance(pattern, PatternMap):
+        maps = [one.mapping for one in types if one.mapping is not None]
+        for entry in pattern.entries if maps else ():
+            refs = [one.fields.get(entry.key, one.others) for one in maps]
+            inner = [resolve(ref) for ref in refs if ref is not None]
+            if inner and entry.anchor in {None, ADDITION}:
+                yield from _mistyped(entry.value, inner)
+    elif len({one.scalar for one in types}) == 1 and isinstance(pattern, PatternLeaf):
+        scalar, value = types[0].scalar, pattern.data
+        fitting, noun = _NOUNS.get(scalar, ((), ""))
+        is_plain = not any(one.sequence or one.mapping for one in types) and value is not None
+        if noun and is_plain and type(value) not in fitting and not is_open(value):
+            yield pattern.path, noun
+
+
+_PATH = re.compile(
+    r"request\.(?:object|oldObject)((?:\.[A-Za-z_]\w*(?!\w*\()|\[\]|\[\*\]|\[\d+\])+)"
+)
+"""The plain start of a path in JMESPath; a function after a dot ends it."""
+_STEP = re.compile(r"\.(\w+)|\[")
+
+
+def misspelt_paths(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV328: a field in JMESPath that is a typo of one that the rule's kinds have."""
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            if not contains_text(rule.tree.data, "request.object.", "request.oldObject."):
+                continue
+            types = _types(rule, find, kinds)
+            for path, text, kind in texts_of(rule) if types else ():
+                if kind is TextKind.CEL or (kind is not TextKind.QUERY and "{{" not in text):
+                    continue
+                for found in dict.fromkeys(_PATH.findall(text)):
+                    field, near = _misspelt(found, types)
+                    if near:
+                        message = (
+                            f"none of the kinds of rule `{rule.name}` has the field `{field}` "
+                            f"here: did you mean `{near}`?"
+                        )
+                        yield warn(policy.document, "KV328", message, path)
+
+
+def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
+    """Return the first field of a path that no type has, and a similar one, or ""."""
+    here = list(types)
+    for step in _STEP.finditer(path):
+        name = step[1]
+        if name is None:
+            here = [resolve(one.sequence.element) for one in here if one.sequence is not None]
+            continue
+        maps = [one.mapping for one in here if one.mapping is not None]
+        refs = [one.fields.get(name, one.others) for one in maps]
+        inner = [resolve(ref) for ref in refs if ref is not None]
+        if not inner and maps:
+            return name, nearest(name, (field for one in maps for field in one.fields), _NEAR)
+        here = inner
+    return "", ""
+
+
 def _patterns(rule: RuleNode) -> Iterator[Pattern]:
     if rule.validate:
         yield from filter(None, (rule.validate.pattern, *(rule.validate.any_pattern or ())))
@@ -265,20 +412,30 @@ def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
     return tuple(found)
 
 
-def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
+def kinds_served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
+    """Yield apiVersion and kind of all objects that a kind selector matches.
+
+    Those of an unknown kind are as written, `*` if they are missing. Yields nothing for selectors
+    with wildcards, and with subresources.
+    """
     selector = parse_kind_selector(text)
     if selector.subresource or has_wildcard(selector.kind) or not selector.kind:
         return
-    versions = (
-        f"{group}/{version}".lstrip("/")
-        for (group, kind), facts in every_kind(kinds).items()
-        if kind == selector.kind and matches(selector.group, group)
-        for version in facts.versions
-        if matches(selector.version, version)
-    )
-    for one in versions:
+    known = False
+    for (group, kind), facts in every_kind(kinds).items():
+        if kind == selector.kind and matches(selector.group, group):
+            known = True
+            for version in facts.versions:
+                if matches(selector.version, version):
+                    yield f"{group}/{version}".lstrip("/"), kind
+    if not known:
+        yield f"{selector.group}/{selector.version}".lstrip("/"), selector.kind
+
+
+def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
+    for api_version, kind in kinds_served(text, kinds):
         with contextlib.suppress(NoTypesError):
-            yield from filter(None, (find(one, selector.kind),))
+            yield from filter(None, (find(api_version, kind),))
 
 
 def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:

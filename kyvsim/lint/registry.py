@@ -1,17 +1,22 @@
 """All checks, in the order in which they run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from kyvsim.lint import (
+    cel_fields,
     cel_matching,
     cel_mutations,
     cel_validations,
     documents,
     expressions,
     fields,
+    matching,
+    patterns,
+    queries,
     references,
+    requests,
     rules,
 )
 from kyvsim.lint.runs import (
@@ -29,6 +34,14 @@ _expressions = partial(warning_check, CheckSubject.EXPRESSIONS)
 _documents = partial(warning_check, CheckSubject.DOCUMENTS)
 _files = partial(warning_check, CheckSubject.FILES)
 
+_MISREAD: Mapping[str, str] = {
+    "KV301": 'key: "{{ request.object.spec.type || none }}"',
+    "KV302": 'key: "{{ request.object.spec.publishNotReadyAddresses || `true` }}"',
+    "KV303": "key: '{{ request.object.spec.ports[?name == \"http\"] | length(@) }}'",
+    "KV304": "key: \"{{ length(request.object.spec.ports) > '2' }}\"",
+    "KV305": "key: \"{{ request.object.metadata.labels.example.team || '' }}\"",
+}
+
 CHECKS: Final = (
     _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
     _rules(expressions.deprecated_operators, KV201="operator: Equal"),
@@ -38,6 +51,15 @@ CHECKS: Final = (
     _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
     _rules(expressions.constant_conditions, KV222="key: request.object.metadata.name"),
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
+    _rules(queries.misread_queries, **_MISREAD),
+    _rules(
+        patterns.misread_patterns,
+        KV306='healthCheckNodePort: "=> 30000"',
+        KV307='storage: "<=10GB"',
+        KV308='port: "9000-8000"',
+        KV309='externalName: "!\\\\*.example.com"',
+        KV310="pattern:",
+    ),
     _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
     _rules(rules.autogen_off, KV207="kinds: [Pod, Service]"),
     _cel(cel_matching.no_constraints, KV250="kind: ValidatingPolicy", KV255="objectSelector:"),
@@ -102,6 +124,13 @@ CHECKS: Final = (
         KV268="resources: [deployments, daemonsets, statefulsets, replicasets]",
     ),
     _expressions(cel_matching.excluded_resources, KV270="excludeResourceRules:"),
+    _expressions(
+        cel_fields.field_problems,
+        KV323="expression: \"object.metadata.labels.team != ''\"",
+        KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
+        KV325="expression: \"object.spec.tpye != 'NodePort'\"",
+    ),
+    _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),
     _documents(
         lambda given: documents.deprecated_versions(given.documents),
         KV203="apiVersion: kyverno.io/v2beta1",
@@ -125,6 +154,47 @@ CHECKS: Final = (
         KV266="validationActions: [Deny, Warn]",
         KV269="resources: [pods]",
     ),
+    _files(lambda given: queries.misread_exceptions(given.exceptions), **_MISREAD),
+    _files(
+        lambda given: fields.mistyped_values(given.policies, given.kinds),
+        KV225="=(hostNetwrk): false",
+        KV327='healthCheckNodePort: "30000"',
+    ),
+    _files(
+        lambda given: fields.misspelt_paths(given.policies, given.kinds),
+        KV328='key: "{{ request.object.spec.tpye }}"',
+    ),
+    _files(
+        lambda given: references.unknown_target_kinds(
+            given.policies, references.known_kinds(given.objects)
+        ),
+        KV215="kinds: [services]",
+    ),
+    _files(
+        lambda given: patterns.replaced_lists(given.policies, given.kinds),
+        KV311="imagePullPolicy: Always",
+    ),
+    _rules(matching.idle_exclusions, KV312="kinds: [Ingress]"),
+    _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),
+    _files(
+        lambda given: matching.idle_exceptions(given.exceptions),
+        KV313="namespaces: [kube_system]",
+        KV315="kinds: [PodExecOptions]",
+    ),
+    _rules(matching.scopeless_criteria, KV314="namespaceSelector:"),
+    _rules(matching.passed_kinds, KV315="kinds: [PodExecOptions]"),
+    _rules(
+        requests.missing_namespaces, KV316='namespace: "{{ request.object.metadata.namespace }}"'
+    ),
+    _rules(
+        requests.lost_metadata,
+        KV317='message: "{{ request.object.metadata.name }} uses the host network."',
+    ),
+    _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
+    _rules(requests.shifting_removals, KV319="- list: request.object.spec.ports"),
+    _rules(requests.wildcard_selectors, KV320="selector:"),
+    _rules(requests.lifetime_annotations, KV321="cleanup.kyverno.io/ttl: 1h"),
+    _rules(requests.padded_names, KV322='namespace: "{{ request.object.metadata.name }} "'),
     _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
     _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),
     _files(

@@ -24,7 +24,7 @@ from kyvsim.report.style import TextLayout, wrapped
 
 _GROUPS: Final = (
     *("files", "shape", "resources", "values", "tests", "scenarios", "chainsaw", "runs"),
-    *("fleets", "further_files", "cel", "refusals", "advice"),
+    *("fleets", "further_files", "cel", "refusals", "advice", "mistakes"),
 )
 LINTED: Final = "lint example.yaml"
 """The command of an example that does not name one."""

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.api.lint import lint, plan_fixes
-from kyvsim.lint.fields import deprecated_fields
+from kyvsim.lint.fields import deprecated_fields, misspelt_paths, mistyped_values
 
 # deprecated fields
 
@@ -112,3 +112,71 @@ def test_a_slip_is_told_and_fixed_where_nothing_is_judged_by_it(tmp_path, writte
 )
 def test_what_is_known_or_meant_otherwise_is_left_alone(tmp_path, written):
     assert not [one for one in found(tmp_path, written).diagnostics if one.code == "KV224"]
+
+
+# values of the wrong type, and misspelled paths
+
+
+def matching(kind, **rule):
+    return {"match": {"any": [{"resources": {"kinds": [kind]}}]}, **rule}
+
+
+def patched(spec):
+    return matching("Deployment", mutate={"patchStrategicMerge": {"spec": spec}})
+
+
+def generated(data):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b"}
+    return matching("Namespace", generate={**target, "data": data})
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (patched({"replicas": "3"}), ["KV327"]),
+        (patched({"+(replicas)": "3"}), ["KV327"]),
+        (patched({"template": {"spec": {"hostNetwork": "false"}}}), ["KV327"]),
+        (generated({"metadata": {"labels": {"a": True}}}), ["KV327"]),
+        (generated({"data": {"a": 3}}), ["KV327"]),
+        (generated({"dta": {"a": "b"}}), ["KV225"]),
+        (patched({"replicas": 3}), []),
+        (patched({"replicas": "{{ request.object.spec.replicas }}"}), []),
+        (patched({"(replicas)": "<3"}), []),
+        (patched({"template": {"metadata": {"labels": {"a": "true"}}}}), []),
+        (patched({"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}), []),
+        (patched({"strategy": {"rollingUpdate": {"maxSurge": 1}}}), []),
+        (generated({"data": {"a": "3"}}), []),
+    ],
+)
+def test_types_of_written_values(remarks, rule, found):
+    said = remarks(lambda policy: mistyped_values([policy], {}), rule)
+    assert [code for code, _, _ in said] == found
+
+
+def test_types_of_targets_count(remarks):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "b"}
+    mutate = {"targets": [target], "patchStrategicMerge": {"spec": {"replicas": "3"}}}
+    rule = matching("ConfigMap", mutate=mutate)
+    ((code, path, _),) = remarks(lambda policy: mistyped_values([policy], {}), rule)
+    assert (code, path) == ("KV327", "spec/rules/0/mutate/patchStrategicMerge/spec/replicas")
+
+
+@pytest.mark.parametrize(
+    ("expression", "near"),
+    [
+        ("request.object.spec.contaners[].name", "containers"),
+        ("request.object.spec.containers[].imge", "image"),
+        ("request.object.spec.containers[0].imge", "image"),
+        ("request.oldObject.metadata.lables", "labels"),
+        ("request.object.spec.containers[].image", ""),
+        ("request.object.spec.keys(@)", ""),
+        ("request.object.metadata.labels.imge", ""),
+        ("request.object.spec.somethingElse", ""),
+    ],
+)
+def test_misspelled_paths(remarks, expression, near):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    rule = matching("Pod", validate={"deny": {"conditions": {"any": [condition]}}})
+    found = remarks(lambda policy: misspelt_paths([policy], {}), rule)
+    assert [code for code, _, _ in found] == (["KV328"] if near else [])
+    assert all(f"`{near}`" in text for _, _, text in found)

@@ -49,8 +49,8 @@ def validated(*texts):
             {**validated("has(object.spec)"), "variables": [{"name": "v", "expression": "1"}]},
             ["KV242"],
         ),
-        (validated("oldObject.spec.hostNetwork == true"), ["KV248"]),
-        (validated("oldObject == null || oldObject.spec.hostNetwork"), []),
+        (validated("oldObject.spec.dnsPolicy == 'None'"), ["KV248"]),
+        (validated("oldObject == null || oldObject.spec.dnsPolicy == 'None'"), []),
         (validated("object == null || has(object.spec)"), []),
         (validated("object.spec.priority + 1 > 3"), ["KV252"]),
         (validated(IMAGES), ["KV257"]),
@@ -110,7 +110,11 @@ UNKNOWN = "Object{spec: Object.spec{nodeselector: {'a': 'b'}}}"
     [
         ("jsonPatch", REPLACED, ["KV261"]),
         ("jsonPatch", REPLACED.replace("]", f", {LABELS}]"), ["KV267"]),
-        ("jsonPatch", f"has(object.metadata.labels.a) ? {REPLACED} : []", []),
+        (
+            "jsonPatch",
+            f"has(object.metadata.labels) && has(object.metadata.labels.a) ? {REPLACED} : []",
+            [],
+        ),
         ("jsonPatch", "[JSONPatch{op: 'add', path: '/spec/nodeselector', value: {}}]", ["KV260"]),
         ("applyConfiguration", ATOMIC, ["KV258"]),
         ("applyConfiguration", UNKNOWN, ["KV259"]),

@@ -1,0 +1,230 @@
+"""Checks of what rules read from requests and write to objects: values that never exist."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.objects import Path, contains_text
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
+from kyvsim.languages.classic.validation.rule_parts import patch_operations
+from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.lint.matching import cluster_kinds
+from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.rule import (
+    Clone,
+    CloneList,
+    ForEachMutation,
+    GenerateTarget,
+    MutateTarget,
+    RuleNode,
+)
+from kyvsim.policy.visit import Text, TextKind, written_at
+
+_NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
+_OF_REQUEST = re.compile(r"request\.namespace\b")
+
+
+def _expressions(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
+    """Yield the JMESPath of strings without defaults, with paths."""
+    for path, text, kind in found:
+        if kind is TextKind.QUERY:
+            yield path, text
+        elif "{{" in text and kind is not TextKind.CEL:
+            yield from ((path, expression_of(variable)) for _, variable in VARIABLE.findall(text))
+
+
+def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
+    """KV316: the namespace of an object that is cluster-scoped."""
+    for rule in policy.rules:
+        found = [cluster_kinds(one) for one in rule.tree.match.effective]
+        kinds = frozenset[str]().union(*found) if all(found) else frozenset()
+        for path, expression in _expressions(texts_of(rule)) if kinds else ():
+            read = _NAMESPACE.search(expression)
+            if read is None and "Namespace" not in kinds:
+                read = _OF_REQUEST.search(expression)
+            if read is None or "||" in expression:
+                continue
+            text = f"`{read[0]}` has no value: {listed(kinds)} objects have no namespace"
+            if kinds == {"Namespace"}:
+                text = f"{text} (the name is in `request.object.metadata.name`)"
+            yield warn(policy.document, "KV316", text, path)
+
+
+_OF_POD = re.compile(
+    r"request\.(?:object|oldObject)\.metadata\."
+    r"(name|namespace|uid|generateName|ownerReferences|creationTimestamp|resourceVersion)\b"
+)
+"""Fields of Pods that the metadata of Pod templates do not have."""
+
+
+def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
+    """KV317: a message with metadata that autogen rules read from Pod templates, which lack it."""
+    validations = (rule.tree.validate for rule in policy.rules)
+    if not any(".metadata." in one.message for one in validations if one):
+        return
+    derived = {one.written for one in compute_rules(policy).derived}
+    for rule in policy.rules:
+        for path, expression in _expressions(texts_of(rule)) if rule in derived else ():
+            found = _OF_POD.search(expression)
+            if found is None or "||" in expression or path[-1] != "message":
+                continue
+            own = found[1] in {"name", "namespace"}
+            advice = f"use `request.{found[1]}`" if own else f"set `{ANNOTATION}: none`"
+            text = (
+                f"`{found[0]}` has no value in autogen rules, which read it from the Pod template, "
+                f"so their message is not shown: {advice}"
+            )
+            yield warn(policy.document, "KV317", text, path)
+
+
+def old_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV318: the old object of a request that creates one."""
+    for rule in policy.rules:
+        if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
+            continue
+        operations = [one.operations for one in rule.tree.match.effective]
+        if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
+            continue
+        for path, expression in _expressions(texts_of(rule)):
+            if path[len(rule.path)] != "validate" or path[-1] == "message":
+                continue
+            if "request.oldObject." in expression and "||" not in expression:
+                text = (
+                    "`request.oldObject` does not exist when an object is created, which the rule "
+                    "also matches: add `operations: [UPDATE]` to the match block"
+                )
+                yield warn(policy.document, "KV318", text, path)
+
+
+def _tests_operation(rule: RuleNode) -> bool:
+    """Return whether a rule tests the operation, or the old object, before it reads the latter."""
+    block = rule.preconditions
+    guards = [one.key for one in block.conditions] if block else []
+    excluded = any(one.operations for one in (rule.exclude.effective if rule.exclude else ()))
+    return (
+        excluded
+        or contains_text(rule.data, "request.operation", "request.oldObject ||")
+        or contains_text(guards, "request.oldObject")
+        or rule.cel_preconditions is not None
+    )
+
+
+_AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")
+
+
+def shifting_removals(policy: Policy) -> Iterator[Diagnostic]:
+    """KV319: elements that are removed by index, the first one first.
+
+    upstream: pkg/engine/mutate, which applies the patches of all elements in order
+    """
+    for rule in policy.rules:
+        pending = [*(rule.tree.mutate.foreach or ())] if rule.tree.mutate else []
+        for loop in pending:
+            pending += loop.foreach or ()
+            if loop.order != "Descending" and _removes_elements(loop):
+                text = (
+                    "each removal moves the elements after it, so the next index is that of "
+                    "another element: set `order: Descending`"
+                )
+                add = change(
+                    policy.document, ChangeKind.ENTRY, (*loop.path, "list"), _ordered(loop)
+                )
+                fix = None if loop.order else Fix("set `order: Descending`", (add,))
+                yield warn(policy.document, "KV319", text, loop.path, fix=fix)
+
+
+def _ordered(loop: ForEachMutation) -> str:
+    return f"list: {json.dumps(loop.list, ensure_ascii=False)}\norder: Descending"
+
+
+def _removes_elements(loop: ForEachMutation) -> bool:
+    patch = loop.patches_json6902
+    operations = patch_operations(patch.text) if patch else []
+    names = {op for op, path in operations if _AT_INDEX.search(path)}
+    return "remove" in names and "add" not in names  # both leave the number of elements
+
+
+def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:
+    """KV320: a selector with wildcards that an API server evaluates, which rejects it.
+
+    upstream: pkg/policy/policy_controller.go `getResources`, pkg/background/generate/clone.go
+    """
+    for rule in policy.rules:
+        generation = rule.facts.generation
+        is_listed = bool(generation and generation.looks_back)
+        if is_listed or (rule.mutates_existing and rule.facts.runs_on_policy_update):
+            for one in rule.tree.match.effective:
+                if _has_wildcard(one.selector):
+                    text = (
+                        "objects that exist before the policy are not found: an API server has no "
+                        "wildcards in selectors"
+                    )
+                    yield warn(policy.document, "KV320", text, (*one.path, "resources", "selector"))
+        for clones in _clone_lists(rule):
+            if _has_wildcard(clones.selector):
+                text = "nothing is cloned: an API server has no wildcards in selectors"
+                yield warn(policy.document, "KV320", text, (*clones.path, "selector"))
+
+
+def _clone_lists(rule: Rule) -> Iterator[CloneList]:
+    section = rule.tree.generate
+    targets = [section.target, *(one.target for one in section.foreach or ())] if section else []
+    yield from (one.clone_list for one in targets if one.clone_list)
+
+
+def _has_wildcard(selector: Mapping[str, object] | None) -> bool:
+    labels = (selector or {}).get("matchLabels")
+    found = [*labels, *labels.values()] if isinstance(labels, Mapping) else []
+    return any(isinstance(one, str) and has_wildcard(one) for one in found)
+
+
+_TTL = "cleanup.kyverno.io/ttl"
+
+
+def lifetime_annotations(policy: Policy) -> Iterator[Diagnostic]:
+    """KV321: the label for the lifetime of objects as an annotation.
+
+    upstream: pkg/controllers/ttl, which lists objects by this label
+    """
+    for rule in policy.rules:
+        if _TTL not in joined_texts(rule):
+            continue
+        for path, text, _ in texts_of(rule):
+            in_key = text in {_TTL, f"+({_TTL})", f"({_TTL})", f"=({_TTL})"}
+            if in_key and path[-1] == "annotations":
+                value = written_at(rule.tree, path)
+                if isinstance(value, dict) and text in value:
+                    yield warn(policy.document, "KV321", _AS_LABEL, (*path, text))
+
+
+_AS_LABEL = f"the annotation `{_TTL}` has no effect: Kyverno reads the label with this name"
+
+
+_NAMES: Mapping[str, str] = {
+    "api_version": "apiVersion",
+    "kind": "kind",
+    "namespace": "namespace",
+    "name": "name",
+}
+"""Fields of nodes that name objects, and their fields in the document."""
+
+
+def padded_names(policy: Policy) -> Iterator[Diagnostic]:
+    """KV322: a space before or after the name of an object to read or write."""
+    for rule in policy.rules:
+        for node in nodes_of(rule) if rule.tree.mutate or rule.tree.generate else ():
+            if not isinstance(node, MutateTarget | GenerateTarget | Clone):
+                continue
+            for attribute, field in _NAMES.items():
+                value = getattr(node, attribute, "")
+                if value != value.strip():
+                    path = (*node.path, field)
+                    changes = (change(policy.document, ChangeKind.VALUE, path, value.strip()),)
+                    text = f"`{field}` begins or ends with a space, which is part of the value"
+                    fix = Fix("remove the space", changes)
+                    yield warn(policy.document, "KV322", text, path, fix=fix)

@@ -1,0 +1,31 @@
+"""The nodes and strings of a rule, which many checks traverse.
+
+Rules are only equal to themselves, so these caches hold the rules of the last policies.
+"""
+
+from functools import lru_cache
+
+from kyvsim.model.policy import Rule
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.visit import Text, texts, walk
+
+_REMEMBERED = 128
+"""More than most policies have rules: the checks of a policy follow each other."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def nodes_of(rule: Rule) -> tuple[Node, ...]:
+    """Return all nodes of a rule, each before its children."""
+    return tuple(walk(rule.tree))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def texts_of(rule: Rule) -> tuple[Text, ...]:
+    """Return every key and string of a rule, in the written order."""
+    return tuple(texts(rule.tree))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def joined_texts(rule: Rule) -> str:
+    """Return all keys and strings of a rule in one string, to find out quickly what it lacks."""
+    return "\0".join([one.text for one in texts_of(rule)])

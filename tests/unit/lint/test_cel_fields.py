@@ -1,0 +1,129 @@
+import pytest
+
+LABELLED = {"objectSelector": {"matchLabels": {"team": "a"}}}
+
+
+def validated(text, resources="pods", group="", operations=("CREATE",), **constraints):
+    rule = {
+        "apiGroups": [group],
+        "apiVersions": ["v1"],
+        "operations": [*operations],
+        "resources": [resources],
+    }
+    return {
+        "matchConstraints": {"resourceRules": [rule], **constraints},
+        "validations": [{"expression": text, "message": "m"}],
+    }
+
+
+def codes(written, *given, kind="ValidatingPolicy", **more):
+    wanted = {"KV323", "KV324", "KV325", "KV248"}
+    return [code for code, _ in written(kind, validated(*given, **more)) if code in wanted]
+
+
+@pytest.mark.parametrize(
+    ("text", "resources", "group", "found"),
+    [
+        ("object.metadata.labels.team == 'a'", "widgets", "example.com", ["KV323"]),
+        ("object.metadata.annotations.size() > 0", "pods", "", ["KV323"]),
+        (
+            "object.spec.containers.all(c, c.securityContext.privileged == false)",
+            "pods",
+            "",
+            ["KV323"],
+        ),
+        (
+            "object.spec.template.spec.volumes.all(v, v.name != 'a')",
+            "deployments",
+            "apps",
+            ["KV323"],
+        ),
+        (
+            "object.subjects.all(s, s.name != 'a')",
+            "rolebindings",
+            "rbac.authorization.k8s.io",
+            ["KV323"],
+        ),
+        (
+            "object.metadata.namespace != 'a'",
+            "clusterroles",
+            "rbac.authorization.k8s.io",
+            ["KV323"],
+        ),
+        ("namespaceObject.metadata.labels.env == 'a'", "pods", "", ["KV323"]),
+        (
+            "has(object.metadata.labels) && object.metadata.labels.team == 'a'",
+            "pods",
+            "",
+            ["KV323"],
+        ),
+        ("has(object.metadata.labels) && has(object.metadata.labels.team)", "pods", "", []),
+        ("object.metadata.?labels.?team.orValue('') == 'a'", "pods", "", []),
+        ("object.metadata.?labels.team.orValue('') == 'a'", "pods", "", []),
+        ("object.spec.containers.all(c, has(c.ports) && c.ports.size() > 0)", "pods", "", []),
+        ("object.spec.containers.all(c, c.image != 'a')", "pods", "", []),
+        ("object.spec.replicas > 1", "deployments", "apps", []),
+        ("object.metadata.namespace != 'a'", "roles", "rbac.authorization.k8s.io", []),
+        ("object.metadata.labels['kubernetes.io/metadata.name'] != 'a'", "namespaces", "", []),
+        ("namespaceObject.metadata.name != 'a'", "pods", "", []),
+    ],
+)
+def test_optional_fields(written, text, resources, group, found):
+    assert codes(written, text, resources, group) == found
+
+
+def test_a_variable_leads_to_its_field(written):
+    spec = validated("variables.all.all(c, c.ports.size() < 2)")
+    spec["variables"] = [{"name": "all", "expression": "object.spec.containers"}]
+    found = [text for code, text in written("ValidatingPolicy", spec) if code == "KV323"]
+    assert len(found) == 1
+    assert "`object.spec.containers[].ports`" in found[0]
+
+
+def test_a_selector_of_objects_demands_labels(written):
+    assert codes(written, "object.metadata.labels.team == 'a'", **LABELLED) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("object.spec.replicas > '2'", ["KV324"]),
+        ("object.spec.replicas == '2'", ["KV324"]),
+        ("'true' == object.spec.paused || !has(object.spec.paused)", ["KV324"]),
+        ("object.spec.replicas > 2", []),
+        ("object.spec.replicas >= 2.0", []),
+        ("object.metadata.name == '2'", []),
+        ("string(object.spec.replicas) == '2'", []),
+        ("object.spec.replcas > 2", ["KV325"]),
+        ("object.spec.template.spec.contaners.size() > 2", ["KV325"]),
+        ("object.spec.somethingElse > 2", []),
+    ],
+)
+def test_types_and_names_of_fields(written, text, found):
+    assert codes(written, text, "deployments", "apps") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "operations", "found"),
+    [
+        ("object.spec.a == 'b'", ("CREATE", "DELETE"), ["KV248"]),
+        ("object.spec.a == 'b'", ("*",), ["KV248"]),
+        ("oldObject.spec.a == object.spec.a", ("CREATE", "UPDATE"), ["KV248"]),
+        ("oldObject.spec.a == object.spec.a", ("UPDATE",), []),
+        ("has(object.spec) && object.spec.a == 'b'", ("CREATE", "DELETE"), []),
+        ("request.operation == 'DELETE' || object.spec.a == 'b'", ("CREATE", "DELETE"), []),
+        ("object.spec.a == 'b'", ("CREATE", "UPDATE"), []),
+    ],
+)
+def test_objects_that_some_requests_lack(written, text, operations, found):
+    assert codes(written, text, "widgets", "example.com", operations) == found
+
+
+@pytest.mark.parametrize(("operation", "found"), [("set", ["KV326"]), ("add", []), ("test", [])])
+def test_operations_of_json_patches(written, operation, found):
+    spec = validated("true")
+    del spec["validations"]
+    text = f'[JSONPatch{{op: "{operation}", path: "/spec/a", value: "b"}}]'
+    spec["mutations"] = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}]
+    said = written("MutatingPolicy", spec)
+    assert [code for code, _ in said if code == "KV326"] == found

@@ -1,0 +1,189 @@
+import pytest
+
+from kyvsim.lint.requests import (
+    lifetime_annotations,
+    lost_metadata,
+    missing_namespaces,
+    old_objects,
+    padded_names,
+    shifting_removals,
+    wildcard_selectors,
+)
+
+
+def matching(*kinds, **resources):
+    return {"match": {"any": [{"resources": {"kinds": [*kinds], **resources}}]}}
+
+
+def denies(expression, operator="Equals"):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": operator, "value": "x"}
+    return {"validate": {"message": "m", "deny": {"conditions": {"any": [condition]}}}}
+
+
+def codes(remarks, check, *rules, **more):
+    return [code for code, _, _ in remarks(check, *rules, **more)]
+
+
+OBJECT_NAMESPACE = "request.object.metadata.namespace"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expression", "found"),
+    [
+        (["Namespace"], OBJECT_NAMESPACE, ["KV316"]),
+        (["ClusterRole"], OBJECT_NAMESPACE, ["KV316"]),
+        (["ClusterRole"], "request.namespace", ["KV316"]),
+        (["Namespace"], "request.namespace", []),  # its own name
+        (["ClusterRole", "Role"], OBJECT_NAMESPACE, []),
+        (["ClusterRole"], f"{OBJECT_NAMESPACE} || ''", []),
+        (["example.com/v1/Cluster"], OBJECT_NAMESPACE, []),
+        (["*"], OBJECT_NAMESPACE, []),
+        (["ClusterRole"], "request.object.metadata.namespaces", []),
+    ],
+)
+def test_namespaces_of_cluster_scoped_objects(remarks, kinds, expression, found):
+    assert codes(remarks, missing_namespaces, {**matching(*kinds), **denies(expression)}) == found
+
+
+def test_the_namespace_of_a_generated_object(remarks):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "data": {}}
+    generate = {**target, "namespace": f"{{{{ {OBJECT_NAMESPACE} }}}}"}
+    ((_, path, _),) = remarks(missing_namespaces, {**matching("Namespace"), "generate": generate})
+    assert path == "spec/rules/0/generate/namespace"
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("request.object.metadata.name", ["KV317"]),
+        ("request.object.metadata.ownerReferences[].kind", ["KV317"]),
+        ("request.object.metadata.name || 'x'", []),
+        ("request.object.metadata.labels.a", []),
+        ("request.name", []),
+    ],
+)
+def test_metadata_that_templates_lack(remarks, expression, found):
+    rule = {"validate": {"message": f"{{{{ {expression} }}}}", "deny": {}}}
+    assert codes(remarks, lost_metadata, rule) == found
+
+
+def test_metadata_in_conditions_is_left_alone(remarks):
+    assert codes(remarks, lost_metadata, denies("request.object.metadata.name")) == []
+
+
+def test_metadata_without_autogen(remarks):
+    annotation = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    rule = {"validate": {"message": "{{ request.object.metadata.name }}", "deny": {}}}
+    assert codes(remarks, lost_metadata, rule, annotations=annotation) == []
+    assert codes(remarks, lost_metadata, {**matching("Service"), **rule}) == []
+
+
+def test_a_message_with_the_name_of_a_pod(remarks):
+    rule = {"validate": {"message": "{{ request.object.metadata.name }}", "deny": {}}}
+    ((code, path, text),) = remarks(lost_metadata, rule)
+    assert (code, path) == ("KV317", "spec/rules/0/validate/message")
+    assert "`request.name`" in text
+
+
+OLD = denies("request.oldObject.spec.a")
+UPDATES = {"key": "{{ request.operation }}", "operator": "Equals", "value": "UPDATE"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ({**matching("Service"), **OLD}, ["KV318"]),
+        ({**matching("Service", operations=["CREATE", "UPDATE"]), **OLD}, ["KV318"]),
+        ({**matching("Service", operations=["UPDATE"]), **OLD}, []),
+        ({**matching("Service"), **OLD, "preconditions": {"all": [UPDATES]}}, []),
+        ({**matching("Service"), **denies("request.oldObject.spec.a || ''")}, []),
+        ({**matching("Service"), **denies("request.object.spec.a")}, []),
+    ],
+)
+def test_old_objects_of_new_objects(remarks, rule, found):
+    assert codes(remarks, old_objects, rule) == found
+
+
+def removing(patch, **loop):
+    return {"mutate": {"foreach": [{"list": "a.b", "patchesJson6902": patch, **loop}]}}
+
+
+REMOVE = "- op: remove\n  path: /spec/volumes/{{elementIndex}}"
+ADD = "- op: add\n  path: /spec/volumes/{{elementIndex}}\n  value: {}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (removing(REMOVE), ["KV319"]),
+        (removing(REMOVE, order="Ascending"), ["KV319"]),
+        (removing(REMOVE, order="Descending"), []),
+        (removing(f"{REMOVE}\n{ADD}"), []),
+        (removing("- op: remove\n  path: /spec/volumes/{{elementIndex}}/name"), []),
+        (removing("- op: remove\n  path: /metadata/labels/{{element.name}}"), []),
+    ],
+)
+def test_removals_by_index(remarks, rule, found):
+    assert codes(remarks, shifting_removals, rule) == found
+
+
+def generating(match, **generate):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b"}
+    return {**match, "generate": {**target, **generate}}
+
+
+WILD = {"matchLabels": {"team": "a*"}}
+CLONES = {"namespace": "a", "kinds": ["v1/Secret"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (
+            generating(matching("Namespace", selector=WILD), data={}, generateExisting=True),
+            ["KV320"],
+        ),
+        (generating(matching("Namespace", selector=WILD), data={}), []),
+        (
+            generating(
+                matching("Namespace", selector={"matchLabels": {"team": "a"}}),
+                data={},
+                generateExisting=True,
+            ),
+            [],
+        ),
+        (
+            {
+                **matching("Namespace"),
+                "generate": {"namespace": "b", "cloneList": {**CLONES, "selector": WILD}},
+            },
+            ["KV320"],
+        ),
+    ],
+)
+def test_wildcards_in_selectors(remarks, rule, found):
+    assert codes(remarks, wildcard_selectors, rule) == found
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ({"annotations": {"cleanup.kyverno.io/ttl": "1h"}}, ["KV321"]),
+        ({"annotations": {"+(cleanup.kyverno.io/ttl)": "1h"}}, ["KV321"]),
+        ({"labels": {"cleanup.kyverno.io/ttl": "1h"}}, []),
+        ({"annotations": {"cleanup.kyverno.io/ttls": "1h"}}, []),
+    ],
+)
+def test_lifetimes(remarks, metadata, found):
+    rule = {"mutate": {"patchStrategicMerge": {"metadata": metadata}}}
+    assert codes(remarks, lifetime_annotations, rule) == found
+
+
+@pytest.mark.parametrize(
+    ("namespace", "found"),
+    [("{{ request.namespace }} ", ["KV322"]), (" b", ["KV322"]), ("{{ request.namespace }}", [])],
+)
+def test_spaces_around_names(remarks, namespace, found):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": namespace}
+    mutate = {"targets": [target], "patchStrategicMerge": {"data": {"a": "b"}}}
+    assert codes(remarks, padded_names, {**matching("ConfigMap"), "mutate": mutate}) == found
