@@ -8,6 +8,7 @@ import record_cel_functions as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,9 @@ def said(tmp_path_factory):
     """Return the messages by the policies' names."""
     expressions = [entry["expression"] for entry in ENTRIES]
     policies, objects = map(str, recorder.written(expressions, tmp_path_factory.mktemp("asked")))
-    application = open_application(ApplyInputs(policies=(policies,), resources=(objects,)))
+    application = open_application(
+        ApplyInputs(policies=(policies,), resources=(objects,), release=V_1_19_0)
+    )
     return {
         one.policy.name: result.message
         for response in application.responses

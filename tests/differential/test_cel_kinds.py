@@ -11,6 +11,7 @@ import record_cel_kinds as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 from kyvsim.model.result import report_message, report_properties
 
 pytestmark = pytest.mark.slow
@@ -40,6 +41,7 @@ def answers(tmp_path_factory):
             resources=(paths["objects"],),
             context_file=paths["context"],
             crd_paths=(paths["definition"],),
+            release=V_1_19_0,
         )
     )
     found = {f"p{index}": {"rows": [], "generated": []} for index in range(len(ENTRIES))}

@@ -10,6 +10,7 @@ import record_generate as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 
 ROWS = recorded("generate.jsonl")
 
@@ -18,7 +19,7 @@ def answer(folder, entry):
     (folder / "policy.yaml").write_text(json.dumps(recorder.policy(entry)))
     (folder / "trigger.yaml").write_text(json.dumps(recorder.TRIGGER))
     given = (str(folder / "policy.yaml"),), (str(folder / "trigger.yaml"),)
-    found = open_application(ApplyInputs(*given))
+    found = open_application(ApplyInputs(*given, release=V_1_19_0))
     if found.diagnostics:
         return {"refused": True}
     (result,) = (

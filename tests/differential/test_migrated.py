@@ -8,6 +8,7 @@ import record_migrated as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,9 @@ def answer(policies, objects, folder):
         str(recorder.written(documents, folder / name))
         for documents, name in ((policies, "p.yaml"), (objects, "o.yaml"))
     ]
-    application = open_application(ApplyInputs(policies=(files[0],), resources=(files[1],)))
+    application = open_application(
+        ApplyInputs(policies=(files[0],), resources=(files[1],), release=V_1_19_0)
+    )
     denied, made = set(), []
     for response in application.responses:
         for one in response.responses:

@@ -10,6 +10,7 @@ import record_policies_in_cel as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 
 ENTRIES = recorded("policies_in_cel.jsonl")
 
@@ -22,7 +23,9 @@ def answers(tmp_path_factory):
     documents = [*recorder.policies(ENTRIES).values()]
     files[0].write_text("\n---\n".join(map(json.dumps, documents)))
     files[1].write_text(json.dumps(recorder.OBJECT))
-    application = open_application(ApplyInputs(policies=files[:1], resources=files[1:]))
+    application = open_application(
+        ApplyInputs(policies=files[:1], resources=files[1:], release=V_1_19_0)
+    )
     found = {}
     for response in application.responses:
         for one in response.responses:

@@ -8,6 +8,7 @@ from recorded import recorded
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Severity
+from kyvsim.model.release import V_1_19_0
 from kyvsim.model.request import PayloadMode
 
 ENTRIES = recorded("requests.jsonl")
@@ -29,6 +30,7 @@ def test_a_request_is_decided_on_as_by_the_reference(entry):
         ApplyInputs(
             (Source("policy.json", json.dumps(policy)),),
             payloads=((PayloadMode(entry["mode"]), payload),),
+            release=V_1_19_0,
         )
     )
     rows = [

@@ -8,6 +8,7 @@ import record_runs as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.release import V_1_19_0
 from kyvsim.model.result import report_message
 
 ENTRIES = recorded("runs.jsonl")
@@ -23,6 +24,7 @@ def answer(entry, folder):
             exceptions=tuple(paths[name] for name in ("exceptions",) if name in paths),
             values_file=paths.get("values", ""),
             userinfo=paths.get("userinfo", ""),
+            release=V_1_19_0,
         )
     )
     rows, made = [], []
