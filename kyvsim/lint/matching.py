@@ -24,7 +24,7 @@ from kyvsim.policy.tree import ResourceFilter
 _Meet = Callable[[str, str], bool]
 
 
-def idle_exclusions(policy: Policy) -> Iterator[Diagnostic]:
+def ineffective_exclusions(policy: Policy) -> Iterator[Diagnostic]:
     """KV312: a filter of an exclude block for objects that the rule never matches."""
     for rule in policy.rules:
         match, exclude = rule.tree.match, rule.tree.exclude
@@ -95,7 +95,7 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
         yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
 
 
-def idle_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
     """KV313 and KV315: a name, namespace or kind in an exception that no object can have."""
     for exception in exceptions:
         for one in exception.match.filters:

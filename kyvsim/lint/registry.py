@@ -174,10 +174,10 @@ CHECKS: Final = (
         lambda given: patterns.replaced_lists(given.policies, given.kinds),
         KV311="imagePullPolicy: Always",
     ),
-    _rules(matching.idle_exclusions, KV312="kinds: [Ingress]"),
+    _rules(matching.ineffective_exclusions, KV312="kinds: [Ingress]"),
     _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),
     _files(
-        lambda given: matching.idle_exceptions(given.exceptions),
+        lambda given: matching.ineffective_exceptions(given.exceptions),
         KV313="namespaces: [kube_system]",
         KV315="kinds: [PodExecOptions]",
     ),

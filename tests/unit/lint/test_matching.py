@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.api.lint import lint
 from kyvsim.lint.matching import (
-    idle_exclusions,
     impossible_names,
+    ineffective_exclusions,
     passed_kinds,
     scopeless_criteria,
 )
@@ -35,7 +35,7 @@ PODS = {"kinds": ["Pod"]}
 def test_an_exclusion_without_effect(remarks, match, exclude):
     if "operations" in exclude:
         match = {**match, "operations": ["CREATE"]}
-    assert codes(remarks, idle_exclusions, match, exclude) == ["KV312"]
+    assert codes(remarks, ineffective_exclusions, match, exclude) == ["KV312"]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_an_exclusion_without_effect(remarks, match, exclude):
     ],
 )
 def test_exclusions_that_apply(remarks, match, exclude):
-    assert codes(remarks, idle_exclusions, match, exclude) == []
+    assert codes(remarks, ineffective_exclusions, match, exclude) == []
 
 
 def test_an_exclusion_that_prevents_autogen_says_so(remarks):
-    ((_, path, text),) = remarks(idle_exclusions, rule(PODS, {"kinds": ["Job"]}))
+    ((_, path, text),) = remarks(ineffective_exclusions, rule(PODS, {"kinds": ["Job"]}))
     assert path == "spec/rules/0/exclude/any/0/resources/kinds"
     assert "prevents autogen rules" in text
 
