@@ -233,10 +233,11 @@ CHANGES: Final = (
         ReleaseChange(
             ("keeps_tags_beside_digests",),
             Impact.DIFFERENT,
-            "`tag()` and `identifier()` of an image with a digest contain its tag",
+            "`tag()` and `identifier()` of an image with a digest contain its tag, and "
+            "`identifierWithSeparator()` exists",
             "evaluate objects with images such as `name:tag@sha256:…` with --resource",
         ),
-        _calls("tag", "identifier"),
+        _calls("tag", "identifier", "identifierWithSeparator"),
     ),
     KnownChange(
         ReleaseChange(
