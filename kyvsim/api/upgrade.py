@@ -159,15 +159,12 @@ def preview_upgrade(inputs: UpgradeInputs, stdin: bytes | None = None) -> Upgrad
         _removal(inputs.planned, shared, read, stdin, inputs.seconds) if inputs.planned else None
     )
     both_refuse = [one for one in sides[0].refused if one in sides[1].refused]
-    return Upgrade(
+    upgrade = Upgrade(
         old=inputs.old.name,
         new=inputs.new.name,
         paths=tuple(path for path in shared.policies if isinstance(path, str)),
         policies=len(read.policies),
-        affected=len(
-            {one.key for one in read.policies}
-            & _affected(rejected, results, objects, notes, removal)
-        ),
+        affected=0,
         resources=len(resources),
         rejected=rejected,
         accepted=tuple(causes.rejections(sides[1], sides[0])),
@@ -181,6 +178,7 @@ def preview_upgrade(inputs: UpgradeInputs, stdin: bytes | None = None) -> Upgrad
         left_out=read.left_out,
         applied=not read.unusable,
     )
+    return upgrade._replace(affected=_affected(upgrade, read.policies))
 
 
 def subject_of(one: Subject) -> str:
@@ -189,27 +187,25 @@ def subject_of(one: Subject) -> str:
     return f"{kind} {one.key}"
 
 
-def _affected(
-    rejected: Iterable[RejectedPolicy],
-    results: Iterable[ChangedResults],
-    objects: Iterable[ChangedObject],
-    notes: Iterable[UpgradeNote],
-    removal: Removal | None,
-) -> frozenset[str]:
-    """Return the keys of policies and exceptions with a difference that matters."""
-    named = {one.subject.partition(" ")[2] for one in rejected}
-    for group in results:
-        if group.impact is not Impact.NONE:
-            named |= {one.verdict.policy for one in group.results}
-    for obj in objects:
-        for side in (obj.difference.old, obj.difference.new):
-            named |= {author.policy for author in side.authors} if side else set()
-    for note in notes:
+def _affected(upgrade: Upgrade, policies: Iterable[Policy]) -> int:
+    """Return the number of policies with a difference that matters."""
+    subjects = {one.subject for one in upgrade.rejected}
+    for note in upgrade.notes:
         if note.change.impact not in {Impact.DIFFERENT, Impact.NONE}:
-            named |= {one.subject.partition(" ")[2] for one in note.parts}
-    if removal:
-        named |= {one.key for one in removal.policies}
-    return frozenset(named)
+            subjects |= {one.subject for one in note.parts}
+    if upgrade.removal:
+        subjects |= {f"{one.kind} {one.key}" for one in upgrade.removal.policies}
+    keys = {policy for one in upgrade.objects for policy in _authors(one)}
+    for group in upgrade.results:
+        if group.impact is not Impact.NONE:
+            keys.add(group.results[0].verdict.policy)
+    return sum(subject_of(one) in subjects or one.key in keys for one in policies)
+
+
+def _authors(changed: ChangedObject) -> Iterator[str]:
+    """Yield the policies that made an object in either release."""
+    for side in (changed.difference.old, changed.difference.new):
+        yield from (author.policy for author in side.authors) if side else ()
 
 
 # Causes: the older release is evaluated again, with a single change of the newer one.
@@ -300,7 +296,7 @@ class _Causes:
                 )
                 place = next((one.location for one in problems if one.location), start)
                 cause = self._rejecting(policy, is_newer=accepting is self._old)
-                yield RejectedPolicy(subject_of(policy), place, problems, cause)
+                yield RejectedPolicy(policy.key, subject_of(policy), place, problems, cause)
 
     def _rejecting(self, policy: Policy, *, is_newer: bool) -> ReleaseChange | None:
         """Return the change for which the newer release rejects a policy, or accepts it."""
@@ -369,17 +365,13 @@ def _shown_causes(
     objects: Iterable[ChangedObject],
 ) -> frozenset[tuple[str, ReleaseChange]]:
     """Return the policies and causes of differences that are not harmless."""
-    found = {
-        (one.subject.partition(" ")[2], one.cause) for one in rejected if one.cause is not None
-    }
+    found = {(one.policy, one.cause) for one in rejected if one.cause is not None}
     for group in results:
         if group.cause is not None and group.impact is not Impact.NONE:
             found.add((group.results[0].verdict.policy, group.cause))
     for obj in objects:
-        for side in (obj.difference.old, obj.difference.new):
-            for author in side.authors if side and obj.cause else ():
-                if obj.cause is not None:
-                    found.add((author.policy, obj.cause))
+        if obj.cause is not None:
+            found |= {(policy, obj.cause) for policy in _authors(obj)}
     return frozenset(found)
 
 

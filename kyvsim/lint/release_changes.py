@@ -59,8 +59,8 @@ def _rule_nodes(subject: Subject) -> Iterator[tuple[Document, PolicyNode]]:
             yield from ((subject.document, node) for node in walk(rule.tree))
 
 
-def _cel_nodes(subject: Subject) -> Iterator[tuple[Location, Node]]:
-    """Yield the nodes of the expressions of a policy in CEL, with their positions."""
+def _cel_places(subject: Subject, concerned: Callable[[Node], bool]) -> Iterator[Location]:
+    """Yield the positions of some nodes in the expressions of a policy in CEL."""
     if not isinstance(subject, Policy) or subject.cel_tree is None:
         return
     for path, text, _ in expressions(subject.cel):
@@ -70,7 +70,8 @@ def _cel_nodes(subject: Subject) -> Iterator[tuple[Location, Node]]:
             continue
         while pending:
             node = pending.pop()
-            yield place_in_text(subject.document, path, text, node.at), node
+            if concerned(node):
+                yield place_in_text(subject.document, path, text, node.at)
             pending += children(node)
 
 
@@ -82,10 +83,13 @@ def _blocked_calls(subject: Subject, old: Release, new: Release) -> Iterator[Loc
             call = (entry.name, "GET", url)
             if service_problem(*call, new) and not service_problem(*call, old):
                 yield document.locate((*entry.path, "apiCall", "service", "url"))
-    for place, node in _cel_nodes(subject):
+
+    def is_blocked(node: Node) -> bool:
         url = str(node.value) if isinstance(node, Literal) else ""
-        if url.startswith(_SCHEMES) and blocked("GET", url, new) and not blocked("GET", url, old):
-            yield place
+        is_url = url.startswith(_SCHEMES)
+        return is_url and bool(blocked("GET", url, new)) and not blocked("GET", url, old)
+
+    yield from _cel_places(subject, is_blocked)
 
 
 def _encoded_paths(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
@@ -110,9 +114,9 @@ def _global_context(subject: Subject, _old: Release, _new: Release) -> Iterator[
     for document, node in _rule_nodes(subject):
         if isinstance(node, GlobalReferenceEntry):
             yield document.locate(node.path)
-    for place, expression in _cel_nodes(subject):
-        if isinstance(expression, Ident) and expression.name == "globalContext":
-            yield place
+    yield from _cel_places(
+        subject, lambda one: isinstance(one, Ident) and one.name == "globalContext"
+    )
 
 
 def _custom_workloads(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
@@ -148,10 +152,11 @@ def _exempts_images(exception: CelException) -> bool:
 def _calls(*functions: str) -> Concerned:
     """Return a function that yields the calls of methods in CEL."""
 
+    def is_call(node: Node) -> bool:
+        return isinstance(node, Call) and node.target is not None and node.function in functions
+
     def concerned(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
-        for place, node in _cel_nodes(subject):
-            if isinstance(node, Call) and node.target is not None and node.function in functions:
-                yield place
+        return _cel_places(subject, is_call)
 
     return concerned
 

@@ -54,7 +54,10 @@ class UpgradeNote(NamedTuple):
 class RejectedPolicy(NamedTuple):
     """A policy that only one of the releases accepts."""
 
+    policy: str
+    """The policy's key."""
     subject: str
+    """Kind and key: `Policy shop/regions`."""
     place: Location
     diagnostics: tuple[Diagnostic, ...]
     """Why the other release rejects it."""
