@@ -262,7 +262,8 @@ class _Causes:
         groups: dict[_Key, list[tuple[Document, ChangedResult]]] = {}
         for document, found in differing:
             for one in found.verdicts:
-                result = ChangedResult(title(document.data), found.place, one)
+                place = (one.new and one.new.failed_place) or found.place
+                result = ChangedResult(title(document.data), place, one)
                 groups.setdefault(_group(one), []).append((document, result))
         firsts = [group[0][0] for group in groups.values()]
         with_objects = [document for document, found in differing if found.objects]

@@ -71,6 +71,7 @@ class ChangedResult(NamedTuple):
     resource: str
     """Its title: `default/Pod/web`."""
     place: Location | None
+    """The position of the failure in the newer release, or of the resource."""
     verdict: VerdictDifference
 
 
