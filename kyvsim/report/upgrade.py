@@ -1,5 +1,6 @@
 """The changes of an upgrade as text, Markdown, HTML and JSON."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -257,7 +258,7 @@ def _removal_section(upgrade: Upgrade, removal: Removal) -> _Section:
         f"Removed in {name}: {counted(number, 'policy')} "
         f"{'has' if number == 1 else 'have'} no effect any more"
     )
-    paths = " ".join(upgrade.paths)
+    paths = shlex.join(upgrade.paths)
     check = "" if removal.is_checked else f"kyvsim upgrade {paths} --to {name} --check compares "
     check += "each policy with its conversion; " if check else ""
     advice = f"{check}kyvsim migrate {paths} --output DIR writes the new policies"
@@ -331,7 +332,7 @@ def _conversion_entries(removal: Removal) -> Iterator[_Entry]:
         if policy.evidence and policy.evidence.answer is not Answer.EQUAL:
             answer = policy.evidence.answer
             lines = (headline(policy.evidence), *policy.evidence.reasons)
-            advice = f"kyvsim migrate {policy.place.file} --check shows the cases"
+            advice = f"kyvsim migrate {shlex.quote(policy.place.file)} --check shows the cases"
             yield _Entry(answer, subject, policy.place, lines, advice=advice)
 
 

@@ -157,6 +157,13 @@ def test_policies_from_standard_input(upgrade, monkeypatch):
     assert "Policy shop/regions" in out
 
 
+def test_commands_to_type_quote_paths(upgrade, tmp_path):
+    (tmp_path / "my policies").mkdir()
+    (tmp_path / "my policies/p.yaml").write_text(TEAM)
+    _, out, _ = upgrade("my policies", "--to", "1.20")
+    assert "kyvsim migrate 'my policies' --output DIR" in " ".join(out.split())
+
+
 def test_long_sections_are_cut_unless_everything_is_requested(upgrade):
     policies = "---\n".join(CONFINED.replace("regions,", f"regions{n},") for n in range(12))
     _, short, _ = upgrade("p.yaml", p=policies)
