@@ -28,6 +28,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "rule": "Explain a diagnostic code, with examples.",
         "equal": "Test whether two policy sets behave the same, using generated cases.",
         "migrate": "Convert ClusterPolicies to CEL policies.",
+        "upgrade": "Show what another release of Kyverno changes for policies.",
     },
     "Expressions": {
         "jp": "Parse and evaluate JMESPath expressions with Kyverno's functions.",

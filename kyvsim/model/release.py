@@ -159,3 +159,20 @@ V_1_19_1 = V_1_19_0._replace(
 NEWEST = V_1_19_1
 RELEASES: Mapping[str, Release] = MappingProxyType({one.name: one for one in (V_1_19_0, V_1_19_1)})
 """The supported releases by their names, the oldest first."""
+
+
+class PlannedRelease(NamedTuple):
+    """A release that is announced, whose evaluation is not known yet."""
+
+    name: str
+    removed_kinds: frozenset[str]
+    """The kinds of `kyverno.io` that have no effect any more."""
+
+
+PLANNED: Mapping[str, PlannedRelease] = MappingProxyType(
+    {"1.20": PlannedRelease("1.20", frozenset({"Policy", *_SUCCESSORS}))}
+)
+"""The releases after the newest supported one, by their names.
+
+upstream: kyverno/kyverno#17214 and #17701
+"""

@@ -211,6 +211,18 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = {
     "json": _json("migrate.render_json", "The conversions as one JSON document"),
 }
 
+# The formats of `upgrade` by name; each writes the changes of an upgrade.
+UPGRADE_FORMATS: Mapping[str, OutputFormat] = {
+    "text": _text(
+        "upgrade.render_text", "What changes, with causes and next steps, and what is removed"
+    ),
+    "json": _json("upgrade.render_json", "Every change and the inventory as one JSON document"),
+    "markdown": _markdown(
+        "upgrade.render_markdown", "The same as `text` in Markdown, for comments on pull requests"
+    ),
+    "html": _html("upgrade.render_html", "The same as `text` as a page"),
+}
+
 # The formats of `chainsaw` by name. Each writes a test report according to `SuiteOptions`.
 CHAINSAW_FORMATS: Mapping[str, OutputFormat] = {
     "text": _text(
@@ -239,6 +251,7 @@ FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = {
     "simulate": TIMELINE_FORMATS,
     "equal": EQUAL_FORMATS,
     "migrate": MIGRATE_FORMATS,
+    "upgrade": UPGRADE_FORMATS,
     "chainsaw": CHAINSAW_FORMATS,
 }
 """The format tables by command."""

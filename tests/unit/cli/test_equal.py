@@ -17,7 +17,7 @@ def test_the_status_says_what_came_of_it(kyvsim, new, status):
     assert kyvsim("equal", OLD, new, *LONG)[0] == status
 
 
-@pytest.mark.parametrize("command", ["equal", "migrate", "examples", "test"])
+@pytest.mark.parametrize("command", ["equal", "migrate", "upgrade", "examples", "test"])
 def test_the_time_is_no_budget(kyvsim, command):
     status, _, err = kyvsim(command, OLD, *((SAME,) if command == "equal" else ()), "--budget", "9")
     assert status == 2

@@ -106,6 +106,7 @@ CALLS = {
     "coverage": (FORMATS_OF["test"], ["test", ".", "--coverage"]),
     "equal": (FORMATS_OF["equal"], ["equal", "p.yaml", "o.yaml", "--max-cases", "20"]),
     "migrate": (FORMATS_OF["migrate"], ["migrate", "p.yaml"]),
+    "upgrade": (FORMATS_OF["upgrade"], ["upgrade", "p.yaml", "-r", MANIFEST, "--to", "1.20"]),
     "simulate": (FORMATS_OF["simulate"], ["simulate", "s.yaml"]),
     "chainsaw": (FORMATS_OF["chainsaw"], ["chainsaw", "chainsaw-test.yaml"]),
 }

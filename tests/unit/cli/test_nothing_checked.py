@@ -78,6 +78,7 @@ def folder(tmp_path, monkeypatch):
         ("examples", "empty"),
         ("equal", "checks.yaml", "empty"),
         ("diff", "checks.yaml", "empty", "-r", "config.yaml"),
+        ("upgrade", "empty"),
     ],
 )
 def test_a_path_without_anything_to_read_is_an_error(kyvsim, arguments):

@@ -28,6 +28,7 @@ PAGES = {
     "test": "test/holes-html",
     "equal": "equal/html",
     "migrate": "migrate/html",
+    "upgrade": "upgrade/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",
