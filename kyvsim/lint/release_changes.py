@@ -13,6 +13,7 @@ from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.context.cluster_api import blocked, service_problem
 from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.objects import text_field
+from kyvsim.languages.cel.exceptions import refused_by_cluster
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.release import Release
 from kyvsim.model.source import Document, Location, place_in_text
@@ -161,6 +162,19 @@ def _calls(*functions: str) -> Concerned:
     return concerned
 
 
+def _synchronized(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+    """Yield GeneratingPolicies that keep the generated objects up to date."""
+    if not isinstance(subject, Policy) or subject.cel_tree is None:
+        return
+    if subject.kind.endswith("GeneratingPolicy") and subject.cel.evaluation.synchronize:
+        yield subject.document.locate(("spec", "evaluation", "synchronize"))
+
+
+def _uncompiled_conditions(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+    if isinstance(subject, CelException):
+        yield from (one.location for one in refused_by_cluster(subject) if one.location)
+
+
 def _deprecated_kinds(subject: Subject, _old: Release, new: Release) -> Iterator[Location]:
     data = subject.document.data
     if new.deprecation(text_field(data, "apiVersion"), text_field(data, "kind")):
@@ -202,6 +216,16 @@ CHANGES: Final = (
             "write the path without percent-encoding, within the namespace of the policy",
         ),
         _encoded_paths,
+    ),
+    KnownChange(
+        ReleaseChange(
+            ("compiles_exceptions",),
+            Impact.BREAKS,
+            "a cluster rejects exceptions whose conditions do not compile, also those that use "
+            "Kyverno's libraries; they used to be accepted",
+            "write conditions with `object`, `oldObject`, `request` and `namespaceObject` only",
+        ),
+        _uncompiled_conditions,
     ),
     KnownChange(
         ReleaseChange(
@@ -266,6 +290,16 @@ CHANGES: Final = (
     ),
     KnownChange(
         ReleaseChange(
+            ("renews_in_place", "tracks_restored"),
+            Impact.DIFFERENT,
+            "generated objects are updated when the policy changes, every hour and after a "
+            "restart; they used to be deleted and generated again, and were restored only once",
+            "compare both with `kyvsim simulate --kyverno`, and change what depends on new objects",
+        ),
+        _synchronized,
+    ),
+    KnownChange(
+        ReleaseChange(
             ("exempts_variants",),
             Impact.NONE,
             "`kyverno apply` and `kyverno test` also exempt Pod controllers, as the cluster does",
@@ -291,6 +325,8 @@ NOT_IN_POLICIES: Final = frozenset(
         "name",
         # Texts of warnings.
         *("deprecated_kind", "policy_successors", "locates_deprecated_fields"),
+        # Labels of reports.
+        "labels_namespaced_kinds",
         # Depends on the roles of a cluster.
         "checks_rights_for_variants",
     }

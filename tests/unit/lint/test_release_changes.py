@@ -98,6 +98,18 @@ spec:
   validations:
   - expression: "true"
 """
+GENERATING = """
+apiVersion: policies.kyverno.io/v1
+kind: GeneratingPolicy
+metadata: {{name: p}}
+spec:
+  evaluation: {{synchronize: {{enabled: {synchronize}}}}}
+  matchConstraints:
+    resourceRules:
+    - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}}
+  generate:
+  - expression: "generator.Apply('a', [])"
+"""
 EXCEPTION = """
 apiVersion: policies.kyverno.io/v1
 kind: PolicyException
@@ -137,6 +149,14 @@ def api_call(path):
 
 def extractor(path):
     return IMAGE_RULE.format(path=path)
+
+
+def condition(expression):
+    return f'matchConditions: [{{name: c, expression: "{expression}"}}]'
+
+
+def generating(synchronize):
+    return GENERATING.format(synchronize=synchronize)
 
 
 def exception(kind, part):
@@ -180,7 +200,16 @@ CASES = [
     (local_cel(resources="pods"), {"without_variants"}),
     (local_cel(resources="services"), set()),
     (PINNED, set()),
+    # Generated objects.
+    (generating("true"), {"renews_in_place"}),
+    (generating("false"), set()),
     # Exceptions.
+    (exception("ValidatingPolicy", condition("object.metadata.name == 'a'")), set()),
+    (exception("ValidatingPolicy", condition("objet == 'a'")), {"compiles_exceptions"}),
+    (
+        exception("ValidatingPolicy", condition("globalContext.Get('a', '') == ''")),
+        {"compiles_exceptions"},
+    ),
     (exception("ValidatingPolicy", "images: [a]"), set()),
     (exception("ImageValidatingPolicy", "images: [a]"), {"counts_partial_exceptions"}),
     (exception("ImageValidatingPolicy", "reportResult: skip"), {"exempts_variants"}),
