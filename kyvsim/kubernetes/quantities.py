@@ -440,24 +440,21 @@ _UNITS = MappingProxyType(
     {"ns": 1, "us": 1_000, "\u00b5s": 1_000, "\u03bcs": 1_000, "ms": 1_000_000}
     | {"s": SECOND, "m": MINUTE, "h": HOUR}
 )
-_WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
-"""Matches without backtracking: a long text without a unit takes no longer than one with many."""
 _DURATION_STARTS = frozenset("+-.0123456789")
 _ENDS = frozenset("smh")
-_PART = r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)"
 
 
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds of a duration; None if Go rejects it."""
-    may_be = text[:1] in _DURATION_STARTS and text[-1:] in _ENDS
-    found = re.fullmatch(_WHOLE, text) if may_be else None
-    if found is None:
+    if text[:1] not in _DURATION_STARTS or text[-1:] not in _ENDS:
         return 0 if text in ("0", "+0", "-0") else None
-    sign, parts = found.groups()
+    sign = text[0] if text[0] in "+-" else ""
+    *parts, _ = re.split(r"([^0-9.]+)", text[len(sign) :])
     total = 0
-    for whole, fraction, unit in re.findall(_PART, parts):
-        if not unit:
-            continue
+    for number, unit in zip(parts[::2], parts[1::2], strict=True):
+        whole, _, fraction = number.partition(".")
+        if unit not in _UNITS or not (whole or fraction) or "." in fraction:
+            return None
         nanos = _nanoseconds(whole, fraction, _UNITS[unit])
         if nanos is None:
             return None
@@ -490,6 +487,9 @@ def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:
             digits, scale = grown, scale * 10
         total += int(float(digits) * (unit / scale))
     return total if total <= _LIMIT else None
+
+
+_PART = r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)"
 
 
 def explain_duration(text: str) -> str:
