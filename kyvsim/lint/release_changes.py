@@ -131,7 +131,7 @@ def _custom_workloads(subject: Subject, _old: Release, _new: Release) -> Iterato
 def _webhook_variants(subject: Subject, old: Release, new: Release) -> Iterator[Location]:
     """Yield namespaced policies whose webhook has no rules for Pod controllers before."""
     if isinstance(subject, Policy) and subject.cel_tree is not None:
-        served = {kind for kind, _ in old.without_variants - new.without_variants}
+        served = {kind for kind, _ in set(old.without_variants) - set(new.without_variants)}
         if subject.kind in served and any(variants(subject.cel)):
             yield subject.document.locate(("spec", "matchConstraints"))
 

@@ -15,7 +15,7 @@ class Release(NamedTuple):
 
     name: str
     """Its version, which is only shown."""
-    blocked_hosts: frozenset[str]
+    blocked_hosts: tuple[str, ...]
     """Hosts that policies may not call, as in the default of `--httpBlocklist`."""
     blocked_networks: tuple[str, ...]
     """Ranges of addresses that they may not call."""
@@ -31,7 +31,7 @@ class Release(NamedTuple):
     """Whether namespaced policies cannot read GlobalContextEntries."""
     extracts_templates: bool
     """Whether custom workloads among `autogen.podControllers` are evaluated by their templates."""
-    without_variants: frozenset[tuple[str, bool]]
+    without_variants: tuple[tuple[str, bool], ...]
     """Kinds in CEL for whose variants a webhook has no rules: a dedicated (True) or a shared one.
 
     upstream: pkg/controllers/webhook/validating.go, which switches on the Go type of a policy in
@@ -97,7 +97,7 @@ _SUCCESSORS: Mapping[str, str] = MappingProxyType(
 
 V_1_19_0 = Release(
     name="1.19.0",
-    blocked_hosts=frozenset({"169.254.169.254", "169.254.169.253", "metadata.google.internal"}),
+    blocked_hosts=("169.254.169.254", "169.254.169.253", "metadata.google.internal"),
     blocked_networks=("127.0.0.0/8", "::1/128"),
     blocks_embedded_addresses=False,
     blocks_service_calls=False,
@@ -105,8 +105,9 @@ V_1_19_0 = Release(
     skips_scalars_at_wildcards=False,
     confines_global_context=False,
     extracts_templates=False,
-    without_variants=frozenset(
-        {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
+    without_variants=(
+        ("NamespacedValidatingPolicy", False),
+        ("NamespacedImageValidatingPolicy", True),
     ),
     checks_rights_for_variants=False,
     counts_partial_exceptions=True,
@@ -127,7 +128,7 @@ V_1_19_0 = Release(
 )
 V_1_19_1 = V_1_19_0._replace(
     name="1.19.1",
-    blocked_hosts=frozenset({"metadata.google.internal"}),
+    blocked_hosts=("metadata.google.internal",),
     blocked_networks=(
         "169.254.169.254/32",
         "169.254.169.253/32",
@@ -141,7 +142,7 @@ V_1_19_1 = V_1_19_0._replace(
     skips_scalars_at_wildcards=True,
     confines_global_context=True,
     extracts_templates=True,
-    without_variants=frozenset({("NamespacedImageValidatingPolicy", True)}),
+    without_variants=(("NamespacedImageValidatingPolicy", True),),
     checks_rights_for_variants=True,
     counts_partial_exceptions=False,
     keeps_tags_beside_digests=True,
