@@ -238,6 +238,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
         final_checks=lambda _: last,
         left_out=_each(own.left_out for _, own in plans),
         release=plan.release,
+        deprecated=tuple(dict.fromkeys(line for _, own in plans for line in own.deprecated)),
     )
     return Reports(plan, parts, run, homes)
 

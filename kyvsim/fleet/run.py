@@ -286,6 +286,7 @@ def _begun(
         left_out=ready.read.left_out,
         files={one.name: (one.size, one.stamp) for one in files},
         release=ready.inputs.release.name,
+        deprecated=ready.read.deprecated,
     )
     heads = store.heads(plan)
     store.begin(plan)

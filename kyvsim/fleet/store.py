@@ -45,6 +45,8 @@ class RunPlan(NamedTuple):
     version: str = __version__
     release: str = NEWEST.name
     """The release of Kyverno that is emulated."""
+    deprecated: tuple[str, ...] = ()
+    """What that release reports about deprecated kinds: a line for each document."""
 
 
 class RunEnd(NamedTuple):
@@ -90,7 +92,8 @@ class ReportStore:
             content |= {name: tuple(map(diagnostic_of, content[name])) for name in _REMARKS}
             sizes = content["files"].items()
             files = {name: (int(size), str(stamp)) for name, (size, stamp) in sizes}
-            return RunPlan(**{**content, "files": files})
+            deprecated = tuple(map(str, content.get("deprecated", ())))
+            return RunPlan(**{**content, "files": files, "deprecated": deprecated})
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 

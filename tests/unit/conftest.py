@@ -129,3 +129,9 @@ request_for = _constant(_request)
 compiled = _constant(_compiled)
 run = _constant(_run)
 verdicts = _constant(_verdicts)
+
+
+@pytest.fixture
+def older_release(monkeypatch):
+    """Emulate a release that reports no deprecated kinds."""
+    monkeypatch.setenv("KYVSIM_KYVERNO", "1.19.0")

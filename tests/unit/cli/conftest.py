@@ -25,12 +25,6 @@ def make_response(status, name="web", created=(), changed=False):
 
 
 @pytest.fixture
-def older_release(monkeypatch):
-    """Emulate a release that reports no deprecated kinds."""
-    monkeypatch.setenv("KYVSIM_KYVERNO", "1.19.0")
-
-
-@pytest.fixture
 def respond():
     """A function that makes a response of one rule."""
     return make_response
