@@ -60,6 +60,7 @@ from kyvsim.report.text import (
     SeenResults,
     key_of_result,
     to_line,
+    whole_line,
     with_message,
     word_of,
 )
@@ -188,7 +189,7 @@ def _title(row: ReportRow) -> str:
 
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
-    """Return rows as shown in the text view, or as lines for `ResultGroups`."""
+    """Return rows as lines that the text view joins."""
     paint, layout = painter(colours=options.colours), layout_of(options)
     pieces = []
     for _, group in groupby(rows, attrgetter("number")):
@@ -199,13 +200,13 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
         if options.show is not Show.OBJECTS:
             pieces.append(to_line(ObjectBlock(*about, [_item(row, layout) for row in shown])))
             continue
-        pieces.append(resource_heading(*about, paint))
+        texts = [resource_heading(*about, paint)]
         for row in shown:
             at = _at(row) if options.detailed and _at(row) != _place(row) else None
             rule = row.result, row.policy, row.rule
-            pieces.append(verdict_heading(rule, str(Location(*row.place)), paint))
-            pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
-        pieces.append("\n")
+            texts.append(verdict_heading(rule, str(Location(*row.place)), paint))
+            texts.append(verdict_lines((row.message or row.own, row.note), at, paint))
+        pieces.append(whole_line([*texts, "\n"]))
     return "".join(pieces)
 
 

@@ -808,6 +808,18 @@ def _only_failures(response: EngineResponse) -> EngineResponse:
     return response._replace(answers=answers, repeated=())
 
 
+def whole_line(
+    texts: Sequence[str | None],
+    targets: Iterable[KnownTarget] = (),
+    needs: Iterable[PendingReference] = (),
+) -> str:
+    """Return an object of a part of a run as a line for a view with whole objects.
+
+    None stands for the next one of `needs`.
+    """
+    return f"{related_line(targets, needs)}{_APART}{json.dumps(texts)}\n"
+
+
 def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     paint = painter(colours=options.colours)
     found = RelatedObjects(run)
@@ -835,8 +847,7 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
         if run.is_part:
             needs = [piece for piece in pieces if isinstance(piece, PendingReference)]
             texts = [piece if isinstance(piece, str) else None for piece in pieces]
-            line = related_line(known_targets(response), needs)
-            return f"{line}{_APART}{json.dumps(texts)}\n"
+            return whole_line(texts, known_targets(response), needs)
         references.add(known_targets(response))
         return "".join(text for piece in pieces for text in order.add(piece))
 
