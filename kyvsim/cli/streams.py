@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple, TextIO, TypeVar
 
 import click
 
@@ -150,10 +150,7 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
     )
     try:
         for batch in batches:
-            stream.flush()
-            stream.buffer.write(batch.encode("utf-8", "backslashreplace"))
-            stream.buffer.flush()
-        stream.flush()
+            _write(stream, batch)
     except BrokenPipeError:
         abandon_stdout()
         for _ in batches:
@@ -164,9 +161,16 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
         if error.errno == errno.EINVAL and os.name == "nt":  # a closed pipe on Windows
             return False
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+    return True
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.flush()
+        stream.buffer.write(text.encode("utf-8", "backslashreplace"))
+        stream.buffer.flush()
     except ValueError:
         raise OutputError("cannot write to standard output: it is closed") from None
-    return True
 
 
 def abandon_stdout() -> None:
