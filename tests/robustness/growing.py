@@ -332,13 +332,13 @@ def _empty_documents(count: int) -> Files:
 
 
 _LINT = ("lint", "policy.yaml")
-_MIGRATE = ("migrate", "policy.yaml")
+_MIGRATE = ("migrate", "policy.yaml", "--jobs", "1")
 _WITH_EXCEPTIONS = ("-e", "exception.yaml")
 GROWING = (
     Growing("resources", _resources, (*_EVERY, _CREATE), 8),
-    Growing("policies", _policies, (*_EVERY, ("lint", "policy.yaml"), ("migrate", "policy.yaml"))),
+    Growing("policies", _policies, (*_EVERY, ("lint", "policy.yaml"), _MIGRATE)),
     Growing("policies in CEL", _native_policies, (*_EVERY, ("lint", "policy.yaml"))),
-    Growing("rules", _rules, (*_EVERY, ("lint", "policy.yaml"), ("migrate", "policy.yaml"))),
+    Growing("rules", _rules, (*_EVERY, ("lint", "policy.yaml"), _MIGRATE)),
     Growing("exceptions", _exceptions, tuple((*one, *_WITH_EXCEPTIONS) for one in _EVERY), 16),
     Growing(
         "exceptions in CEL",
@@ -348,9 +348,7 @@ GROWING = (
     ),
     Growing("elements that a loop merges", _merging_loops, (_APPLY,), 64),
     Growing("elements of a loop in CEL", _loops_in_cel, (_APPLY, _EXPLAIN), 64),
-    Growing(
-        "conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), ("migrate", "policy.yaml")), 16
-    ),
+    Growing("conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), _MIGRATE), 16),
     Growing("namespaces that are selected", _namespaces, (_APPLY, _SIMULATE), 8),
     Growing("values", _values, ((*_APPLY, "-f", "values.yaml"),), 16),
     Growing("steps of chainsaw", _chainsaw, (("chainsaw", "."),), 8),
