@@ -13,9 +13,10 @@ from kyvsim.lint.cel_policy import (
     field_of,
     is_name,
     matched_kinds,
+    matched_types,
 )
 from kyvsim.model.diagnostic import Diagnostic, nearest
-from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, NoTypesError, Type, find_type
+from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
@@ -83,7 +84,7 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tup
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV323 to KV325: fields in expressions that are optional, of another type, or misspelled."""
-    types, guarded = _types(policy), _guarded(policy)
+    types, guarded = matched_types(policy), _guarded(policy)
     for one, reads in _field_reads(policy):
         found = [
             *_unguarded(policy, {path for _, path in reads}, guarded),
@@ -278,20 +279,6 @@ def _mistyped(
                 if node.function in {"_==_", "_!=_"}:
                     result = "is never equal to"
                 yield "KV324", f"`{_shown(path)}` is {_NOUNS[scalar]}, which {result} `{shown}`"
-
-
-def _types(policy: CelPolicy) -> tuple[Type, ...]:
-    """Return the types of all objects that a policy matches; () if some are unknown."""
-    found = []
-    for group, version, kind in matched_kinds(policy.spec):
-        try:
-            one = find_type(f"{group}/{version}".lstrip("/"), kind)
-        except NoTypesError:
-            return ()
-        if one is None:
-            return ()
-        found.append(one)
-    return tuple(found)
 
 
 def _below(root: Type, path: _Names) -> tuple[Type | None, int]:

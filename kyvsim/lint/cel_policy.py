@@ -189,6 +189,11 @@ def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
     """Return the types of all objects that a policy mutates; () if some are unknown."""
     if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return ()
+    return matched_types(policy)
+
+
+def matched_types(policy: CelPolicy) -> tuple[Type, ...]:
+    """Return the types of all objects that a policy matches; () if some are unknown."""
     found = []
     for group, version, kind in matched_kinds(policy.spec):
         try:
