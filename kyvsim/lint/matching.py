@@ -131,7 +131,7 @@ def _bad_texts(
         yield warn(document, "KV313", problem, (*path, index))
 
 
-def scopeless_criteria(policy: Policy) -> Iterator[Diagnostic]:
+def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
     """KV314: criteria about namespaces for objects without a namespace.
 
     upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors
@@ -198,7 +198,7 @@ _OLD_VERSIONS = frozenset(
 """Versions that Kubernetes removed for the kinds that have newer ones."""
 
 
-def passed_kinds(policy: Policy) -> Iterator[Diagnostic]:
+def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
     """KV315: a kind that no request has: it was removed, or is sent to a subresource.
 
     upstream: pkg/webhooks/handlers/enrich.go, which matches the kind of the parent

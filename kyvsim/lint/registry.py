@@ -181,8 +181,8 @@ CHECKS: Final = (
         KV313="namespaces: [kube_system]",
         KV315="kinds: [PodExecOptions]",
     ),
-    _rules(matching.scopeless_criteria, KV314="namespaceSelector:"),
-    _rules(matching.passed_kinds, KV315="kinds: [PodExecOptions]"),
+    _rules(matching.namespaces_of_cluster_kinds, KV314="namespaceSelector:"),
+    _rules(matching.kinds_never_requested, KV315="kinds: [PodExecOptions]"),
     _rules(
         requests.missing_namespaces, KV316='namespace: "{{ request.object.metadata.namespace }}"'
     ),
@@ -191,10 +191,10 @@ CHECKS: Final = (
         KV317='message: "{{ request.object.metadata.name }} uses the host network."',
     ),
     _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
-    _rules(requests.shifting_removals, KV319="- list: request.object.spec.ports"),
+    _rules(requests.ascending_removals, KV319="- list: request.object.spec.ports"),
     _rules(requests.wildcard_selectors, KV320="selector:"),
     _rules(requests.lifetime_annotations, KV321="cleanup.kyverno.io/ttl: 1h"),
-    _rules(requests.padded_names, KV322='namespace: "{{ request.object.metadata.name }} "'),
+    _rules(requests.names_with_spaces, KV322='namespace: "{{ request.object.metadata.name }} "'),
     _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
     _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),
     _files(

@@ -117,7 +117,7 @@ def _tests_operation(rule: RuleNode) -> bool:
 _AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")
 
 
-def shifting_removals(policy: Policy) -> Iterator[Diagnostic]:
+def ascending_removals(policy: Policy) -> Iterator[Diagnostic]:
     """KV319: elements that are removed by index, the first one first.
 
     upstream: pkg/engine/mutate, which applies the patches of all elements in order
@@ -214,7 +214,7 @@ _NAMES: Mapping[str, str] = {
 """Fields of nodes that name objects, and their fields in the document."""
 
 
-def padded_names(policy: Policy) -> Iterator[Diagnostic]:
+def names_with_spaces(policy: Policy) -> Iterator[Diagnostic]:
     """KV322: a space before or after the name of an object to read or write."""
     for rule in policy.rules:
         for node in nodes_of(rule) if rule.tree.mutate or rule.tree.generate else ():

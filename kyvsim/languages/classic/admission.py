@@ -27,7 +27,7 @@ _EXCLUDED = (
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 
 
-def old_actions(policy: Policy, *, with_paths: bool) -> Iterator[str]:
+def deprecated_actions(policy: Policy, *, with_paths: bool) -> Iterator[str]:
     """Yield warnings about failure actions with their deprecated spelling.
 
     Either one for the policy and each rule, or one for each action, with its path.

@@ -294,7 +294,7 @@ def policy_problem(
     release: Release,
 ) -> str:
     """Return why a policy is rejected, "" if it is not; append to `warnings`."""
-    warnings += admission.old_actions(policy, with_paths=release.locates_deprecated_fields)
+    warnings += admission.deprecated_actions(policy, with_paths=release.locates_deprecated_fields)
     faults = []
     for _, text in policy.facts.webhook_conditions:
         try:

@@ -6,8 +6,8 @@ from kyvsim.api.lint import lint
 from kyvsim.lint.matching import (
     impossible_names,
     ineffective_exclusions,
-    passed_kinds,
-    scopeless_criteria,
+    kinds_never_requested,
+    namespaces_of_cluster_kinds,
 )
 
 
@@ -112,7 +112,7 @@ def test_namespaces_of_failure_actions(remarks):
     ],
 )
 def test_criteria_about_namespaces(remarks, match, found):
-    assert codes(remarks, scopeless_criteria, match) == found
+    assert codes(remarks, namespaces_of_cluster_kinds, match) == found
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_criteria_about_namespaces(remarks, match, found):
     ],
 )
 def test_a_kind_that_no_request_has(remarks, kinds, hint):
-    ((code, _, text),) = remarks(passed_kinds, rule({"kinds": kinds}))
+    ((code, _, text),) = remarks(kinds_never_requested, rule({"kinds": kinds}))
     assert code == "KV315"
     assert hint in text
 
@@ -158,4 +158,4 @@ def test_kinds_and_namespaces_of_exceptions(tmp_path):
     ],
 )
 def test_kinds_that_requests_have(remarks, kinds):
-    assert codes(remarks, passed_kinds, {"kinds": kinds}) == []
+    assert codes(remarks, kinds_never_requested, {"kinds": kinds}) == []

@@ -1,12 +1,12 @@
 import pytest
 
 from kyvsim.lint.requests import (
+    ascending_removals,
     lifetime_annotations,
     lost_metadata,
     missing_namespaces,
+    names_with_spaces,
     old_objects,
-    padded_names,
-    shifting_removals,
     wildcard_selectors,
 )
 
@@ -124,7 +124,7 @@ ADD = "- op: add\n  path: /spec/volumes/{{elementIndex}}\n  value: {}"
     ],
 )
 def test_removals_by_index(remarks, rule, found):
-    assert codes(remarks, shifting_removals, rule) == found
+    assert codes(remarks, ascending_removals, rule) == found
 
 
 def generating(match, **generate):
@@ -186,4 +186,4 @@ def test_lifetimes(remarks, metadata, found):
 def test_spaces_around_names(remarks, namespace, found):
     target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": namespace}
     mutate = {"targets": [target], "patchStrategicMerge": {"data": {"a": "b"}}}
-    assert codes(remarks, padded_names, {**matching("ConfigMap"), "mutate": mutate}) == found
+    assert codes(remarks, names_with_spaces, {**matching("ConfigMap"), "mutate": mutate}) == found
