@@ -120,7 +120,7 @@ def upgrade_ending(upgrade: Upgrade) -> RunEnding:
             info_fact("accepted", len(upgrade.accepted), f"{len(upgrade.accepted)} newly accepted"),
             info_fact("harmless", harmless, f"{counted(harmless, 'harmless difference')}"),
             info_fact("uncertainNotes", untried, f"{counted(untried, 'change')} to try"),
-            Fact("resources", upgrade.resources, counted(upgrade.resources, "resource")),
+            Fact("resources", upgrade.resources, _compared(upgrade)),
             Fact("testRows", upgrade.row_count, ""),
             left_out_fact(len(frozenset(upgrade.left_out))),
             warning_fact(upgrade.diagnostics),
@@ -135,7 +135,15 @@ def _unapplied(upgrade: Upgrade) -> str:
 def _verdict(upgrade: Upgrade, *, differs: bool) -> RunVerdict:
     if differs or not upgrade.applied:
         return RunVerdict.PASSED
-    return RunVerdict.SAME if upgrade.policies else RunVerdict.NOTHING
+    # A removal is about the policies alone; results are only the same if some were compared.
+    compared = upgrade.resources or upgrade.row_count or upgrade.removal
+    return RunVerdict.SAME if upgrade.policies and compared else RunVerdict.NOTHING
+
+
+def _compared(upgrade: Upgrade) -> str:
+    if upgrade.resources or upgrade.row_count or upgrade.removal:
+        return counted(upgrade.resources, "resource")
+    return "no results compared: pass manifests with --resource"
 
 
 def _heading(upgrade: Upgrade) -> str:

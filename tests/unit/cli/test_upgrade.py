@@ -89,9 +89,10 @@ def test_what_cannot_be_compared(upgrade, arguments, told):
 @pytest.mark.parametrize(
     ("arguments", "policy", "status", "ending"),
     [
-        ([], TEAM, 0, "SAME: 1 of 1 policy not affected"),
+        ([], TEAM, 0, "NOTHING CHECKED: 1 of 1 policy not affected · no results compared"),
+        (["-r", "pod.yaml"], TEAM, 0, "SAME: 1 of 1 policy not affected · 1 resource"),
         ([], CONFINED, 1, "DIFFERENT: 1 policy rejected"),
-        ([], TAGS, 0, "SAME: 1 of 1 policy not affected · 1 change to try"),
+        ([], TAGS, 0, "NOTHING CHECKED: 1 of 1 policy not affected · 1 change to try"),
         (["-r", "pod.yaml"], TAGS, 1, "DIFFERENT: 1 result changed (1 less strict)"),
         (["--to", "1.20"], TEAM, 1, "DIFFERENT: 1 policy without effect"),
         (["--to", "1.20"], TAGS, 0, "SAME: 1 of 1 policy not affected"),
