@@ -279,6 +279,44 @@ def _is_version(text: str) -> bool:
     return len(text) == 2 or (text[2:-1] in _LEVELS and text[-1] in _DIGITS)
 
 
+_PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
+
+
+class ApiPath(NamedTuple):
+    """The parts of an API path; "" for missing parts."""
+
+    api_version: str
+    namespace: str
+    resource: str
+    name: str
+    part: str
+
+
+def parse_path(path: str) -> ApiPath | None:
+    """Return the parts of a path without query, or None if it names no resource.
+
+    An empty namespace means all of them, as in upstream.
+    """
+    root, *parts = path.removeprefix("/").split("/")
+    if root == "api" and len(parts) > 1:
+        api_version, rest = parts[0], parts[1:]
+    elif root == "apis" and len(parts) > 2:
+        api_version, rest = "/".join(parts[:2]), parts[2:]
+    else:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
+        namespace, rest = rest[1], rest[2:]
+    elif rest[0] == "namespaces" and root == "apis":
+        return None
+    resource, name, part, *further = [*rest, "", ""]
+    return (
+        ApiPath(api_version, namespace, resource, name, part)
+        if resource and not any(further)
+        else None
+    )
+
+
 @lru_cache(maxsize=512)
 def parse_kind_selector(text: str) -> KindSelector:
     """Return the parts of `Kind`, `version/Kind` or `group/version/Kind`, maybe with a subresource.

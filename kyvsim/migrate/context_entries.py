@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
-from kyvsim.engine.context.cluster_api import parse_path
-from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
+from kyvsim.kubernetes.discovery import kind_of_plural, parse_path, split_api_version
 from kyvsim.migrate.conditions import value_of
 from kyvsim.migrate.context import Scope, located, unsupported, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
-from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.discovery import ApiPath, parse_path, split_api_version
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_url
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
@@ -371,7 +371,6 @@ def _field_test(key: str, value: str, *, wanted: bool) -> _Test:
 # Source of the rules: upstream `rawAbsPathForFakeClient` in pkg/clients/dclient/client.go, which
 # supports no options and no paths of Namespaces, and panics on lists of kinds without objects.
 
-_PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
 _WHOLE_OBJECT = frozenset({"", "status"})
 
 
@@ -393,41 +392,6 @@ class NoRightError(CallError):
     def __init__(self, reason: str) -> None:
         super().__init__("permission denied: unknown")
         self.reason = reason
-
-
-class ApiPath(NamedTuple):
-    """The parts of an API path; "" for missing parts."""
-
-    api_version: str
-    namespace: str
-    resource: str
-    name: str
-    part: str
-
-
-def parse_path(path: str) -> ApiPath | None:
-    """Return the parts of a path without query, or None if it names no resource.
-
-    An empty namespace means all of them, as in upstream.
-    """
-    root, *parts = path.removeprefix("/").split("/")
-    if root == "api" and len(parts) > 1:
-        api_version, rest = parts[0], parts[1:]
-    elif root == "apis" and len(parts) > 2:
-        api_version, rest = "/".join(parts[:2]), parts[2:]
-    else:
-        return None
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
-        namespace, rest = rest[1], rest[2:]
-    elif rest[0] == "namespaces" and root == "apis":
-        return None
-    resource, name, part, *further = [*rest, "", ""]
-    return (
-        ApiPath(api_version, namespace, resource, name, part)
-        if resource and not any(further)
-        else None
-    )
 
 
 def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> object:

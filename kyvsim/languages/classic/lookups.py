@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.engine.context.cluster_api import parse_path
 from kyvsim.engine.world import ALL_KINDS
-from kyvsim.kubernetes.discovery import kind_of_plural, parse_kind_selector, split_api_version
+from kyvsim.kubernetes.discovery import (
+    kind_of_plural,
+    parse_kind_selector,
+    parse_path,
+    split_api_version,
+)
 from kyvsim.model.policy import Policy
 from kyvsim.policy.rule import GenerateTarget, MutateTarget, RuleNode
 from kyvsim.policy.tree import ApiCallEntry, ConfigMapEntry

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.discovery import (
+    ApiPath,
     KindFacts,
     KindSelector,
     crd_kinds,
@@ -10,6 +11,7 @@ from kyvsim.kubernetes.discovery import (
     kind_of_plural,
     kinds_named,
     parse_kind_selector,
+    parse_path,
     plural,
     preferred_version,
     served_versions,
@@ -143,3 +145,29 @@ def test_kind_selectors(text, parts):
 )
 def test_api_versions(text, parts):
     assert split_api_version(text) == parts
+
+
+PATHS = [
+    ("/api/v1/pods", ApiPath("v1", "", "pods", "", "")),
+    ("/api/v1/namespaces/a/pods", ApiPath("v1", "a", "pods", "", "")),
+    ("/api/v1/namespaces/a/pods/b", ApiPath("v1", "a", "pods", "b", "")),
+    ("/api/v1/namespaces/a/pods/b/log", ApiPath("v1", "a", "pods", "b", "log")),
+    ("/api/v1/namespaces//pods", ApiPath("v1", "", "pods", "", "")),
+    ("/api/v1/namespaces", ApiPath("v1", "", "namespaces", "", "")),
+    ("/api/v1/namespaces/a", ApiPath("v1", "", "namespaces", "a", "")),
+    ("/api/v1/namespaces/a/status", ApiPath("v1", "", "namespaces", "a", "status")),
+    ("/apis/apps/v1/deployments", ApiPath("apps/v1", "", "deployments", "", "")),
+    ("/apis/apps/v1/namespaces/a/deployments/b", ApiPath("apps/v1", "a", "deployments", "b", "")),
+    ("/apis/g.io/v1/things/b/status", ApiPath("g.io/v1", "", "things", "b", "status")),
+    ("/api/v1/pods/", ApiPath("v1", "", "pods", "", "")),
+    ("/version", None),
+    ("/api/v1", None),
+    ("/apis/apps/v1", None),
+    ("/apis/apps/v1/namespaces/a", None),
+    ("/api/v1/namespaces/a/services/s/proxy/more", None),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS)
+def test_paths_name_resources(path, expected):
+    assert parse_path(path) == expected

@@ -15,7 +15,6 @@ from kyvsim.engine.context.cluster_api import (
     NotThereError,
     answer_get,
     can_review,
-    parse_path,
     review,
     service_problem,
 )
@@ -28,6 +27,7 @@ from kyvsim.jmespath import (
     compile_query,
     compile_template,
 )
+from kyvsim.kubernetes.discovery import parse_path
 from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ExternalData

@@ -1,40 +1,13 @@
 import pytest
 
 from kyvsim.engine.context.cluster_api import (
-    ApiPath,
     CallError,
     OptionsError,
     answer_get,
     list_of,
     parse_options,
-    parse_path,
 )
 from kyvsim.engine.world import GivenObjects
-
-PATHS = [
-    ("/api/v1/pods", ApiPath("v1", "", "pods", "", "")),
-    ("/api/v1/namespaces/a/pods", ApiPath("v1", "a", "pods", "", "")),
-    ("/api/v1/namespaces/a/pods/b", ApiPath("v1", "a", "pods", "b", "")),
-    ("/api/v1/namespaces/a/pods/b/log", ApiPath("v1", "a", "pods", "b", "log")),
-    ("/api/v1/namespaces//pods", ApiPath("v1", "", "pods", "", "")),
-    ("/api/v1/namespaces", ApiPath("v1", "", "namespaces", "", "")),
-    ("/api/v1/namespaces/a", ApiPath("v1", "", "namespaces", "a", "")),
-    ("/api/v1/namespaces/a/status", ApiPath("v1", "", "namespaces", "a", "status")),
-    ("/apis/apps/v1/deployments", ApiPath("apps/v1", "", "deployments", "", "")),
-    ("/apis/apps/v1/namespaces/a/deployments/b", ApiPath("apps/v1", "a", "deployments", "b", "")),
-    ("/apis/g.io/v1/things/b/status", ApiPath("g.io/v1", "", "things", "b", "status")),
-    ("/api/v1/pods/", ApiPath("v1", "", "pods", "", "")),
-    ("/version", None),
-    ("/api/v1", None),
-    ("/apis/apps/v1", None),
-    ("/apis/apps/v1/namespaces/a", None),
-    ("/api/v1/namespaces/a/services/s/proxy/more", None),
-]
-
-
-@pytest.mark.parametrize(("path", "expected"), PATHS)
-def test_paths_name_resources(path, expected):
-    assert parse_path(path) == expected
 
 
 @pytest.fixture
