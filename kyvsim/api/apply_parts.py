@@ -9,15 +9,13 @@ import pickle
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
-from kyvsim.api.processes import process_pool
+from kyvsim.api.processes import ProcessLostError, process_pool
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
 from kyvsim.engine.world import RecordingView, view_of_part
@@ -384,16 +382,18 @@ def rendered_by_processes(
 
     Raises NotStreamable, also if a process is lost, and OSError if none can be started.
     """
-    with process_pool(min(jobs, len(parts)), _start_worker, (work, parts, texts)) as pool:
-        try:
-            futures: dict[Future[None], int] = {
+    from concurrent.futures import as_completed
+
+    try:
+        with process_pool(min(jobs, len(parts)), _start_worker, (work, parts, texts)) as pool:
+            futures = {
                 pool.submit(_render_numbered, number): number for number in range(len(parts))
             }
             for future in as_completed(futures):
                 future.result()
                 yield futures[future]
-        except BrokenProcessPool as error:
-            raise NotStreamable("a process was lost") from error
+    except ProcessLostError as error:
+        raise NotStreamable(str(error)) from error
 
 
 def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:

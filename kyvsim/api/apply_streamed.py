@@ -6,7 +6,7 @@ is lost, the streamed run is abandoned before any output.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -203,10 +203,11 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
     numbers = range(how.documents.formats)
-    pieces = [_Pieces(number, texts) for number in numbers]
-    lists: list[dict[str, _Entries]] = [{} for _ in numbers]
+    pieces = [_OfAllParts(partial(PartText.pieces, number=number), texts) for number in numbers]
+    lists: list[dict[str, _OfAllParts]] = [{} for _ in numbers]
     for number, name in totals.lists:
-        lists[number][name] = _Entries(number, name, texts)
+        entries = partial(PartText.entries, number=number, name=name)
+        lists[number][name] = _OfAllParts(entries, texts)
     put_together = RenderedRun(pieces, lists)
     read = work.read
     place = read.before_resources
@@ -234,27 +235,17 @@ def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:
         raise _OtherKinds(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pieces:
-    """The text of all parts in one format; can be read several times."""
+class _OfAllParts:
+    """The texts that `read` yields of each part; can be read several times."""
 
-    number: int
-    texts: tuple[PartText, ...]
-
-    def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(text.pieces(self.number) for text in self.texts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """The entries of a list after the results of all parts; can be read several times."""
-
-    number: int
-    name: str
-    texts: tuple[PartText, ...]
+    def __init__(
+        self, read: Callable[[PartText], Iterator[str]], parts: tuple[PartText, ...]
+    ) -> None:
+        self._read = read
+        self._parts = parts
 
     def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(text.entries(self.number, self.name) for text in self.texts)
+        return chain.from_iterable(map(self._read, self._parts))
 
 
 def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:

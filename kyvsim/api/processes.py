@@ -4,25 +4,28 @@ Processes are forked if that is safe, so that they inherit compiled policies. Th
 and with the process that started them.
 """
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.process import BaseProcess
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _MOST_CHUNKS = 1000
 """With more chunks, the overhead is larger than the gain from an even distribution."""
+
+
+class ProcessLostError(Exception):
+    """A process of a pool was killed, so the pool accepts no more work."""
 
 
 def can_fork() -> bool:
@@ -33,16 +36,21 @@ def can_fork() -> bool:
 @contextmanager
 def process_pool(
     count: int, initializer: Callable[..., None] | None = None, arguments: tuple[object, ...] = ()
-) -> Iterator[ProcessPoolExecutor]:
+) -> "Iterator[ProcessPoolExecutor]":
     """Provide a pool of `count` processes, each of which calls `initializer` first.
 
-    All processes end with the block.
+    All processes end with the block, which ends with ProcessLostError if one was killed.
     """
+    import multiprocessing
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     others = active()
     context = multiprocessing.get_context("fork") if can_fork() else None
     pool = ProcessPoolExecutor(count, context, _start, (initializer, arguments))
     try:
         yield pool
+    except BrokenProcessPool as error:
+        raise ProcessLostError("a process was lost") from error
     finally:
         kill_all_but(others)
         pool.shutdown(cancel_futures=True)
@@ -72,7 +80,7 @@ def each_in_processes(
                 for results in pool.map(_results, starts, [size] * len(starts)):
                     yield from results
                     done += len(results)
-        except (BrokenProcessPool, OSError):
+        except (ProcessLostError, OSError):
             pass
     yield from map(work, items[done:])
 
@@ -89,12 +97,14 @@ def _results(start: int, size: int) -> list[Any]:
     return [*map(work, items[start : start + size])]
 
 
-def active() -> frozenset[BaseProcess]:
+def active() -> "frozenset[BaseProcess]":
     """Return the child processes that have not ended."""
+    import multiprocessing
+
     return frozenset(multiprocessing.active_children())
 
 
-def kill_all_but(others: frozenset[BaseProcess]) -> None:
+def kill_all_but(others: "frozenset[BaseProcess]") -> None:
     """Kill the child processes, except for some.
 
     `ProcessPoolExecutor.shutdown` alone would wait forever for processes that stopped reading its
@@ -106,20 +116,23 @@ def kill_all_but(others: frozenset[BaseProcess]) -> None:
 
 def begin_worker() -> None:
     """Make a process end with its parent, which alone handles interrupts."""
+    from multiprocessing import connection, parent_process
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    parent = parent_process()
+    if parent is None:
+        return
+    sentinel = parent.sentinel
+
+    def end_with_parent() -> None:
+        connection.wait([sentinel])
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _start(initializer: Callable[..., None] | None, arguments: tuple[object, ...]) -> None:
     begin_worker()
     if initializer is not None:
         initializer(*arguments)
-
-
-def _end_with(sentinel: int) -> None:
-    """Terminate this process when its parent ends."""
-    wait([sentinel])
-    signal.raise_signal(signal.SIGTERM)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
+from kyvsim.api.processes import can_fork, each_in_processes
 from kyvsim.jmespath import System
 from kyvsim.model.ports import UNCHANGED, Budget, Meter
 from kyvsim.model.release import NEWEST, Release
@@ -76,8 +77,6 @@ def shared_by_processes(
     """
     if jobs == 1 or (jobs == 0 and len(items) <= few):
         return map(work, items)
-    from kyvsim.api.processes import can_fork, each_in_processes  # noqa: PLC0415 — slow to load
-
     return each_in_processes(
         work, items, (jobs or processors()) if can_fork() else 1, chunk=1, first=first
     )

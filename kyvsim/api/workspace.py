@@ -35,6 +35,13 @@ class Rules(NamedTuple):
 USUAL_RULES = Rules()
 
 
+class ProjectSettings(NamedTuple):
+    """A project's configuration and its diagnostics."""
+
+    rules: Rules
+    remarks: tuple[Diagnostic, ...] = ()
+
+
 def concerns(text: str) -> bool:
     """Return whether a text may be relevant for Kyverno or kyvsim."""
     return any(mark in text for mark in _MARKS)

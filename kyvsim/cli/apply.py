@@ -11,6 +11,8 @@ import click
 
 from kyvsim.api import ApplyInputs, Source, open_application
 from kyvsim.api.apply import known_by_now
+from kyvsim.api.apply_streamed import StreamOptions, open_streamed
+from kyvsim.api.processes import can_fork
 from kyvsim.api.system import processors
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
@@ -314,11 +316,7 @@ def run_in_blocks(
     if documents is None:
         note("-o needs all results at once")
         return None
-    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — if streamed
-
     if processes > 1:
-        from kyvsim.api.processes import can_fork  # noqa: PLC0415 — only for several processes
-
         counts_all = "--budget run=N counts the steps of all resources"
         why = counts_all if inputs.budget.run else "this system cannot fork processes"
         if inputs.budget.run or not can_fork():

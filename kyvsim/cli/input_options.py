@@ -45,6 +45,13 @@ from kyvsim.cli.parameters import (
 from kyvsim.cli.streams import print_stderr, stdin_of
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
+from kyvsim.load.programs import (
+    ChangesError,
+    RenderError,
+    changes_since,
+    rendered_chart,
+    rendered_kustomization,
+)
 from kyvsim.load.values import files_of_values, named_user
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.report.style import safe_line
@@ -362,8 +369,6 @@ def unchanged_of(
     ref = options["changed"]
     if ref is None:
         return None
-    from kyvsim.load.programs import ChangesError, changes_since
-
     try:
         changes = changes_since(ref)
     except ChangesError as error:
@@ -409,8 +414,6 @@ def rendered(options: Options, ctx: click.Context) -> tuple[Source, ...]:
         raise click.UsageError("--helm-values requires --helm", ctx)
     if not is_rendered(options):
         return ()
-    from kyvsim.load.programs import RenderError, rendered_chart, rendered_kustomization
-
     try:
         charts = [rendered_chart(chart, options["helm_values"]) for chart in options["helm"]]
         folders = [rendered_kustomization(folder) for folder in options["kustomize"]]

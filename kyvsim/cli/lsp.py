@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from kyvsim.api.workspace import Rules
+from kyvsim.api.workspace import ProjectSettings, Rules
 from kyvsim.cli.command import Command, of_extra, read_values, use_settings
 from kyvsim.cli.options import (
     crd_option,
@@ -20,9 +20,6 @@ from kyvsim.cli.parameters import PathType, argument, origin_of
 from kyvsim.cli.streams import OK
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
-
-if TYPE_CHECKING:
-    from kyvsim.lsp.session import ProjectSettings
 
 _HELP = """Start the language server for editors, over standard input and output.
 
@@ -62,10 +59,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return OK
 
 
-def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> "ProjectSettings":
+def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> ProjectSettings:
     """Return the settings in the editor's folder, with diagnostics."""
-    from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — needs an extra
-
     usual, now = (click.Context(ctx.command, ctx.parent, ctx.info_name, ctx.obj) for _ in range(2))
     usual.auto_envvar_prefix = None
     read_values(usual)

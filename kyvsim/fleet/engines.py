@@ -6,11 +6,11 @@ once, and which errors mean that one worker, or all of them, were lost.
 
 import gc
 import logging
-import multiprocessing
+import multiprocessing  # noqa: TID253 — all of the module needs it
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor  # noqa: TID253 — as above
+from concurrent.futures.process import BrokenProcessPool  # noqa: TID253 — as above
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple

@@ -16,16 +16,14 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
-
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.objects import JsonMap
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _Found: TypeAlias = "x509.Certificate | x509.CertificateSigningRequest"
 _Fields: TypeAlias = dict[str, object]
@@ -53,6 +51,9 @@ _CERTIFICATE, _REQUEST = "CERTIFICATE", "CERTIFICATE REQUEST"
 
 def decode_pem(text: str) -> Decoded:
     """Return the content of the first PEM block, with an RSA key; raises CertificateError."""
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     for begin in _BEGIN.finditer(text):
         if begin[1] not in {_CERTIFICATE, _REQUEST}:
             problem = "PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST"
@@ -70,6 +71,8 @@ def decode_pem(text: str) -> Decoded:
 
 
 def _certificate(found: "x509.Certificate") -> Decoded:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
     if found.serial_number < 0:
         raise CertificateError("x509: negative serial number")
     signed = found.tbs_certificate_bytes
@@ -95,6 +98,8 @@ _UNSUPPORTED: Final = "x509: extensions that are not supported"
 
 def _extensions(found: _Found, signed: bytes) -> _Extensions:
     """Return the extensions; the library fails if it cannot parse one of them."""
+    from cryptography import x509
+
     try:
         extensions = [*found.extensions]
     except x509.DuplicateExtension as error:
@@ -137,6 +142,9 @@ def _request(found: "x509.CertificateSigningRequest") -> _Fields:
 
 
 def _common_fields(found: _Found, signed: bytes) -> _Fields:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
     key = found.public_key()
     if not isinstance(key, RSAPublicKey):
         raise CertificateError("certificate should use rsa algorithm")

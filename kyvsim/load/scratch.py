@@ -7,6 +7,7 @@ holds a lock in its folder.
 
 import contextlib
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -90,8 +91,6 @@ def scratch_folder(parent: str) -> Iterator[str]:
 
 
 def _remove(path: str) -> None:
-    import shutil
-
     shutil.rmtree(path, ignore_errors=True)
 
 

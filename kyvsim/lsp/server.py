@@ -13,11 +13,11 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from kyvsim import __version__
+from kyvsim.api.workspace import ProjectSettings
 from kyvsim.lsp.hints import completions_at, hover_at
 from kyvsim.lsp.navigation import DefinitionContext, named_by, spots_of, symbols_of
 from kyvsim.lsp.session import (
     EditorSession,
-    ProjectSettings,
     actions_of,
     for_client,
     from_client,

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -14,6 +14,7 @@ from pygls.workspace import TextDocument
 
 from kyvsim.api import Source
 from kyvsim.api.workspace import (
+    ProjectSettings,
     Rules,
     can_be_fixed,
     concerns,
@@ -89,13 +90,6 @@ def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
 _PAUSE: Final = 0.15
 """Seconds without typing before a text is checked."""
 _Answer = TypeVar("_Answer")
-
-
-class ProjectSettings(NamedTuple):
-    """A project's configuration and its diagnostics."""
-
-    rules: Rules
-    remarks: tuple[Diagnostic, ...] = ()
 
 
 class EditorSession:

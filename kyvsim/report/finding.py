@@ -163,13 +163,14 @@ def fingerprint_of(finding: Finding) -> Fingerprint:
     file = finding.document.locate(()).file if finding.document else ""
     about = [file, *identity(resource).values()]
     parts = [policy.kind, policy.key, result.rule.name, result.path, *about]
-    return Fingerprint(_hashed(about)[:16], _hashed(parts)[:32])
+    about_digest, digest = (_digest(json.dumps(one).encode()) for one in (about, parts))
+    return Fingerprint(about_digest[:16], digest[:32])
 
 
-def _hashed(parts: list[str]) -> str:
+def _digest(data: bytes) -> str:
     from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
 
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return sha256(data).hexdigest()
 
 
 _APART: Final = "\x1e"
@@ -238,9 +239,7 @@ def _unique(fingerprint: str, numbers: Counter[str]) -> str:
     number = numbers[fingerprint]
     if number == 1:
         return fingerprint
-    from hashlib import sha256  # noqa: PLC0415 — as above
-
-    return sha256(bytes.fromhex(fingerprint) + b"%d" % number).hexdigest()[:32]
+    return _digest(bytes.fromhex(fingerprint) + b"%d" % number)[:32]
 
 
 def recurring_keys(keys: Iterable[str]) -> set[str]:

@@ -31,6 +31,7 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import JsonError, parse_json, to_json
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -426,8 +427,6 @@ _FIELDS = frozenset(
 
 
 def _decode(text: str) -> Json:
-    from kyvsim.kubernetes.x509 import CertificateError, decode_pem
-
     try:
         found = decode_pem(text)
     except CertificateError as error:

@@ -20,6 +20,7 @@ from kyvsim.kubernetes.go_text import (
 from kyvsim.kubernetes.quantities import to_int64
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kubernetes.wildcard import matches
+from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
@@ -405,8 +406,6 @@ RANDOMNESS = (
 
 def x509_decode(text: str) -> object:
     """Return the fields of the certificate or request in the first PEM block; its key is RSA."""
-    from kyvsim.kubernetes.x509 import CertificateError, decode_pem
-
     try:
         return decode_pem(text).fields
     except CertificateError as error:

@@ -11,14 +11,14 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
-from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows, processes
+from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows
 from kyvsim.cli import apply as apply_command
 from kyvsim.engine.world import view_of_part
 from kyvsim.model.source import Document
@@ -586,14 +586,14 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, notes, monkeypatch)
 def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, monkeypatch):
     command = given(POLICY, STREAM)
     alone = kyvsim(*command, "-j", "1")
-    real = processes.ProcessPoolExecutor.submit
+    real = ProcessPoolExecutor.submit
 
     def submit(self, task, number):
         if number == 3:
             raise BrokenProcessPool
         return real(self, task, number)
 
-    monkeypatch.setattr(processes.ProcessPoolExecutor, "submit", submit)
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == [False]
 
