@@ -5,6 +5,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from kyvsim.api.kyverno_command import apply_in_cluster
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulate import readers
 from kyvsim.api.system import processors
@@ -134,7 +135,7 @@ def run_file(
         start = time.perf_counter()
         settings = SimulationSettings(installation=installation, release=job.release)
         cluster = open_cluster(readers(), settings)
-        outcome = run_test(test, cluster, files)
+        outcome = run_test(test, cluster, files, apply_in_cluster)
         spent = round((time.perf_counter() - start) * 1000)
         outcomes.append(
             outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())

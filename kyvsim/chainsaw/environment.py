@@ -110,13 +110,16 @@ class ShellEnvironment(NamedTuple):
 
     def why_not_writable(self, name: str) -> str:
         """Return why a file cannot be written, with a shell's message, "" if it can."""
-        key = self._key(name)
         folder = posixpath.dirname(name)
         if not name or (folder and not self.is_there(folder)):
             return "Directory nonexistent"
+        return "Is a directory" if name.endswith("/") or self.is_folder(name) else ""
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether a folder of the test exists."""
+        key = self._key(name)
         is_open = key not in self.session.written and not key.startswith(_WRITTEN_ONLY)
-        is_folder = is_open and self._reach(name, self.session.files.is_folder)
-        return "Is a directory" if name.endswith("/") or is_folder else ""
+        return is_open and self._reach(name, self.session.files.is_folder)
 
     def is_there(self, name: str) -> bool:
         """Return whether a file or folder exists."""

@@ -23,7 +23,13 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
-from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation, ChainsawTest, Timeouts
+from kyvsim.model.chainsaw import (
+    ApplyCall,
+    ChainsawBinding,
+    ChainsawOperation,
+    ChainsawTest,
+    Timeouts,
+)
 from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
@@ -110,11 +116,28 @@ class Files(Protocol):
         """Return the names that a glob pattern in a script matches."""
 
 
+class ApplyPolicies(Protocol):
+    """Runs `kyverno apply` of a script."""
+
+    def __call__(self, call: ApplyCall, cluster: SimulatedCluster) -> tuple[int, str, str]:
+        """Return the exit status, standard output and standard error.
+
+        Raises UnsupportedError if they depend on something that is not available.
+        """
+
+
 class TestSession:
     """The state of one running test."""
 
-    def __init__(self, test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> None:
+    def __init__(
+        self,
+        test: ChainsawTest,
+        cluster: SimulatedCluster,
+        files: Files,
+        apply_policies: ApplyPolicies,
+    ) -> None:
         self.test = test
+        self.apply_policies = apply_policies
         self.cluster = cluster
         self.sim = cluster.sim
         self.files = files

@@ -21,6 +21,7 @@ from kyvsim.chainsaw.environment import (
 )
 from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError, Usage
 from kyvsim.chainsaw.kubectl import kubectl
+from kyvsim.chainsaw.kyverno_cli import kyverno
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.kubernetes.regexes import as_bytes
 
@@ -386,9 +387,12 @@ def _tr(call: ProgramCall) -> Result:
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
-def _kubectl(call: ProgramCall) -> Result:
+def _client(
+    run: Callable[[tuple[str, ...], str, ShellEnvironment], Result], call: ProgramCall
+) -> Result:
+    """Run a program that uses the cluster."""
     call.usage.step(KUBECTL_STEPS)
-    return kubectl(call.arguments, call.stdin, call.environment)
+    return run(call.arguments, call.stdin, call.environment)
 
 
 PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
@@ -408,5 +412,6 @@ PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
     "tail": lambda call: _head_or_tail("tail", call),
     "seq": _seq,
     "tr": _tr,
-    "kubectl": _kubectl,
+    "kubectl": partial(_client, kubectl),
+    "kyverno": partial(_client, kyverno),
 }
