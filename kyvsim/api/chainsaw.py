@@ -75,21 +75,28 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
     remarks: list[Diagnostic] = [*unusable]
     values = {} if installation.name in BY_NAME else dict(installation.values)
     read: dict[str, ChainsawConfiguration | None] = {"": WITHOUT_CONFIGURATION}
-    for path in run.paths:
-        name = run.configuration or find_configuration(path)
+
+    def configuration_of(folder: str) -> ChainsawConfiguration | None:
+        name = run.configuration or find_configuration(folder)
         if name not in read:
             read[name], problems = read_configuration(name)
-            remarks += problems
-        configuration = read[name]
+            remarks.extend(problems)
+        return read[name]
+
+    for path in run.paths:
+        configuration = configuration_of(path)
         if configuration is None:
             continue
         matching, problems = _find(path, run, configuration)
         remarks += problems
         for file in matching:
-            given = path if os.path.isdir(path) else os.path.dirname(file)
-            jobs.setdefault(
-                file, _Job(file, given, configuration, installation.name, values, run.release)
-            )
+            folder = os.path.dirname(file)
+            nearest = configuration_of(folder or os.curdir)
+            given = path if os.path.isdir(path) else folder
+            if nearest is not None:
+                jobs.setdefault(
+                    file, _Job(file, given, nearest, installation.name, values, run.release)
+                )
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
     processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
