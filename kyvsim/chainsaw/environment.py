@@ -181,3 +181,28 @@ class ShellEnvironment(NamedTuple):
             return read(name)
         except UnreachableError as error:
             raise UnsupportedError(f"the file `{name}`: {error}") from None
+
+
+class ProgramCall(NamedTuple):
+    """A call of a program."""
+
+    arguments: tuple[str, ...]
+    stdin: str
+    environment: ShellEnvironment
+    end: float = float("inf")
+    """The virtual time at which the script is killed, in seconds."""
+
+    @property
+    def usage(self) -> Usage:
+        """The resources that the scripts of the test have used."""
+        return self.environment.usage
+
+    def unsupported(self, name: str) -> UnsupportedError:
+        """Return the error that a program is not simulated with these arguments."""
+        return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
+
+    def lines(self, text: str) -> list[str]:
+        """Return the lines of a text, and count them as steps."""
+        self.usage.step(text.count("\n"))
+        lines = text.split("\n")
+        return lines if lines[-1] else lines[:-1]

@@ -152,6 +152,8 @@ class TestSession:
 
         self.written: dict[str, list[str]] = {}
         """Files that scripts have written, in pieces, by canonical path."""
+        self.proxy = ""
+        """The port of the running `kubectl proxy`, "" if there is none."""
         self.usage = Usage()
         self.exhausted = ""
         """Why the simulation was stopped, "" while it was not."""
