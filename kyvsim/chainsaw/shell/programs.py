@@ -22,6 +22,7 @@ from kyvsim.chainsaw.environment import (
 from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.kyverno_cli import kyverno
+from kyvsim.chainsaw.shell.curl import curl
 from kyvsim.chainsaw.shell.jq import jq
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.chainsaw.shell.tables import awk, sort
@@ -405,6 +406,7 @@ PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
     "awk": awk,
     "sort": sort,
     "jq": jq,
+    "curl": curl,
     "kubectl": partial(_client, kubectl),
     "kyverno": partial(_client, kyverno),
 }
