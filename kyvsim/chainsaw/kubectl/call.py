@@ -256,12 +256,11 @@ def failure(error: ApiError, about: str = "") -> Printed:
     """
     message = f"{about}: {error.message}" if about else error.message
     if error.reason == "Invalid":
-        head, _, rest = error.message.partition(" is invalid: ")
-        if error.causes:
-            what, _, name = error.message.partition(" is forbidden: ")[0].partition(" ")
-            head = f"{what.partition('.')[0]} {name}"
-            rest = ", ".join(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
-        return Printed(STDERR, f"The {head.lstrip()} is invalid: {rest}\n")
+        object_part = re.split(" is (?:invalid|forbidden): ", error.message)[0]
+        kind, _, name = object_part.partition(" ")
+        fields = dict.fromkeys(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
+        listed = next(iter(fields)) if len(fields) == 1 else "".join(f"\n* {one}" for one in fields)
+        return Printed(STDERR, f"The {kind.partition('.')[0]} {name} is invalid: {listed}\n")
     if error.reason == _NO_MATCH:
         return Printed(STDERR, f"error: {message}\n")
     reason = "" if error.message.startswith(_DENIED) or not error.reason else f" ({error.reason})"

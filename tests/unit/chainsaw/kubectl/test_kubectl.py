@@ -336,3 +336,25 @@ def test_deleted_pods_of_a_controller_mean_that_it_is_started_anew(out, situatio
 def test_what_else_is_installed_is_not_there(k, chosen):
     with pytest.raises(UnsupportedError):
         k(f"delete pod -n kyverno {chosen}")
+
+
+POLICY = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  validationActions: [%s]
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: "true"}]
+"""
+
+
+def test_kinds_of_invalid_objects_are_shown_without_their_group_and_fields_in_lines(k):
+    supported = 'supported values: "Deny", "Audit", "Warn"'
+    one = k("apply -f a.yaml", a=POLICY % "Odd").text(STDERR)
+    place = "spec.validationActions[0]"
+    why = f'{place}: Unsupported value: "Odd": {supported}'
+    assert one == f'The ValidatingPolicy "p" is invalid: {why}\n'
+    two = k("apply -f b.yaml", b=POLICY % "Odd, Even").text(STDERR)
+    assert two.startswith(f'The ValidatingPolicy "p" is invalid: \n* {why}\n* spec.')
