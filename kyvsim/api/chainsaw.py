@@ -140,7 +140,7 @@ def run_file(
     for test in tests:
         files = ReachableFiles(test.folder, project)
         start = time.perf_counter()
-        settings = SimulationSettings(installation=installation, release=job.release)
+        settings = SimulationSettings(installation=installation, release=job.release, own_pods=True)
         cluster = open_cluster(readers(), settings)
         outcome = run_test(test, cluster, files, apply_in_cluster)
         spent = round((time.perf_counter() - start) * 1000)

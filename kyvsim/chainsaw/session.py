@@ -12,7 +12,12 @@ from kyvsim.chainsaw.expressions import (
     compile_evaluate,
     fill,
 )
-from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
+from kyvsim.chainsaw.unsupported import (
+    watch_own_pods,
+    watch_pods,
+    watch_policies,
+    watch_responses,
+)
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import (
     Json,
@@ -170,6 +175,7 @@ class TestSession:
         self.sim.server.observers += [
             watch_policies(self.unanswered),
             watch_pods(self.sim.store, self.unanswered),
+            watch_own_pods(self.unanswered),
         ]
 
     def placed(self, obj: KubernetesObject, namespace: str) -> KubernetesObject:

@@ -13,6 +13,9 @@ from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore
+from kyvsim.simulator.api_server.server import ADMIN
+from kyvsim.simulator.configuration import NAMESPACE
+from kyvsim.simulator.own_pods import COMPONENT
 from kyvsim.simulator.policies import CEL_KINDS
 
 # Queries and checks in a cluster that cannot be simulated, whatever a test expects.
@@ -78,6 +81,18 @@ def watch_pods(
 
     def names(kind: str, key: ObjectKey) -> list[str]:
         return [object_key(one).name for one in store.list("v1", kind, key.namespace)]
+
+    return observe
+
+
+def watch_own_pods(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, object], None]:
+    """Return an observer of requests that adds changes of Kyverno's own Pods to `reasons`."""
+
+    def observe(request: ApiRequest, response: ApiResponse, old: object) -> None:
+        key = request.key
+        own = (key.kind, key.namespace) == ("Pod", NAMESPACE) and COMPONENT in labels(old)
+        if own and response.ok and request.user == ADMIN:
+            reasons.append(f"changing or deleting the Pod `{key.name}` of Kyverno is not simulated")
 
     return observe
 

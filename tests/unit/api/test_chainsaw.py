@@ -107,3 +107,33 @@ def test_without_an_installation_nothing_runs(tmp_path):
     (tmp_path / "chainsaw-test.yaml").write_text(SECRETS)
     report = run_chainsaw(ChainsawRun((str(tmp_path),), jobs=1, install="nowhere"))
     assert (report.outcomes, [one.code for one in report.diagnostics]) == ((), ["KV053"])
+
+
+OWN = """
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {{name: own}}
+spec:
+  steps:
+  - try:
+    - assert:
+        resource:
+          apiVersion: v1
+          kind: Pod
+          metadata: {{namespace: kyverno, labels: {{app.kubernetes.io/component: {0}}}}}
+    - delete: {{ref: {{apiVersion: v1, kind: Pod, namespace: kyverno, labels: {{{1}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("component", "deleted", "result"),
+    [
+        ("reports-controller", "some: label", "pass"),
+        ("reports-controller", "app.kubernetes.io/component: reports-controller", "unsupported"),
+        ("no-controller", "some: label", "fail"),
+    ],
+)
+def test_kyvernos_pods_are_there_and_not_to_be_changed(tmp_path, component, deleted, result):
+    (tmp_path / "chainsaw-test.yaml").write_text(OWN.format(component, deleted))
+    report = run_chainsaw(ChainsawRun((str(tmp_path),), jobs=1))
+    assert [one.result for one in report.outcomes] == [result]
