@@ -13,6 +13,7 @@ from kyvsim.chainsaw.expressions import (
     fill,
 )
 from kyvsim.chainsaw.unsupported import (
+    watch_aggregated,
     watch_own_pods,
     watch_pods,
     watch_policies,
@@ -176,6 +177,7 @@ class TestSession:
             watch_policies(self.unanswered),
             watch_pods(self.sim.store, self.unanswered),
             watch_own_pods(self.unanswered),
+            watch_aggregated(self.sim.store, self.unanswered),
         ]
 
     def placed(self, obj: KubernetesObject, namespace: str) -> KubernetesObject:

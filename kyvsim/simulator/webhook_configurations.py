@@ -16,7 +16,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
-from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
+from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, Hook, webhook_of
 from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -309,9 +309,10 @@ class _CalledPolicy(NamedTuple):
 
 
 def cel_webhooks(
-    policies: Iterable[Policy], base: str, path: str, installed: Selectors, release: Release
+    policies: Iterable[Policy], hook: Hook, installed: Selectors, release: Release
 ) -> Iterator[Json]:
-    """Yield the webhooks for policies of one kind; `base` and `path` are prefixes."""
+    """Yield the webhooks for policies of one kind."""
+    base, path = hook.name, hook.path
     called = [
         _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
@@ -325,7 +326,8 @@ def cel_webhooks(
             webhook_of(one.policy, one.facts, base),
             f"{path}/{one.policy.name}",
             failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
-            matchPolicy="Exact" if one.facts.exact else None,
+            # Upstream does not copy it to mutating webhooks, so they get the API server's default.
+            matchPolicy="Exact" if one.facts.exact and not hook.mutates else None,
             matchConditions=conditions or None,
             namespaceSelector=one.selectors.namespace,
             objectSelector=one.selectors.object,
@@ -440,4 +442,4 @@ def _webhooks(
             if hook.mutates is not mutating:
                 continue
             some = [one for one in every if one.kind == kind]
-            yield from cel_webhooks(some, hook.name, hook.path, selectors, sim.settings.release)
+            yield from cel_webhooks(some, hook, selectors, sim.settings.release)

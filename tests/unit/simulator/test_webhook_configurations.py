@@ -118,6 +118,17 @@ def test_some_settings_need_a_webhook_of_their_own(put, webhooks, validating, sp
     assert (found["name"], found[field]) == ("vpol.validate.kyverno.svc-fail-finegrained-a", value)
 
 
+def test_mutating_webhooks_have_the_usual_match_policy(put, webhooks, obj):
+    constraints = {"matchPolicy": "Exact", "resourceRules": [PODS]}
+    expression = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+    patch = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    spec = {"matchConstraints": constraints, "mutations": [patch]}
+    put(obj("MutatingPolicy", "a", "", api_version=CEL, spec=spec))
+    (found,) = webhooks(mutating=True).values()
+    assert found["name"].endswith("-finegrained-a")
+    assert found["matchPolicy"] == "Equivalent"
+
+
 def conditions_of(webhooks):
     (found,) = webhooks().values()
     return [(one["name"], one["expression"]) for one in found.get("matchConditions") or ()]
