@@ -121,9 +121,13 @@ _WEBHOOKS = "webhook configurations other than Kyverno's own for resources are n
 _FORCED = re.compile(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
 _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 _WRITTEN_HERE = frozenset(
-    {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
+    f"kyverno-{one}-webhook-cfg"
+    for one in (
+        *("resource-validating", "resource-mutating", "policy-validating", "policy-mutating"),
+        "verify-mutating",
+    )
 )
-"""The webhook configurations of Kyverno that are simulated; the others name no policy."""
+"""The webhook configurations of Kyverno that are simulated."""
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",

@@ -11,7 +11,7 @@ SERVICE = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{
 @pytest.mark.parametrize(
     ("resource", "told"),
     [
-        (HOOKS % "metadata: {name: kyverno-policy-validating-webhook-cfg}", "webhook config"),
+        (HOOKS % "metadata: {name: kyverno-ttl-validating-webhook-cfg}", "webhook config"),
         (LEASE % "kyverno", "Lease `kyverno`: in a cluster nodes and controllers"),
         (
             "{apiVersion: openreports.io/v1alpha1, kind: Report}",

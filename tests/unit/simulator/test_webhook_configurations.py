@@ -40,6 +40,20 @@ def validating(obj):
     return make
 
 
+def test_those_for_policies_and_leases_are_fixed(cluster):
+    found = {}
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for one in cluster.sim.store.list(API, kind, ""):
+            for hook in one.get("webhooks") or ():
+                resources = [name for rule in hook["rules"] for name in rule["resources"]]
+                found[hook["name"]] = hook["failurePolicy"], len(resources)
+    assert found == {
+        "mutate-policy.kyverno.svc": ("Fail", 2),
+        "validate-policy.kyverno.svc": ("Fail", 11),
+        "monitor-webhooks.kyverno.svc": ("Ignore", 1),
+    }
+
+
 def test_there_are_none_without_policies(webhooks):
     assert webhooks() == webhooks(mutating=True) == {}
 
