@@ -5,6 +5,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from kyvsim.api.kyverno_command import apply_in_cluster
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulate import readers
 from kyvsim.api.system import processors
@@ -74,21 +75,28 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
     remarks: list[Diagnostic] = [*unusable]
     values = {} if installation.name in BY_NAME else dict(installation.values)
     read: dict[str, ChainsawConfiguration | None] = {"": WITHOUT_CONFIGURATION}
-    for path in run.paths:
-        name = run.configuration or find_configuration(path)
+
+    def configuration_of(folder: str) -> ChainsawConfiguration | None:
+        name = run.configuration or find_configuration(folder)
         if name not in read:
             read[name], problems = read_configuration(name)
-            remarks += problems
-        configuration = read[name]
+            remarks.extend(problems)
+        return read[name]
+
+    for path in run.paths:
+        configuration = configuration_of(path)
         if configuration is None:
             continue
         matching, problems = _find(path, run, configuration)
         remarks += problems
         for file in matching:
-            given = path if os.path.isdir(path) else os.path.dirname(file)
-            jobs.setdefault(
-                file, _Job(file, given, configuration, installation.name, values, run.release)
-            )
+            folder = os.path.dirname(file)
+            nearest = configuration_of(folder or os.curdir)
+            given = path if os.path.isdir(path) else folder
+            if nearest is not None:
+                jobs.setdefault(
+                    file, _Job(file, given, nearest, installation.name, values, run.release)
+                )
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
     processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
@@ -132,9 +140,9 @@ def run_file(
     for test in tests:
         files = ReachableFiles(test.folder, project)
         start = time.perf_counter()
-        settings = SimulationSettings(installation=installation, release=job.release)
+        settings = SimulationSettings(installation=installation, release=job.release, own_pods=True)
         cluster = open_cluster(readers(), settings)
-        outcome = run_test(test, cluster, files)
+        outcome = run_test(test, cluster, files, apply_in_cluster)
         spent = round((time.perf_counter() - start) * 1000)
         outcomes.append(
             outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())

@@ -110,13 +110,16 @@ class ShellEnvironment(NamedTuple):
 
     def why_not_writable(self, name: str) -> str:
         """Return why a file cannot be written, with a shell's message, "" if it can."""
-        key = self._key(name)
         folder = posixpath.dirname(name)
         if not name or (folder and not self.is_there(folder)):
             return "Directory nonexistent"
+        return "Is a directory" if name.endswith("/") or self.is_folder(name) else ""
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether a folder of the test exists."""
+        key = self._key(name)
         is_open = key not in self.session.written and not key.startswith(_WRITTEN_ONLY)
-        is_folder = is_open and self._reach(name, self.session.files.is_folder)
-        return "Is a directory" if name.endswith("/") or is_folder else ""
+        return is_open and self._reach(name, self.session.files.is_folder)
 
     def is_there(self, name: str) -> bool:
         """Return whether a file or folder exists."""
@@ -178,3 +181,28 @@ class ShellEnvironment(NamedTuple):
             return read(name)
         except UnreachableError as error:
             raise UnsupportedError(f"the file `{name}`: {error}") from None
+
+
+class ProgramCall(NamedTuple):
+    """A call of a program."""
+
+    arguments: tuple[str, ...]
+    stdin: str
+    environment: ShellEnvironment
+    end: float = float("inf")
+    """The virtual time at which the script is killed, in seconds."""
+
+    @property
+    def usage(self) -> Usage:
+        """The resources that the scripts of the test have used."""
+        return self.environment.usage
+
+    def unsupported(self, name: str) -> UnsupportedError:
+        """Return the error that a program is not simulated with these arguments."""
+        return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
+
+    def lines(self, text: str) -> list[str]:
+        """Return the lines of a text, and count them as steps."""
+        self.usage.step(text.count("\n"))
+        lines = text.split("\n")
+        return lines if lines[-1] else lines[:-1]

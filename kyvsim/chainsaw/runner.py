@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.expressions import Bindings
 from kyvsim.chainsaw.operations import OPERATIONS, delete_one
-from kyvsim.chainsaw.session import Files, Situation, TestSession
+from kyvsim.chainsaw.session import ApplyPolicies, Files, Situation, TestSession
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
@@ -31,9 +31,11 @@ _StepRun: TypeAlias = tuple[ChainsawStep, Situation, tuple[ObjectKey, ...]]
 """A step that was run, and the objects that it created, for the clean-up."""
 
 
-def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
+def run_test(
+    test: ChainsawTest, cluster: SimulatedCluster, files: Files, apply_policies: ApplyPolicies
+) -> ChainsawOutcome:
     """Run a test on a new cluster and return its outcome."""
-    session = TestSession(test, cluster, files)
+    session = TestSession(test, cluster, files, apply_policies)
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
     if test.skip:

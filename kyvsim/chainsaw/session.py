@@ -12,7 +12,13 @@ from kyvsim.chainsaw.expressions import (
     compile_evaluate,
     fill,
 )
-from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
+from kyvsim.chainsaw.unsupported import (
+    watch_aggregated,
+    watch_own_pods,
+    watch_pods,
+    watch_policies,
+    watch_responses,
+)
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import (
     Json,
@@ -23,7 +29,13 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
-from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation, ChainsawTest, Timeouts
+from kyvsim.model.chainsaw import (
+    ApplyCall,
+    ChainsawBinding,
+    ChainsawOperation,
+    ChainsawTest,
+    Timeouts,
+)
 from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
@@ -110,11 +122,28 @@ class Files(Protocol):
         """Return the names that a glob pattern in a script matches."""
 
 
+class ApplyPolicies(Protocol):
+    """Runs `kyverno apply` of a script."""
+
+    def __call__(self, call: ApplyCall, cluster: SimulatedCluster) -> tuple[int, str, str]:
+        """Return the exit status, standard output and standard error.
+
+        Raises UnsupportedError if they depend on something that is not available.
+        """
+
+
 class TestSession:
     """The state of one running test."""
 
-    def __init__(self, test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> None:
+    def __init__(
+        self,
+        test: ChainsawTest,
+        cluster: SimulatedCluster,
+        files: Files,
+        apply_policies: ApplyPolicies,
+    ) -> None:
         self.test = test
+        self.apply_policies = apply_policies
         self.cluster = cluster
         self.sim = cluster.sim
         self.files = files
@@ -129,6 +158,8 @@ class TestSession:
 
         self.written: dict[str, list[str]] = {}
         """Files that scripts have written, in pieces, by canonical path."""
+        self.proxy = ""
+        """The port of the running `kubectl proxy`, "" if there is none."""
         self.usage = Usage()
         self.exhausted = ""
         """Why the simulation was stopped, "" while it was not."""
@@ -145,6 +176,8 @@ class TestSession:
         self.sim.server.observers += [
             watch_policies(self.unanswered),
             watch_pods(self.sim.store, self.unanswered),
+            watch_own_pods(self.unanswered),
+            watch_aggregated(self.sim.store, self.unanswered),
         ]
 
     def placed(self, obj: KubernetesObject, namespace: str) -> KubernetesObject:

@@ -10,9 +10,13 @@ from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, 
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
+from kyvsim.model.simulation import FailureCause
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore
+from kyvsim.simulator.api_server.server import ADMIN
+from kyvsim.simulator.configuration import NAMESPACE
+from kyvsim.simulator.own_pods import COMPONENT
 from kyvsim.simulator.policies import CEL_KINDS
 
 # Queries and checks in a cluster that cannot be simulated, whatever a test expects.
@@ -82,6 +86,30 @@ def watch_pods(
     return observe
 
 
+def watch_aggregated(
+    store: ObjectStore, reasons: list[str]
+) -> Callable[[ApiRequest, ApiResponse, object], None]:
+    """Return an observer of requests that adds kinds of other API servers to `reasons`."""
+
+    def observe(request: ApiRequest, response: ApiResponse, _old: object) -> None:
+        if response.error is not None and response.error.why is FailureCause.NO_KIND:
+            reasons.extend(filter(None, (_aggregated(request.key, store),)))
+
+    return observe
+
+
+def watch_own_pods(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, object], None]:
+    """Return an observer of requests that adds changes of Kyverno's own Pods to `reasons`."""
+
+    def observe(request: ApiRequest, response: ApiResponse, old: object) -> None:
+        key = request.key
+        own = (key.kind, key.namespace) == ("Pod", NAMESPACE) and COMPONENT in labels(old)
+        if own and response.ok and request.user == ADMIN:
+            reasons.append(f"changing or deleting the Pod `{key.name}` of Kyverno is not simulated")
+
+    return observe
+
+
 # Unsimulated features of a cluster, reported when a test needs them.
 #
 # Some objects have an effect only in a real cluster, some objects are only written by controllers
@@ -93,15 +121,18 @@ _WEBHOOKS = "webhook configurations other than Kyverno's own for resources are n
 _FORCED = re.compile(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
 _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 _WRITTEN_HERE = frozenset(
-    {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
+    f"kyverno-{one}-webhook-cfg"
+    for one in (
+        *("resource-validating", "resource-mutating", "policy-validating", "policy-mutating"),
+        "verify-mutating",
+    )
 )
-"""The webhook configurations of Kyverno that are simulated; the others name no policy."""
+"""The webhook configurations of Kyverno that are simulated."""
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
-        ("apiregistration.k8s.io", "APIService"): "",
     }
 )
 """Kinds whose objects have an effect that is not simulated, with the message."""
@@ -178,7 +209,7 @@ def require_written(key: ObjectKey, store: ObjectStore) -> None:
         return
     if not key.name and store.list(key.api_version, key.kind, key.namespace):
         return
-    why = _written_elsewhere(key)
+    why = _written_elsewhere(key) or _aggregated(key, store)
     if why:
         raise UnsupportedError(why)
 
@@ -194,6 +225,17 @@ def _written_elsewhere(key: ObjectKey) -> str:
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: the components installed there are not simulated"
+    return ""
+
+
+def _aggregated(key: ObjectKey, store: ObjectStore) -> str:
+    """Return the APIService by which another API server serves a kind, "" if there is none."""
+    group = split_api_version(key.api_version)[0]
+    for one in store.list("apiregistration.k8s.io/v1", "APIService", ""):
+        spec = one.get("spec") or {}
+        if spec.get("service") and spec.get("group") == group:
+            server = f"the server of APIService `{object_key(one).name}`"
+            return f"objects of kind {key.kind} ({group}): {server} is not simulated"
     return ""
 
 

@@ -66,8 +66,8 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
     type=PathType(),
     metavar="FILE",
     group=INPUT,
-    help="File with a chainsaw Configuration [default: .chainsaw.yaml in the working folder, in "
-    "DIR or in the nearest parent of DIR].",
+    help="File with a chainsaw Configuration [default: .chainsaw.yaml in the working folder, or "
+    "the nearest one in or above a test's folder].",
 )
 @safe_option(
     "--install",

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.load.documents import parse_documents, read_documents
+from kyvsim.load.documents import Typing, parse_documents, read_documents
 from kyvsim.load.files import Source, decode, read_bytes
 from kyvsim.load.folders import is_manifest_name
 from kyvsim.model.chainsaw import UnreachableError
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
+from kyvsim.yaml.document import Keys
 
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
 """Never read, even if the allowed folder is `/`."""
@@ -23,6 +24,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*?\[]")
 _LARGEST = 8 << 20
 """Maximum size in bytes of a file that a script reads."""
+_AS_CHAINSAW = Typing(keys=Keys.LAST_WINS)
+"""chainsaw and kubectl convert YAML to JSON by sigs.k8s.io/yaml, which accepts duplicate keys."""
 _MOST_MATCHES = 1_000
 _MOST_ENTRIES = 10_000
 
@@ -128,7 +131,7 @@ class ReachableFiles:
 
     def parsed(self, text: str) -> Objects:
         """Return the documents of a text."""
-        documents = tuple(parse_documents(Source("<script>", text)))
+        documents = tuple(parse_documents(Source("<script>", text), _AS_CHAINSAW))
         wrong = (str(one) for one in documents if isinstance(one, Diagnostic))
         data = tuple(document.data for document in documents if isinstance(document, Document))
         return data, next(wrong, "")
@@ -219,6 +222,7 @@ def _merged(parts: list[Objects], path: str) -> Objects:
 def read_objects(path: str) -> Objects:
     """Return the documents of a file."""
     # A file may be named `-`, which would mean standard input.
-    documents, remarks = read_documents((os.path.join(os.curdir, path) if path == "-" else path,))
+    named = os.path.join(os.curdir, path) if path == "-" else path
+    documents, remarks = read_documents((named,), None, _AS_CHAINSAW)
     wrong = (str(remark) for remark in remarks if remark.severity is Severity.ERROR)
     return tuple(document.data for document in documents), next(wrong, "")

@@ -157,3 +157,21 @@ class ChainsawReport(NamedTuple):
     """The files of tests, referenced files, and discovered configurations."""
     release: str = NEWEST.name
     """The release of Kyverno that is emulated."""
+
+
+ScriptFile = tuple[str, str]
+"""The name and the text of a file that a script uses."""
+
+
+class ApplyCall(NamedTuple):
+    """A call of `kyverno apply` in a script."""
+
+    policies: tuple[ScriptFile, ...]
+    files: Mapping[str, tuple[ScriptFile, ...]]
+    """The files of its options, by the field of `ApplyInputs` (`kyvsim.api.inputs`)."""
+    reads_cluster: bool = False
+    namespace: str = ""
+    """The namespace of the objects to read from the cluster; "" for all."""
+    audit_warn: bool = False
+    warn_status: int = 0
+    """The exit status if there are warnings and no failures."""

@@ -51,6 +51,7 @@ from kyvsim.simulator.kubernetes.workloads import (
     run_workloads,
 )
 from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.own_pods import install_pods, watch_leases
 from kyvsim.simulator.policies import (
     GENERATING_KINDS,
     MUTATING_KINDS,
@@ -146,6 +147,8 @@ def open_cluster(
     for obj in installed_objects(settings.installation):
         stamp = {"uid": identities.uid(*object_key(obj)), "creationTimestamp": clock.stamp()}
         store.put(with_metadata(obj, stamp))
+    if settings.own_pods:
+        install_pods(sim)
     cache = PolicyCache(sim)
     admission = AdmissionController(sim, cache)
     _serve(sim, cache, admission)
@@ -167,6 +170,7 @@ def open_cluster(
         start_controller(sim)
     for start_own in KYVERNO_CONTROLLERS:
         start_own(kyverno)
+    watch_leases(kyverno, RESTARTS)
     return SimulatedCluster(sim, kyverno)
 
 

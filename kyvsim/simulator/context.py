@@ -128,6 +128,8 @@ class SimulationSettings(NamedTuple):
     """Seconds by which each step of an actor is delayed."""
     kubelet: bool = True
     """Whether Pods start, unless something that they refer to is missing."""
+    own_pods: bool = False
+    """Whether Kyverno's own Pods and Leases are in the cluster."""
     budget: Budget = SIMULATED
     """The steps that an evaluation can take."""
     has_budget_option: bool = False

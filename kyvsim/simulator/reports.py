@@ -134,6 +134,12 @@ _OTHERS = "validatingadmissionpolicy.apiserver.io"
 """The label prefix for other kinds; in some releases also for other namespaced kinds in CEL."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
+_RESOURCE = "audit.kyverno.io/resource.gvr"
+_GROUP, _VERSION, _KIND = (
+    f"audit.kyverno.io/resource.{one}" for one in ("group", "version", "kind")
+)
+_LONGEST_LABEL = 63
+_OWNER = ("apiVersion", "kind", "name", "uid")
 
 
 def write_report(
@@ -152,12 +158,15 @@ def write_report(
     key = object_key(subject)
     group, version = split_api_version(key.api_version)
     place = plural(group, key.kind, sim.store.defined), version, group
+    whole = ".".join(filter(None, place))
+    # upstream: pkg/utils/report/metadata.go `SetResourceGVR` splits what is too long for a label.
+    named = {OWNED_NAME: place[0]} if len(whole) > _LONGEST_LABEL else {_RESOURCE: whole}
     marks = {
         **MANAGED,
-        "audit.kyverno.io/resource.gvr": ".".join(filter(None, place)),
-        "audit.kyverno.io/resource.group": group,
-        "audit.kyverno.io/resource.version": version,
-        "audit.kyverno.io/resource.kind": key.kind,
+        **named,
+        _GROUP: group,
+        _VERSION: version,
+        _KIND: key.kind,
         "audit.kyverno.io/source": "admission",
         UID_LABEL: text_field(metadata(subject), "uid"),
     }
@@ -175,7 +184,8 @@ def write_report(
         "annotations": {OWNED_NAMESPACE: key.namespace, OWNED_NAME: key.name},
         **({"namespace": key.namespace} if key.namespace else {}),
     }
-    spec = {"owner": reference_to(subject), "summary": summary(results), "results": results}
+    # upstream: pkg/utils/report/new.go sets no owner: labels and annotations name the object.
+    spec = {"owner": dict.fromkeys(_OWNER, ""), "summary": summary(results), "results": results}
     kind = "EphemeralReport" if key.namespace else "ClusterEphemeralReport"
     report = {"apiVersion": API_VERSION, "kind": kind}
     sim.client(ADMISSION).create({**report, "metadata": meta, "spec": spec})
@@ -250,10 +260,11 @@ class ReportCollector:
         if owners:
             self._gather((key.namespace, owners[0]["uid"]))
             return
-        named = report["spec"]["owner"]
+        named = labels(report)
+        api_version = "/".join(filter(None, (named.get(_GROUP), named.get(_VERSION, ""))))
         notes = metadata(report)["annotations"]
         place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
-        owner = self._sim.store.get(named["apiVersion"], named["kind"], *place)
+        owner = self._sim.store.get(api_version, named.get(_KIND, ""), *place)
         created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
         if owner is not None:
             reference = reference_to(owner)

@@ -16,7 +16,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
-from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, webhook_of
+from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, Hook, webhook_of
 from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -309,9 +309,10 @@ class _CalledPolicy(NamedTuple):
 
 
 def cel_webhooks(
-    policies: Iterable[Policy], base: str, path: str, installed: Selectors, release: Release
+    policies: Iterable[Policy], hook: Hook, installed: Selectors, release: Release
 ) -> Iterator[Json]:
-    """Yield the webhooks for policies of one kind; `base` and `path` are prefixes."""
+    """Yield the webhooks for policies of one kind."""
+    base, path = hook.name, hook.path
     called = [
         _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
@@ -325,7 +326,8 @@ def cel_webhooks(
             webhook_of(one.policy, one.facts, base),
             f"{path}/{one.policy.name}",
             failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
-            matchPolicy="Exact" if one.facts.exact else None,
+            # Upstream does not copy it to mutating webhooks, so they get the API server's default.
+            matchPolicy="Exact" if one.facts.exact and not hook.mutates else None,
             matchConditions=conditions or None,
             namespaceSelector=one.selectors.namespace,
             objectSelector=one.selectors.object,
@@ -377,6 +379,73 @@ _NAMES = MappingProxyType(
 )
 
 
+_WRITES = ("CREATE", "UPDATE")
+
+
+def _own_rule(group: str, versions: str, resources: str, operations: tuple[str, ...]) -> Json:
+    return {
+        "apiGroups": [group],
+        "apiVersions": versions.split(),
+        "operations": list(operations),
+        "resources": resources.split(),
+        "scope": ALL_SCOPES,
+    }
+
+
+_POLICIES = _own_rule("kyverno.io", "v1 v2beta1", "clusterpolicies policies", _WRITES)
+_CEL_POLICIES = tuple(
+    _own_rule("policies.kyverno.io", versions, f"{prefix}{resource}", _WRITES)
+    for resource, prefixes in (
+        *((f"{one}policies", ("", "namespaced")) for one in ("validating", "imagevalidating")),
+        *((f"{one}policies", ("", "namespaced")) for one in ("generating", "mutating")),
+        ("deletingpolicies", ("",)),
+    )
+    for prefix in prefixes
+    for versions in ("v1beta1 v1" if prefix else "v1alpha1 v1beta1 v1",)
+)
+_OWN_WEBHOOKS: tuple[tuple[str, str, Json], ...] = (
+    (
+        "MutatingWebhookConfiguration",
+        "kyverno-policy-mutating-webhook-cfg",
+        webhook(
+            "mutate-policy.kyverno.svc",
+            "/policymutate",
+            failurePolicy="Fail",
+            reinvocationPolicy="IfNeeded",
+            rules=[_POLICIES],
+        ),
+    ),
+    (
+        "ValidatingWebhookConfiguration",
+        "kyverno-policy-validating-webhook-cfg",
+        webhook(
+            "validate-policy.kyverno.svc",
+            "/policyvalidate",
+            failurePolicy="Fail",
+            rules=[_POLICIES, *_CEL_POLICIES],
+            sideEffects="None",
+        ),
+    ),
+    (
+        "MutatingWebhookConfiguration",
+        "kyverno-verify-mutating-webhook-cfg",
+        webhook(
+            "monitor-webhooks.kyverno.svc",
+            "/verifymutate",
+            failurePolicy="Ignore",
+            objectSelector={"matchLabels": {"app.kubernetes.io/name": "kyverno"}},
+            reinvocationPolicy="IfNeeded",
+            rules=[_own_rule("coordination.k8s.io", "v1", "leases", ("UPDATE",))],
+        ),
+    ),
+)
+"""The configurations for Kyverno's policies and its own Leases, with their only webhook.
+
+Source: upstream pkg/controllers/webhook/controller.go. Requests are not sent by them: the webhooks
+of the simulation are called for policies anyway.
+"""
+
+
 def write_webhooks(kyverno: Kyverno) -> None:
     """Write the configurations for the policies from now on.
 
@@ -386,37 +455,39 @@ def write_webhooks(kyverno: Kyverno) -> None:
     sim = kyverno.sim
     entries = WebhookTargets(sim.store)
 
+    def store(kind: str, name: str, webhooks: Iterable[Json]) -> None:
+        settings = settings_of(sim.store)
+        notes = json.loads(settings.get("webhookAnnotations") or "{}")
+        marks = json.loads(settings.get("webhookLabels") or "{}")
+        key = ObjectKey("admissionregistration.k8s.io/v1", kind, "", name)
+        configuration = with_defaults(
+            {
+                "apiVersion": key.api_version,
+                "kind": kind,
+                "metadata": {
+                    "name": name,
+                    "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
+                    **({"annotations": notes} if notes else {}),
+                },
+                "webhooks": sorted(webhooks, key=lambda one: text_field(one, "name")),
+            }
+        )
+        before = sim.store.get(*key)
+        stamp = {
+            "uid": sim.identities.uid(*key),
+            "creationTimestamp": sim.clock.stamp(),
+            "generation": 1,
+        }
+        if before is None:
+            sim.store.put(with_metadata(configuration, stamp))
+        elif before.get("webhooks") != configuration.get("webhooks"):
+            sim.store.put({**configuration, "metadata": before["metadata"]})
+
     def write() -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            webhooks = _webhooks(policies, sim, entries, mutating=mutating)
-            settings = settings_of(sim.store)
-            notes = json.loads(settings.get("webhookAnnotations") or "{}")
-            marks = json.loads(settings.get("webhookLabels") or "{}")
-            key = ObjectKey("admissionregistration.k8s.io/v1", kind, "", name)
-            configuration = with_defaults(
-                {
-                    "apiVersion": key.api_version,
-                    "kind": kind,
-                    "metadata": {
-                        "name": name,
-                        "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
-                        **({"annotations": notes} if notes else {}),
-                    },
-                    "webhooks": sorted(webhooks, key=lambda one: text_field(one, "name")),
-                }
-            )
-            before = sim.store.get(*key)
-            stamp = {
-                "uid": sim.identities.uid(*key),
-                "creationTimestamp": sim.clock.stamp(),
-                "generation": 1,
-            }
-            if before is None:
-                sim.store.put(with_metadata(configuration, stamp))
-            elif before.get("webhooks") != configuration.get("webhooks"):
-                sim.store.put({**configuration, "metadata": before["metadata"]})
+            store(kind, name, _webhooks(policies, sim, entries, mutating=mutating))
 
     def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
@@ -426,6 +497,8 @@ def write_webhooks(kyverno: Kyverno) -> None:
     kyverno.policies.dropped.append(lambda _: write())
     sim.store.watch(observe)
     write()
+    for kind, name, own in _OWN_WEBHOOKS:
+        store(kind, name, [own])
 
 
 def _webhooks(
@@ -440,4 +513,4 @@ def _webhooks(
             if hook.mutates is not mutating:
                 continue
             some = [one for one in every if one.kind == kind]
-            yield from cel_webhooks(some, hook.name, hook.path, selectors, sim.settings.release)
+            yield from cel_webhooks(some, hook, selectors, sim.settings.release)

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] 
     "exec": (pods.execute, _TERMINAL),
     "debug": (pods.debug, ("image", "profile", "target", *_TERMINAL)),
     "evict": (pods.evict, ()),
+    "rollout": (pods.rollout, ("timeout", *_PLACES)),
     "wait": (read.wait, ("all", "for", "timeout", *_PLACES)),
 }
 """The supported commands, with their flags besides `_ALWAYS`."""

@@ -39,12 +39,23 @@ def shown_name(key: ObjectKey) -> str:
 #
 # Source of the names: kubectl's own help.
 
+
+class Flags(NamedTuple):
+    """The flags of a program, by their long names."""
+
+    program: str
+    bare: frozenset[str]
+    """Flags without a value, or with one after `=`."""
+    valued: frozenset[str]
+    short: Mapping[str, str]
+    """Long names by letter."""
+
+
 _BARE = frozenset(
     {"all", "all-namespaces", "cascade", "command", "dry-run", "force", "ignore-not-found", "list"}
     | {"no-headers", "now", "overwrite", "quiet", "recursive", "server-side", "stdin", "tty"}
     | {"wait"}
 )
-"""Flags without a value, or with one after `=`."""
 _VALUED = frozenset(
     {"annotations", "as", "as-group", "as-uid", "clusterrole", "container", "context", "env"}
     | {"field-manager", "filename", "for", "from-literal", "grace-period", "group", "image"}
@@ -56,10 +67,11 @@ _SHORT = MappingProxyType(
     {"A": "all-namespaces", "R": "recursive", "c": "container", "f": "filename", "i": "stdin"}
     | {"l": "selector", "n": "namespace", "o": "output", "p": "patch", "q": "quiet", "t": "tty"}
 )
+_FLAGS = Flags("kubectl", _BARE, _VALUED, _SHORT)
 
 
-class KubectlArguments(NamedTuple):
-    """The arguments of kubectl."""
+class ProgramArguments(NamedTuple):
+    """The arguments of a program."""
 
     words: tuple[str, ...]
     flags: Mapping[str, tuple[str, ...]]
@@ -79,7 +91,7 @@ class KubectlArguments(NamedTuple):
         return self.flags[name][-1] != "false" if name in self.flags else default
 
 
-def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
+def read_arguments(arguments: tuple[str, ...], known: Flags = _FLAGS) -> ProgramArguments:
     """Return the words and flags; raise UnsupportedError for an unknown flag."""
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words: list[str] = []
@@ -92,25 +104,25 @@ def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
         name, assigned, text = argument[2:].partition("=")
         given = text if assigned else None
         if not argument.startswith("--"):
-            name, letters = _SHORT.get(argument[1], argument[1]), argument[2:]
-            while name in _BARE and letters and not letters.startswith("="):
+            name, letters = known.short.get(argument[1], argument[1]), argument[2:]
+            while name in known.bare and letters and not letters.startswith("="):
                 flags[name] = (*flags.get(name, ()), "true")
-                name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
+                name, letters = known.short.get(letters[0], letters[0]), letters[1:]
             given = letters.removeprefix("=") if letters else None
-        flags[name] = (*flags.get(name, ()), _value(name, given, rest))
-    return KubectlArguments(tuple(words), flags, arguments[place + 1 :])
+        flags[name] = (*flags.get(name, ()), _value(known, name, given, rest))
+    return ProgramArguments(tuple(words), flags, arguments[place + 1 :])
 
 
-def _value(name: str, given: str | None, rest: Iterator[str]) -> str:
-    if name in _BARE:
+def _value(known: Flags, name: str, given: str | None, rest: Iterator[str]) -> str:
+    if name in known.bare:
         return "true" if given is None else given
-    if name not in _VALUED:
-        raise UnsupportedError(f"the flag `{name}` of kubectl")
+    if name not in known.valued:
+        raise UnsupportedError(f"the flag `{name}` of {known.program}")
     if given is not None:
         return given
     value = next(rest, None)
     if value is None:
-        raise UnsupportedError(f"the flag `{name}` of kubectl without a value")
+        raise UnsupportedError(f"the flag `{name}` of {known.program} without a value")
     return value
 
 
@@ -126,7 +138,7 @@ class KubectlError(Exception):
 class KubectlCall(NamedTuple):
     """The input of a kubectl command."""
 
-    invocation: KubectlArguments
+    invocation: ProgramArguments
     stdin: str
     environment: ShellEnvironment
 
@@ -244,12 +256,11 @@ def failure(error: ApiError, about: str = "") -> Printed:
     """
     message = f"{about}: {error.message}" if about else error.message
     if error.reason == "Invalid":
-        head, _, rest = error.message.partition(" is invalid: ")
-        if error.causes:
-            what, _, name = error.message.partition(" is forbidden: ")[0].partition(" ")
-            head = f"{what.partition('.')[0]} {name}"
-            rest = ", ".join(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
-        return Printed(STDERR, f"The {head.lstrip()} is invalid: {rest}\n")
+        object_part = re.split(" is (?:invalid|forbidden): ", error.message)[0]
+        kind, _, name = object_part.partition(" ")
+        fields = dict.fromkeys(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
+        listed = next(iter(fields)) if len(fields) == 1 else "".join(f"\n* {one}" for one in fields)
+        return Printed(STDERR, f"The {kind.partition('.')[0]} {name} is invalid: {listed}\n")
     if error.reason == _NO_MATCH:
         return Printed(STDERR, f"error: {message}\n")
     reason = "" if error.message.startswith(_DENIED) or not error.reason else f" ({error.reason})"

@@ -1,11 +1,21 @@
-"""kubectl commands for Pods: `run`, `exec`, `debug`, `evict`; Kyverno's own Pods."""
+"""kubectl commands for Pods: `run`, `exec`, `debug`, `evict`, `rollout`; Kyverno's own Pods."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, out
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, error_output, out
 from kyvsim.chainsaw.errors import UnsupportedError
-from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
+from kyvsim.chainsaw.kubectl.call import (
+    KubectlCall,
+    KubectlError,
+    NamedKind,
+    answer,
+    named_keys,
+    named_objects,
+    shown_name,
+    together,
+)
+from kyvsim.kubernetes.objects import ObjectKey, metadata
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse
 from kyvsim.simulator.api_server.server import eviction_request, exec_request
@@ -13,12 +23,11 @@ from kyvsim.simulator.cluster import RESTARTS
 from kyvsim.simulator.configuration import NAMESPACE
 from kyvsim.simulator.context import RESTART
 from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.own_pods import COMPONENT
 
 # Pods of Kyverno's controllers, for which only a restart is simulated.
 #
 # They are selected by a label of Kyverno's chart.
-
-_LABEL = "app.kubernetes.io/component"
 
 
 def restarted(call: KubectlCall) -> Result | None:
@@ -46,7 +55,7 @@ def _meant(call: KubectlCall) -> Callable[[Kyverno], None] | None:
         return None
     key, _, component = selectors[0].replace("==", "=").partition("=")
     named = named_objects(call, given.words)
-    if key != _LABEL or [(kind.kind, name) for kind, name in named] != [("Pod", "")]:
+    if key != COMPONENT or [(kind.kind, name) for kind, name in named] != [("Pod", "")]:
         return None
     return RESTARTS.get(component)
 
@@ -56,6 +65,52 @@ def _answer(call: KubectlCall, done: str) -> Result:
     return out(f'pod "kyverno-{component}"{done}\n')
 
 
+def rollout(call: KubectlCall) -> Result:
+    """Restart Deployments, or wait until they have been rolled out.
+
+    Of Kyverno's own Deployments, only restarts of controllers are simulated.
+    """
+    action, *words = call.invocation.words or ("",)
+    if action not in {"restart", "status"}:
+        raise UnsupportedError(f"`kubectl rollout {action}`")
+    restarts = action == "restart"
+    return together([_rollout(call, key, restarts=restarts) for key in named_keys(call, (*words,))])
+
+
+def _rollout(call: KubectlCall, key: ObjectKey, *, restarts: bool) -> Result:
+    session = call.environment.session
+    component = key.name.removeprefix("kyverno-")
+    own = key.kind == "Deployment" and key.namespace == NAMESPACE and component in RESTARTS
+    if key.kind != "Deployment":
+        raise UnsupportedError(f"`kubectl rollout` of a {key.kind}")
+    if not own and call.get(key) is None:
+        return call.not_found(key)
+    done = f'deployment "{key.name}" successfully rolled out'
+    if restarts:
+        done = f"{shown_name(key)} restarted"
+        if own:
+            RESTARTS[component](session.kyverno)
+            return out(f"{done}\n")
+        stamp = {_RESTARTED: session.sim.clock.stamp()}
+        template = {"spec": {"template": {"metadata": {"annotations": stamp}}}}
+        return answer(call.client.merge(key, template), done)
+    if own:
+        session.wait(RESTART)
+        return out(f"{done}\n")
+    if session.wait_until(lambda: _rolled_out(call, key), call.seconds("timeout", "24h")):
+        return out(f"{done}\n")
+    return error_output("error: timed out waiting for the condition\n")
+
+
+def _rolled_out(call: KubectlCall, key: ObjectKey) -> bool:
+    deployment = call.client.get(*key) or {}
+    status, spec = deployment.get("status") or {}, deployment.get("spec") or {}
+    numbers = {status.get(name, 0) for name in ("replicas", "updatedReplicas", "availableReplicas")}
+    seen = status.get("observedGeneration") == metadata(deployment).get("generation")
+    return seen and numbers == {spec.get("replicas", 1)}
+
+
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
 _TARGETED = (
     'Targeting container "{}". If you don\'t see processes from this container it may be because '
     "the container runtime doesn't support this feature."

@@ -281,16 +281,17 @@ def run_patch(call: KubectlCall) -> Result:
     form, what = (list, "array") if kind == "json" else (dict, "object")
     if objects[0].__class__ is not form:
         raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {what}")
-    patched = _patched(kind, now, objects[0])
+    changed = patched(kind, now, objects[0])
     done = f"{shown_name(key)} patched"
     subresource = given.value("subresource")
-    if patched == now and not subresource:
+    if changed == now and not subresource:
         return out(f"{done} (no change)\n")
-    request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
+    request = ApiRequest(Operation.UPDATE, key, call.user, changed, subresource, patch=kind)
     return answer(call.client.send(request), done)
 
 
-def _patched(kind: str, now: KubernetesObject, patch: Json) -> Json:
+def patched(kind: str, now: KubernetesObject, patch: Json) -> Json:
+    """Return a patched object; raise KubectlError if the patch is invalid."""
     try:
         if kind == "json":
             return apply_json_patch(now, patch)

@@ -8,13 +8,15 @@ from kyvsim.chainsaw.environment import (
     STDERR,
     STDOUT,
     Printed,
+    ProgramCall,
     Result,
     ShellEnvironment,
     require_known,
 )
-from kyvsim.chainsaw.errors import UnsupportedError, require_depth
+from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError, require_depth
 from kyvsim.chainsaw.shell import parser as syntax
-from kyvsim.chainsaw.shell.programs import PROGRAMS, ProgramCall
+from kyvsim.chainsaw.shell.expansion import arithmetic, edited
+from kyvsim.chainsaw.shell.programs import PROGRAMS
 
 # The interpreter: it runs a syntax tree on the simulated cluster.
 #
@@ -29,6 +31,10 @@ _SHELL_LINE = re.compile(r"#!\s*(?:\S*/)?(?:env\s+)?(?:sh|bash|dash|ash)(?:\s+(-
 _FLAGS = MappingProxyType({"e": "errexit", "u": "nounset", "x": "xtrace"})
 _LONGEST_PATTERN = 1_000
 _STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
+_PROXY = re.compile(r"kubectl proxy(?: (?:--port[= ]|-p ?)([0-9]{1,5}))?")
+_PROXY_PORT = "8001"
+_PROXY_PROCESS = "4711"
+"""The process of `kubectl proxy`, the only one in the background."""
 
 
 class ExitError(Exception):
@@ -49,6 +55,10 @@ class LeftLoopError(Exception):
         self.levels = levels
         """How many loops are left, including the innermost."""
         self.again = again
+
+
+class ReturnError(Exception):
+    """`return` in a function."""
 
 
 class KilledError(Exception):
@@ -76,6 +86,11 @@ class Shell:
         """`errexit`, `pipefail`, `nounset`."""
         self.loops = 0
         """How many loops are being run."""
+        self.functions: dict[str, syntax.Command] = {}
+        self.calls = 0
+        """How many functions are being run."""
+        self.trap = ""
+        """The commands to run at the end."""
         self._end = end
         """The virtual time at which the script is killed, in seconds."""
         self._tested = 0
@@ -87,12 +102,24 @@ class Shell:
 
         Raises KilledError on timeout; `printed` has the output until then.
         """
+        self._run(script, stdin)
+        if self.trap:
+            status, action, self.trap = self.status, parsed(self.trap), ""
+            self.status = self._run(action, stdin) or status
+        return Result(self.status, tuple(self.printed))
+
+    def _run(self, script: syntax.Script, stdin: str) -> int | None:
+        """Run a script to its end; return the status with which `exit` ended it, if it did."""
         try:
             self._script(script, stdin)
         except ExitError as ending:
             self.status = ending.status
             self._print(STDERR, ending.message)
-        return Result(self.status, tuple(self.printed))
+            return self.status
+        except ReturnError:
+            # In a subshell of a function.
+            pass
+        return None
 
     def _print(self, stream: int, text: str, unknown: str = "") -> None:
         if text or unknown:
@@ -106,6 +133,8 @@ class Shell:
         child.exported = set(self.exported)
         child.arguments = self.arguments
         child.options = set(self.options)
+        child.functions = dict(self.functions)
+        child.calls = self.calls
         child.status = self.status
         child._tested = self._tested if tested is None else tested
         child._depth = self._depth
@@ -113,6 +142,9 @@ class Shell:
 
     def _script(self, script: syntax.Script, stdin: str) -> None:
         for statement in script:
+            if statement.background:
+                self._begin(statement)
+                continue
             pipelines = [("", statement.first), *statement.rest]
             for place, (operator, pipeline) in enumerate(pipelines):
                 if operator and (operator == "&&") != (self.status == 0):
@@ -131,6 +163,19 @@ class Shell:
                     self.status = 0 if self.status else 1
                 elif last and self.status and not self._tested and "errexit" in self.options:
                     raise ExitError(self.status)
+
+    def _begin(self, statement: syntax.AndOr) -> None:
+        """Start `kubectl proxy` in the background; raise UnsupportedError for other commands."""
+        command = statement.first.commands[0]
+        words = [*self._words(command.words)] if isinstance(command, syntax.Simple) else []
+        alone = statement.first == syntax.Pipeline((command,), negated=False) and not statement.rest
+        port = _PROXY.fullmatch(" ".join(words))
+        if not alone or command.redirects or port is None:
+            raise UnsupportedError("commands in the background, `&`, other than `kubectl proxy`")
+        self.usage.step(KUBECTL_STEPS)
+        self.environment.session.proxy = port[1] or _PROXY_PORT
+        self._print(STDOUT, f"Starting to serve on 127.0.0.1:{port[1] or _PROXY_PORT}\n")
+        self.status = 0
 
     def _condition(self, script: syntax.Script, stdin: str) -> bool:
         """Run a script to which `errexit` does not apply; return whether it succeeded."""
@@ -213,6 +258,9 @@ class Shell:
             finally:
                 self.printed += child.printed
             self.status = child.status
+        elif isinstance(command, syntax.Function):
+            self.functions[command.name] = command.body
+            self.status = 0
         else:
             self.loops += 1
             try:
@@ -319,16 +367,33 @@ class Shell:
     def _invoke(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
         if name in BUILTINS:
             return BUILTINS[name](self, arguments)
+        if name in self.functions:
+            return self._call(self.functions[name], arguments, stdin)
         if name in PROGRAMS:
             return PROGRAMS[name](ProgramCall(arguments, stdin, self.environment, self._end))
         if name in {"sh", "bash"} and arguments and not arguments[0].startswith("-"):
-            return self._file(arguments[0], arguments[1:], stdin, direct=False)
+            return self._file(arguments[0], arguments[1:], stdin, name)
         if "/" in name:
-            return self._file(name, arguments, stdin, direct=True)
+            return self._file(name, arguments, stdin)
         raise UnsupportedError(f"the program `{name}` in a script")
 
-    def _file(self, name: str, arguments: tuple[str, ...], stdin: str, *, direct: bool) -> Result:
-        """Run a script in the test's folder; the flags in its first line only count if `direct`."""
+    def _call(self, body: syntax.Command, arguments: tuple[str, ...], stdin: str) -> Result:
+        """Run a function, whose output is added to that of the shell."""
+        outer = self.arguments, self.loops
+        self.arguments, self.loops = arguments, 0
+        self.calls += 1
+        self.status = 0
+        try:
+            self._command(body, stdin)
+        except ReturnError:
+            pass
+        finally:
+            self.arguments, self.loops = outer
+            self.calls -= 1
+        return Result(self.status)
+
+    def _file(self, name: str, arguments: tuple[str, ...], stdin: str, shell: str = "") -> Result:
+        """Run a script in the test's folder by a shell, or by the one in its first line."""
         text = self.environment.read(name)
         if text is None:
             raise UnsupportedError(f"the script `{name}`, which is not in the test's folder")
@@ -337,13 +402,15 @@ class Shell:
         child._depth = self._depth + 1
         require_depth(child._depth)
         child.arguments = arguments
-        line = _SHELL_LINE.fullmatch(text.split("\n", 1)[0])
-        if direct and line and line[1]:
+        first = text.split("\n", 1)[0]
+        line = _SHELL_LINE.fullmatch(first)
+        if not shell and line and line[1]:
             child.options = {option for flag, option in _FLAGS.items() if flag in line[1]}
         self.usage.step(len(text) // 16)
         printed: tuple[Printed, ...] = ()
         try:
-            printed = child.run(parsed(text), stdin).printed
+            script = parsed(text, bash="bash" in (shell or first))
+            printed = child.run(script, stdin).printed
         except KilledError:
             self.printed += child.printed
             raise
@@ -423,6 +490,8 @@ class Shell:
     def _expanded(self, part: syntax.Part) -> str:
         if isinstance(part, syntax.LiteralPart):
             return part.text
+        if isinstance(part, syntax.Arithmetic):
+            return str(arithmetic(self._one_field(part.expression), self._variable))
         if isinstance(part, syntax.Substitution):
             child = self._child(tested=0)
             try:
@@ -433,11 +502,16 @@ class Shell:
             return result.text(STDOUT).rstrip("\n")
         if part.name == "?":
             return str(self.status)
-        value = self._value(part.name)
-        if value is None or (not value and part.fallback is not None):
-            if part.fallback is None:
-                raise UnsupportedError(f"the variable `${part.name}`, which the test does not set")
-            return self._one_field(part.fallback)
+        if part.fallback is not None:
+            return self._value(part.name) or self._one_field(part.fallback)
+        value = self._variable(part.name)
+        return edited(value, part.edit, self.usage.step) if part.edit else value
+
+    def _variable(self, name: str) -> str:
+        """Return the value of a variable; raise UnsupportedError if it is not set."""
+        value = self._value(name)
+        if value is None:
+            raise UnsupportedError(f"the variable `${name}`, which the test does not set")
         return value
 
     def _value(self, name: str) -> str | None:
@@ -445,6 +519,8 @@ class Shell:
             return " ".join(self.arguments)
         if name == "#":
             return str(len(self.arguments))
+        if name == "!":
+            return _PROXY_PROCESS if self.environment.session.proxy else None
         if name.isdigit() and name != "0":
             return self.arguments[int(name) - 1] if int(name) <= len(self.arguments) else ""
         return self.variables.get(name)
@@ -467,15 +543,18 @@ def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
     return text, quoted_too
 
 
-def parsed(text: str) -> syntax.Script:
-    """Return the tree of a script; raise UnsupportedError if it cannot be parsed."""
+def parsed(text: str, *, bash: bool = False) -> syntax.Script:
+    """Return the tree of a script; raise UnsupportedError if it cannot be parsed.
+
+    `bash` allows syntax that other shells do not have.
+    """
     if len(text) > _MOST_TEXT:
         raise UnsupportedError(f"a script of more than {_MOST_TEXT:,} characters")
     first = text.split("\n", 1)[0]
     if first.startswith("#!") and not _SHELL_LINE.fullmatch(first):
         raise UnsupportedError(f"a script for `{first[2:].strip()}`")
     try:
-        return syntax.parse_script(text)
+        return syntax.parse_script(text, bash=bash)
     except syntax.ShellSyntaxError as error:
         raise UnsupportedError(f"the script uses unsupported syntax: {error}") from None
 
@@ -488,6 +567,7 @@ def parsed(text: str) -> syntax.Script:
 _OPTIONS = frozenset({*_FLAGS.values(), "pipefail"})
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SIGNALS = frozenset({"0", "EXIT", "HUP", "INT", "TERM"})
 
 
 def _count(name: str, arguments: tuple[str, ...], default: int) -> int:
@@ -549,6 +629,30 @@ def _set(shell: Shell, arguments: tuple[str, ...]) -> Result:
     return Result()
 
 
+def _return(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    if not shell.calls:
+        raise UnsupportedError("`return` outside of a function")
+    shell.status = _count("return", arguments, shell.status) % 256
+    raise ReturnError
+
+
+def _trap(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    """Set the commands to run at the end; signals do not occur here."""
+    if len(arguments) < 2 or not set(arguments[1:]) <= _SIGNALS:
+        raise UnsupportedError(f"`trap {' '.join(arguments)}`")
+    if not {"EXIT", "0"}.isdisjoint(arguments[1:]):
+        shell.trap = "" if arguments[0] == "-" else arguments[0]
+    return Result()
+
+
+def _kill(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    session = shell.environment.session
+    if arguments != (_PROXY_PROCESS,) or not session.proxy:
+        raise UnsupportedError(f"`kill {' '.join(arguments)}`")
+    session.proxy = ""
+    return Result()
+
+
 def _unset(shell: Shell, arguments: tuple[str, ...]) -> Result:
     for name in arguments:
         _require_name("unset", name)
@@ -573,4 +677,7 @@ BUILTINS: Mapping[str, Callable[[Shell, tuple[str, ...]], Result]] = {
     "set": _set,
     "unset": _unset,
     "shift": _shift,
+    "return": _return,
+    "trap": _trap,
+    "kill": _kill,
 }

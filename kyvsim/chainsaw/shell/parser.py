@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, Union
 
 from kyvsim.chainsaw.errors import require_depth
+from kyvsim.chainsaw.shell.expansion import BASH_ONLY, OPERATORS, Edit, parse_edit
 
 # The syntax tree of scripts.
 
@@ -17,11 +18,12 @@ class LiteralPart(NamedTuple):
 
 
 class VariablePart(NamedTuple):
-    """`$name`, or `${name:-fallback}`."""
+    """`$name`, `${name:-fallback}`, or a value with an edit such as `${name%pattern}`."""
 
     name: str
     quoted: bool
     fallback: "Word | None" = None
+    edit: Edit | None = None
 
 
 class Substitution(NamedTuple):
@@ -31,7 +33,14 @@ class Substitution(NamedTuple):
     quoted: bool
 
 
-Part: TypeAlias = LiteralPart | VariablePart | Substitution
+class Arithmetic(NamedTuple):
+    """`$((expression))`."""
+
+    expression: "Word"
+    quoted: bool
+
+
+Part: TypeAlias = LiteralPart | VariablePart | Substitution | Arithmetic
 Word: TypeAlias = tuple[Part, ...]
 
 
@@ -65,6 +74,8 @@ class AndOr(NamedTuple):
 
     first: Pipeline
     rest: tuple[tuple[str, Pipeline], ...]
+    background: bool = False
+    """Whether it ends with `&`."""
 
 
 class If(NamedTuple):
@@ -101,7 +112,17 @@ class CommandGroup(NamedTuple):
     redirects: tuple[Redirect, ...]
 
 
-Command: TypeAlias = Union[Simple, If, For, While, CommandGroup]  # noqa: UP007 — forward references
+class Function(NamedTuple):
+    """The definition of a function."""
+
+    name: str
+    body: "Command"
+    redirects: tuple[Redirect, ...] = ()
+
+
+Command: TypeAlias = Union[  # noqa: UP007 — forward references
+    Simple, If, For, While, CommandGroup, Function
+]
 Script: TypeAlias = tuple[AndOr, ...]
 
 # The lexer: text to tokens (words, operators, line ends).
@@ -136,8 +157,9 @@ class ShellToken(NamedTuple):
 
 
 class _Lexer:
-    def __init__(self, text: str, parse: Callable[[str], Script]) -> None:
+    def __init__(self, text: str, parse: Callable[[str], Script], *, bash: bool) -> None:
         self.text = text
+        self.bash = bash
         self.at = 0
         self.parse = parse
         self.waiting: list[tuple[int, str, bool, bool]] = []
@@ -196,10 +218,11 @@ class _Lexer:
                 lines.append(f"{line}\n")
             body = "".join(lines)
             word: Word = (LiteralPart(body, quoted=True),)
-            tokens[place] = ShellToken(
-                "<<", _Lexer(body, self.parse).quoted_text() if expands else word
-            )
+            tokens[place] = ShellToken("<<", self._inner(body).quoted_text() if expands else word)
         self.waiting = []
+
+    def _inner(self, text: str) -> "_Lexer":
+        return _Lexer(text, self.parse, bash=self.bash)
 
     def quoted_text(self) -> Word:
         """Return the text parsed as in double quotes, with `"` as a literal."""
@@ -286,26 +309,31 @@ class _Lexer:
             body = self.text[self.at + 1 : end]
             self.at = end + 1
             return Substitution(self.parse(body), quoted)
-        if self.text.startswith("$((", self.at):
-            raise ShellSyntaxError("arithmetic `$((…))`")
         if self.text.startswith("$(", self.at):
             end = self._closing(self.at + 2)
             body = self.text[self.at + 2 : end]
             self.at = end + 1
+            if body.startswith("(") and body.endswith(")"):
+                return Arithmetic(self._inner(body[1:-1]).quoted_text(), quoted)
             return Substitution(self.parse(body), quoted)
         if self.text.startswith("${", self.at):
             end = self._find("}", self.at)
             inner = self.text[self.at + 2 : end]
             self.at = end + 1
-            variable, mark, fallback = inner.partition(":-")
-            if _PARAMETER.fullmatch(variable) is None:
+            name = _PARAMETER.match(inner)
+            rest = inner[name.end() :] if name else ""
+            if name and not rest:
+                return VariablePart(name[0], quoted)
+            if name and rest.startswith(":-"):
+                if any(one in rest for one in "'\"\\"):
+                    # Shells treat quotes there differently, depending on outer quotes.
+                    raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
+                return VariablePart(name[0], quoted, self._inner(rest[2:]).quoted_text())
+            operator = next((one for one in OPERATORS if rest.startswith(one)), "")
+            edit = parse_edit(operator, rest[len(operator) :]) if operator and name else None
+            if name is None or edit is None or (operator in BASH_ONLY and not self.bash):
                 raise ShellSyntaxError(f"`${{{inner}}}`")
-            if not mark:
-                return VariablePart(variable, quoted)
-            if any(one in fallback for one in "'\"\\"):
-                # Shells treat quotes there differently, depending on outer quotes.
-                raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
-            return VariablePart(variable, quoted, _Lexer(fallback, self.parse).quoted_text())
+            return VariablePart(name[0], quoted, edit=edit)
         self.at += 1
         name = _PARAMETER.match(self.text, self.at)
         if name is None:
@@ -340,16 +368,21 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REDIRECTS = ("<", ">", ">>", ">&", "<<")
 _ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
-_REFUSED = frozenset({"case", "function", "select", "[["})
+_REFUSED = frozenset({"case", "select", "[["})
 
 
-def parse_script(text: str, depth: int = 0) -> Script:
+def parse_script(text: str, depth: int = 0, *, bash: bool = False) -> Script:
     """Return the tree of a script; `depth` is the number of enclosing substitutions.
 
-    Raises ShellSyntaxError if it cannot be parsed.
+    Syntax that only bash has is read if `bash` is set. Raises ShellSyntaxError if the script cannot
+    be parsed.
     """
     require_depth(depth)
-    parser = _ShellParser(_Lexer(text, (lambda inner: parse_script(inner, depth + 1))).tokens())
+
+    def inner(body: str) -> Script:
+        return parse_script(body, depth + 1, bash=bash)
+
+    parser = _ShellParser(_Lexer(text, inner, bash=bash).tokens(), bash=bash)
     script = parser.script()
     if not parser.at_end:
         raise parser.unexpected()
@@ -357,8 +390,9 @@ def parse_script(text: str, depth: int = 0) -> Script:
 
 
 class _ShellParser:
-    def __init__(self, tokens: list[ShellToken]) -> None:
+    def __init__(self, tokens: list[ShellToken], *, bash: bool) -> None:
         self.tokens = tokens
+        self.bash = bash
         self.at = 0
         self.depth = 0
 
@@ -403,7 +437,10 @@ class _ShellParser:
         while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
             commands.append(self._and_or())
             if self._operator() == "&":
-                raise ShellSyntaxError("commands in the background, `&`")
+                self.at += 1
+                commands[-1] = commands[-1]._replace(background=True)
+                self._skip_lines()
+                continue
             if self._operator() not in {";", "\n"}:
                 break
             self._skip_separator()
@@ -453,6 +490,9 @@ class _ShellParser:
                 until = self._take().plain == "until"
                 condition = self._body()
                 return While(condition, self._do(), until, self._redirects())
+            if word == "function" and self.bash:
+                self.at += 1
+                return self._function(self._take().plain)
             if word == "{":
                 self.at += 1
                 body = self._body()
@@ -516,7 +556,18 @@ class _ShellParser:
             redirects.append(Redirect(number, operator, target.word))
         return tuple(redirects)
 
-    def _simple(self) -> Simple:
+    def _function(self, name: str) -> Function:
+        """Return a function after its name: optional parentheses and a group."""
+        if self._operator() == "(":
+            self.at += 1
+            if self._take().operator != ")":
+                raise ShellSyntaxError("an unclosed (")
+        self._skip_lines()
+        if not _NAME.fullmatch(name) or (self._plain() != "{" and self._operator() != "("):
+            raise ShellSyntaxError("a function without a name or a body")
+        return Function(name, self._command())
+
+    def _simple(self) -> Simple | Function:
         assignments: list[tuple[str, Word]] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
@@ -530,8 +581,8 @@ class _ShellParser:
                 words.append(word)
             else:
                 assignments.append(assigned)
-        if self._operator() == "(" and words:
-            raise ShellSyntaxError("functions")
+        if self._operator() == "(" and len(words) == 1 and not assignments and not redirects:
+            return self._function(ShellToken("", words[0]).plain)
         if not words and not assignments and not redirects:
             raise self.unexpected()
         return Simple(tuple(assignments), tuple(words), tuple(redirects))

@@ -47,19 +47,24 @@ def compile_pattern(text: str, flags: str) -> Any:
         whole = f"^(?:{whole})$"
     elif "w" in flags:
         whole = rf"(?:^|\W)(?:{whole})(?:\W|$)"
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _MAX_MEMORY
-    options.longest_match = True
-    options.case_sensitive = "i" not in flags
     try:
-        return re2.compile(as_bytes(whole), options)
+        return compile_regex(whole, case_sensitive="i" not in flags)
     except re2.error as error:
         detail = error.args[0] if error.args else ""
         message = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
         if "range" in message:
             raise PatternError("Invalid range end") from None
         raise UnsupportedError(f"the pattern `{text}` of grep: {message}") from None
+
+
+def compile_regex(text: str, *, case_sensitive: bool = True) -> Any:
+    """Return a compiled expression of RE2, which finds the longest match; raises re2.error."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    options.longest_match = True
+    options.case_sensitive = case_sensitive
+    return re2.compile(as_bytes(text), options)
 
 
 class _Translation:

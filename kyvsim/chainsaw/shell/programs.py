@@ -8,20 +8,24 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.chainsaw.environment import (
     STDERR,
     STDOUT,
     Printed,
+    ProgramCall,
     Result,
     ShellEnvironment,
     error_output,
     out,
 )
-from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError, Usage
+from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
+from kyvsim.chainsaw.kyverno_cli import kyverno
+from kyvsim.chainsaw.shell.curl import curl
+from kyvsim.chainsaw.shell.jq import jq
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
+from kyvsim.chainsaw.shell.tables import awk, sort
 from kyvsim.kubernetes.regexes import as_bytes
 
 _ESCAPES = MappingProxyType(
@@ -34,24 +38,6 @@ _COMPILED = 3
 """The number of steps that compiling a pattern counts as."""
 _DIGITS = 19
 _LETTERS = re.compile(r"-[a-zA-Z]+")
-
-
-class ProgramCall(NamedTuple):
-    """A call of a program."""
-
-    arguments: tuple[str, ...]
-    stdin: str
-    environment: ShellEnvironment
-    end: float = float("inf")
-
-    @property
-    def usage(self) -> Usage:
-        """The resources that the scripts of the test have used."""
-        return self.environment.usage
-
-    def unsupported(self, name: str) -> UnsupportedError:
-        """Return the error that a program is not simulated with these arguments."""
-        return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
 
 
 def _echo(call: ProgramCall) -> Result:
@@ -246,7 +232,7 @@ def _grep(call: ProgramCall) -> Result:
     except PatternError as error:
         return error_output(f"grep: {error}\n", 2)
     texts, missing = _files(call, "grep", tuple(words[1:]))
-    lines = [line for text in texts for line in _lines(call, text)]
+    lines = [line for text in texts for line in call.lines(text)]
     selected = [
         one for one in lines if (pattern.search(as_bytes(one)) is not None) != ("v" in flags)
     ]
@@ -281,12 +267,6 @@ def _grep_arguments(call: ProgramCall) -> tuple[str, list[str]]:
     if set(flags) - set("qivFEcwxo") or {"w", "o"} <= set(flags):
         raise call.unsupported("grep")
     return flags, words
-
-
-def _lines(call: ProgramCall, text: str) -> list[str]:
-    call.usage.step(text.count("\n"))
-    lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
 
 
 def _wc(call: ProgramCall) -> Result:
@@ -386,9 +366,23 @@ def _tr(call: ProgramCall) -> Result:
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
-def _kubectl(call: ProgramCall) -> Result:
+def _mkfifo(call: ProgramCall) -> Result:
+    """Create pipes: files here, since commands run one after the other and not at the same time."""
+    if not call.arguments or any(one.startswith("-") for one in call.arguments):
+        raise call.unsupported("mkfifo")
+    for name in call.arguments:
+        if call.environment.is_there(name):
+            return error_output(f"mkfifo: cannot create fifo '{name}': File exists\n")
+        call.environment.write(name, "", append=False)
+    return Result()
+
+
+def _client(
+    run: Callable[[tuple[str, ...], str, ShellEnvironment], Result], call: ProgramCall
+) -> Result:
+    """Run a program that uses the cluster."""
     call.usage.step(KUBECTL_STEPS)
-    return kubectl(call.arguments, call.stdin, call.environment)
+    return run(call.arguments, call.stdin, call.environment)
 
 
 PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
@@ -408,5 +402,11 @@ PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = {
     "tail": lambda call: _head_or_tail("tail", call),
     "seq": _seq,
     "tr": _tr,
-    "kubectl": _kubectl,
+    "mkfifo": _mkfifo,
+    "awk": awk,
+    "sort": sort,
+    "jq": jq,
+    "curl": curl,
+    "kubectl": partial(_client, kubectl),
+    "kyverno": partial(_client, kyverno),
 }

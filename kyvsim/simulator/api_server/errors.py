@@ -50,7 +50,9 @@ def invalid(key: ObjectKey, *problems: str) -> ApiError:
     group = split_api_version(key.api_version)[0]
     kind = ".".join(filter(None, (key.kind, group)))
     text = f'{kind} "{key.name}" is invalid: {why}'
-    return ApiError(422, "Invalid", text, why=FailureCause.INVALID)
+    parts = [one.partition(": ") for one in problems]
+    causes = tuple({"field": field, "message": message} for field, _, message in parts)
+    return ApiError(422, "Invalid", text, causes, why=FailureCause.INVALID)
 
 
 def internal(why: str) -> ApiError:

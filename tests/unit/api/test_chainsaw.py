@@ -49,6 +49,27 @@ def test_configuration_that_cannot_be_used_lets_nothing_run(run):
     assert run("discovery: {testfile: story}", a="chainsaw-test.yaml") == ([], ["KV012"])
 
 
+def test_each_suite_below_a_folder_has_its_own_configuration(tmp_path, monkeypatch):
+    for name in ("quick", "slow"):
+        folder = tmp_path / "tests" / name / "case"
+        folder.mkdir(parents=True)
+        (folder / "chainsaw-test.yaml").write_text(ABSENT)
+        limit = f"timeouts: {{assert: {5 if name == 'quick' else 50}s}}"
+        (folder.parent / ".chainsaw.yaml").write_text(CONFIGURATION.format(limit))
+    monkeypatch.chdir(tmp_path)
+    report = run_chainsaw(ChainsawRun(("tests",), jobs=1))
+    assert [one.seconds // 1 for one in report.outcomes] == [5, 50]
+
+
+ABSENT = """
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: absent}
+spec:
+  steps:
+  - try:
+    - assert: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}}
+"""
 SECRETS = """
 apiVersion: chainsaw.kyverno.io/v1alpha1
 kind: Test
@@ -86,3 +107,33 @@ def test_without_an_installation_nothing_runs(tmp_path):
     (tmp_path / "chainsaw-test.yaml").write_text(SECRETS)
     report = run_chainsaw(ChainsawRun((str(tmp_path),), jobs=1, install="nowhere"))
     assert (report.outcomes, [one.code for one in report.diagnostics]) == ((), ["KV053"])
+
+
+OWN = """
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {{name: own}}
+spec:
+  steps:
+  - try:
+    - assert:
+        resource:
+          apiVersion: v1
+          kind: Pod
+          metadata: {{namespace: kyverno, labels: {{app.kubernetes.io/component: {0}}}}}
+    - delete: {{ref: {{apiVersion: v1, kind: Pod, namespace: kyverno, labels: {{{1}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("component", "deleted", "result"),
+    [
+        ("reports-controller", "some: label", "pass"),
+        ("reports-controller", "app.kubernetes.io/component: reports-controller", "unsupported"),
+        ("no-controller", "some: label", "fail"),
+    ],
+)
+def test_kyvernos_pods_are_there_and_not_to_be_changed(tmp_path, component, deleted, result):
+    (tmp_path / "chainsaw-test.yaml").write_text(OWN.format(component, deleted))
+    report = run_chainsaw(ChainsawRun((str(tmp_path),), jobs=1))
+    assert [one.result for one in report.outcomes] == [result]

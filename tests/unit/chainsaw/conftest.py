@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.api.kyverno_command import apply_in_cluster
 from kyvsim.api.simulate import readers
 from kyvsim.chainsaw.expressions import compile_evaluate
 from kyvsim.chainsaw.runner import run_test
@@ -73,9 +74,8 @@ def run(read_test, cluster, files_of):
     """Return what runs the YAML of a test's `spec`, with the texts of files by name."""
 
     def go(spec, **files):
-        return run_test(
-            read_test(spec), cluster, files_of({f"{key}.yaml": text for key, text in files.items()})
-        )
+        texts = files_of({f"{key}.yaml": text for key, text in files.items()})
+        return run_test(read_test(spec), cluster, texts, apply_in_cluster)
 
     return go
 
@@ -97,7 +97,7 @@ def make_situation(read_test, files_of):
 
     def make():
         test = read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
-        session = TestSession(test, open_cluster(readers()), files_of({}))
+        session = TestSession(test, open_cluster(readers()), files_of({}), apply_in_cluster)
         return Situation(session, {"namespace": "default"}, Timeouts(), template=True)
 
     return make

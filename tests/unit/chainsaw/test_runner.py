@@ -297,14 +297,10 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
     ("operation", "told"),
     [
         ("- proxy: {apiVersion: v1, kind: Pod}", "this operation is not simulated"),
-        ("- script: {content: curl http://x}", "`curl`"),
+        ("- script: {content: curl http://x}", "`curl http://x`"),
         (
             "- create: {file: hooks.yaml}",
             "webhook configurations other than Kyverno's own",
-        ),
-        (
-            "- delete: {ref: {apiVersion: apiregistration.k8s.io/v1, kind: APIService, name: a}}",
-            "APIService",
         ),
     ],
 )
@@ -572,7 +568,8 @@ def test_a_kind_from_a_binding_is_simulated_or_not_as_if_it_were_written(run):
         "  - error: {{resource: {{apiVersion: {}, kind: ($k), metadata: {{name: a}}}}}}\n"
     )
     assert run(text.format("ValidatingPolicy", "policies.kyverno.io/v1")).result == "pass"
-    assert run(text.format("APIService", "apiregistration.k8s.io/v1")).result == "unsupported"
+    hooks = text.format("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1")
+    assert run(hooks).result == "unsupported"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ SERVICE = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{
 @pytest.mark.parametrize(
     ("resource", "told"),
     [
-        (HOOKS % "metadata: {name: kyverno-policy-validating-webhook-cfg}", "webhook config"),
+        (HOOKS % "metadata: {name: kyverno-ttl-validating-webhook-cfg}", "webhook config"),
         (LEASE % "kyverno", "Lease `kyverno`: in a cluster nodes and controllers"),
         (
             "{apiVersion: openreports.io/v1alpha1, kind: Report}",
@@ -181,3 +181,27 @@ def test_webhooks_of_another_installation_settle_nothing(steps):
     forced = steps(create + check % "Ignore", policy=policy)
     assert (forced.result, "forceFailurePolicyIgnore" in forced.reason) == ("unsupported", True)
     assert steps(create + check % "Fail", policy=policy).result == "pass"
+
+
+SERVED_ELSEWHERE = """
+- create:
+    resource:
+      apiVersion: apiregistration.k8s.io/v1
+      kind: APIService
+      metadata: {name: v1.metrics.example.com}
+      spec:
+        group: metrics.example.com
+        version: v1
+        groupPriorityMinimum: 100
+        versionPriority: 100
+        service: {name: metrics, namespace: default}
+- %s: {resource: {apiVersion: %s/v1, kind: Load, metadata: {name: a}}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["assert", "create", "error"])
+def test_kinds_of_another_api_server_are_unsupported(kind, steps):
+    outcome = steps(SERVED_ELSEWHERE % (kind, "metrics.example.com"))
+    assert outcome.result == "unsupported"
+    assert "the server of APIService `v1.metrics.example.com`" in outcome.reason
+    assert steps(SERVED_ELSEWHERE % (kind, "other.example.com")).result == "fail"

@@ -165,3 +165,14 @@ def test_what_a_test_names_is_remembered_also_where_it_is_refused(files):
         files.text("../policies/p.yaml")
     files.of_operation("a.yaml")
     assert files.used == {"policies/p.yaml", "t/a.yaml"}
+
+
+def test_the_last_of_duplicate_keys_counts_as_for_chainsaw_and_kubectl(files, project):
+    twice = OBJECT % "a" + OBJECT % "b"
+    (project / "t/twice.yaml").write_text(twice)
+    for objects, why in (
+        files.of_operation("twice.yaml"),
+        files.of_script("twice.yaml"),
+        files.parsed(twice),
+    ):
+        assert (why, [one["metadata"]["name"] for one in objects]) == ("", ["b"])

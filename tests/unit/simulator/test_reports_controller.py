@@ -212,6 +212,49 @@ def test_ephemeral_reports_name_policies_and_their_versions(
     assert report["metadata"]["labels"][label] == stored["metadata"]["resourceVersion"]
 
 
+LONG = f"a{'b' * 50}.example.com"
+DEFINITION = {
+    "group": LONG,
+    "names": {"kind": "Gadget", "plural": "gadgets"},
+    "scope": "Namespaced",
+    "versions": [
+        {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": {"type": "object"}},
+        }
+    ],
+}
+
+
+def test_ephemeral_reports_of_kinds_with_long_names_split_them(put, obj, cluster, cluster_policy):
+    crd = "apiextensions.k8s.io/v1"
+    name = f"gadgets.{LONG}"
+    put(obj("CustomResourceDefinition", name, "", api_version=crd, spec=DEFINITION))
+    reading = {"apiGroups": [LONG], "resources": ["gadgets"], "verbs": ["get", "list", "watch"]}
+    rbac = "rbac.authorization.k8s.io/v1"
+    to_view = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    role = obj("ClusterRole", "more", api_version=rbac, metadata={"labels": to_view})
+    put({**role, "rules": [reading]})
+    rule = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["Gadget"]}}]},
+        "validate": {"message": "m", "pattern": {"metadata": {"labels": {"a": "?*"}}}},
+    }
+    put(cluster_policy("p", rule))
+    put(obj("Gadget", "g", "default", api_version=f"{LONG}/v1"))
+    made = [one.new for one in cluster.sim.store.changes if one.new and one.old is None]
+    (report,) = [one for one in made if one["kind"] == "EphemeralReport"]
+    labels = report["metadata"]["labels"]
+    assert labels["audit.kyverno.io/resource.name"] == "gadgets"
+    assert "audit.kyverno.io/resource.gvr" not in labels
+    assert set(report["spec"]["owner"].values()) == {""}
+    cluster.sim.scheduler.advance(60)
+    (merged,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+    assert merged["scope"]["name"] == "g"
+
+
 def test_what_is_said_of_objects_in_one_second_is_one_entry(
     put, admin, cluster_policy, pod, reports
 ):

@@ -40,6 +40,20 @@ def validating(obj):
     return make
 
 
+def test_those_for_policies_and_leases_are_fixed(cluster):
+    found = {}
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for one in cluster.sim.store.list(API, kind, ""):
+            for hook in one.get("webhooks") or ():
+                resources = [name for rule in hook["rules"] for name in rule["resources"]]
+                found[hook["name"]] = hook["failurePolicy"], len(resources)
+    assert found == {
+        "mutate-policy.kyverno.svc": ("Fail", 2),
+        "validate-policy.kyverno.svc": ("Fail", 11),
+        "monitor-webhooks.kyverno.svc": ("Ignore", 1),
+    }
+
+
 def test_there_are_none_without_policies(webhooks):
     assert webhooks() == webhooks(mutating=True) == {}
 
@@ -116,6 +130,17 @@ def test_some_settings_need_a_webhook_of_their_own(put, webhooks, validating, sp
     put(validating("a", **spec))
     (found,) = webhooks().values()
     assert (found["name"], found[field]) == ("vpol.validate.kyverno.svc-fail-finegrained-a", value)
+
+
+def test_mutating_webhooks_have_the_usual_match_policy(put, webhooks, obj):
+    constraints = {"matchPolicy": "Exact", "resourceRules": [PODS]}
+    expression = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+    patch = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    spec = {"matchConstraints": constraints, "mutations": [patch]}
+    put(obj("MutatingPolicy", "a", "", api_version=CEL, spec=spec))
+    (found,) = webhooks(mutating=True).values()
+    assert found["name"].endswith("-finegrained-a")
+    assert found["matchPolicy"] == "Equivalent"
 
 
 def conditions_of(webhooks):

@@ -336,3 +336,53 @@ def test_deleted_pods_of_a_controller_mean_that_it_is_started_anew(out, situatio
 def test_what_else_is_installed_is_not_there(k, chosen):
     with pytest.raises(UnsupportedError):
         k(f"delete pod -n kyverno {chosen}")
+
+
+POLICY = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  validationActions: [%s]
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: "true"}]
+"""
+
+
+def test_kinds_of_invalid_objects_are_shown_without_their_group_and_fields_in_lines(k):
+    supported = 'supported values: "Deny", "Audit", "Warn"'
+    one = k("apply -f a.yaml", a=POLICY % "Odd").text(STDERR)
+    place = "spec.validationActions[0]"
+    why = f'{place}: Unsupported value: "Odd": {supported}'
+    assert one == f'The ValidatingPolicy "p" is invalid: {why}\n'
+    two = k("apply -f b.yaml", b=POLICY % "Odd, Even").text(STDERR)
+    assert two.startswith(f'The ValidatingPolicy "p" is invalid: \n* {why}\n* spec.')
+
+
+def test_deployments_are_restarted_and_waited_for(k, out, situation):
+    out("create deployment web --image=nginx")
+    waited = 'deployment "web" successfully rolled out\n'
+    assert out("rollout status deployment/web") == waited
+    before = out("get pods -o name")
+    assert out("rollout restart deployment web") == "deployment.apps/web restarted\n"
+    assert out("rollout status deployment/web --timeout=60s") == waited
+    assert out("get pods -o name") != before
+    assert k("rollout status deployment/none").status == 1
+    clock = situation.session.sim.clock.elapsed
+    out("rollout restart deployment/kyverno-background-controller -n kyverno")
+    out("rollout status deployment/kyverno-background-controller -n kyverno")
+    assert 2 <= situation.session.sim.clock.elapsed - clock < 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rollout undo deployment/web",
+        "rollout restart daemonset/web",
+        "rollout restart deployment/kyverno-admission-controller -n kyverno",
+    ],
+)
+def test_other_rollouts_are_unsupported(line, k):
+    with pytest.raises(UnsupportedError):
+        k(line)

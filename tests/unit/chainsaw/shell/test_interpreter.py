@@ -24,6 +24,24 @@ OUTPUTS = [
     ("echo 'ab1 b2' | grep -oE 'b[0-9]'", "b1\nb2\n"),
     ("echo a > f; wc -l f", "1 f\n"),
     ("echo a b", "a b\n"),
+    ("printf 'N R\\nweb 0\\ndb 3\\n' | awk 'NR==2{print $1}'", "web\n"),
+    ("printf 'N R\\nweb 0\\ndb 3\\n' | awk '$2>0'", "N R\ndb 3\n"),
+    ("printf 'a b c\\nd e\\n' | awk '{print $2, NF \"!\" $9}'", "b 3!\ne 2!\n"),
+    ("printf 'a:b\\nc:\\n' | awk -F: '$2 != \"\" {print $1; }'", "a\n"),
+    ("printf 'a 10 x\\nb 9 y\\nc z\\n' | sort --key 2 --numeric", "c z\nb 9 y\na 10 x\n"),
+    ("printf 'b\\na\\nb\\n' | sort -ur; printf '9\\n10\\n' | sort -n -k1", "b\na\n9\n10\n"),
+    ("mkfifo p; if echo a > p | grep -q a p; then rm p; echo done; fi", "done\n"),
+    ("echo $((1 + 2 * 3)) $(( (1 + 2) * 3 )) $((7 / 2)) $((-7 / 2)) $((-7 % 3))", "7 9 3 -3 -1\n"),
+    ("X=4; X=$((X+1)); echo $X $(($X * 2)) $((X > 4 && !0)) $((1 == 2 || 0))", "5 10 1 0\n"),
+    ("X=a.b.c; echo ${X%.*} ${X%%.*} ${X#*.} ${X##*.} ${X%?} ${X%z}", "a.b a b.c c a.b. a.b.c\n"),
+    ('X=\'[a,*]\'; echo "${X#\\[}" "${X%\\*\\]}"', "a,*] [a,\n"),
+    ('f() { echo "$1-$#"; return 3; echo never; }; f a b; echo $?', "a-2\n3\n"),
+    ("f() { X=in; (return 4); echo $?; }; X=out; f; echo $X", "4\nin\n"),
+    ("f()\n{\n echo a\n}\nf | tr -d a; f 2>&1; (f)", "\na\na\n"),
+    ("f() { exit 4; }; trap 'echo bye' EXIT INT; echo a; (f); echo $?; f", "a\n4\nbye\n"),
+    ("trap 'echo bye' EXIT; trap - EXIT; echo a", "a\n"),
+    ("for i in 1 2; do f() { break; }; f; echo $i; done", "1\n2\n"),
+    ("kubectl proxy --port=9001 & echo $!; kill $!", "Starting to serve on 127.0.0.1:9001\n4711\n"),
     ("echo -n a; echo b", "ab\n"),
     ("echo 'a  b'  \"c  d\"", "a  b c  d\n"),
     ('X=1; echo "$X" ${X}2 ${Y:-none}', "1 12 none\n"),
@@ -87,6 +105,9 @@ OUTPUTS += [
     ('echo \'[ "$*" = "a b" ] && printf "<%s>" "$@"\' > s; sh s a b', "<a><b>"),
 ]
 STATUSES = [
+    ("trap 'exit 5' EXIT; exit 3", 5),
+    ("trap 'false' EXIT; exit 3", 3),
+    ("f() { false; }; set -e; f || exit 2", 2),
     ("true", 0),
     ("false", 1),
     ("exit 3; echo not here", 3),
@@ -144,6 +165,8 @@ WRONG = [
     ('echo a > ""', 2, "sh: cannot create : Directory nonexistent"),
 ]
 EXHAUSTING = [
+    ("f() { f; }; f", "32 levels of nesting"),
+    ("f() { f | f; }; f", "32 levels of nesting"),
     ("while :; do :; done", "5,000 steps"),
     ("until false; do :; done", "5,000 steps"),
     ("for a in $(seq 999); do for b in $(seq 999); do :; done; done", "5,000 steps"),
@@ -200,13 +223,16 @@ REFUSED = [
     "sh missing.sh",
     "curl http://example.com",
     "echo $HOME",
-    "echo $((1 + 1))",
-    "sleep 1 &",
+    *("echo $((X))", "echo $((1 +))", "echo $((010))", "echo $((x = 1))", "echo $((1 / 0))"),
+    *(f"echo $(({'9' * 30}))", f"echo $(({'(' * 99}1{')' * 99}))", "echo $((2 ** 3))"),
+    *("X=a; echo ${X%[a]}", "X=a; echo ${X%$X}", "X=a; echo ${X:0:1}", "X=a; echo ${X/a/b}"),
+    *("sleep 1 &", "kubectl proxy & kubectl proxy; kill 1", "kubectl proxy > f &", "kill 4711"),
+    *("return", "trap 'echo a' DEBUG", "trap", "function f { echo a; }; f"),
     "case x in x) ;; esac",
-    "f() { echo a; }; f",
     "#!/usr/bin/env python3\nprint(1)",
     "cat /etc/passwd",
-    "echo a | awk '{print}'",
+    *("echo a | awk 'BEGIN {print}'", "echo a | awk '/a/'", "echo a | awk -F '' '{print}'"),
+    *("echo a | sort -k x", "echo a | sort -t : -k 1", "echo a | sort -z", "mkfifo -m 1 p"),
     "if true; then echo a",
     "echo 'open",
 ]
@@ -318,6 +344,15 @@ def test_files_of_the_folder_are_read_and_never_written(sh, tmp_path):
     (tmp_path / "f").write_text("old\n")
     assert sh("cat f; echo new >> f; cat ./f").text(STDOUT) == "old\nold\nnew\n"
     assert (tmp_path / "f").read_text() == "old\n"
+
+
+def test_bash_has_more_syntax_than_sh(sh):
+    script = "function f { X='a/b/b'; echo ${X//b/c} ${X/\\/b/}; }; f"
+    written = f"cat > s << 'END'\n#!/usr/bin/env bash\n{script}\nEND\n"
+    for command in ("./s", "bash s"):
+        assert sh(f"{written}{command}").text(STDOUT) == "a/c/c a/b\n"
+    with pytest.raises(UnsupportedError):
+        sh(f"{written}sh s")
 
 
 def test_a_first_line_sets_options_where_a_script_is_run_directly(sh):
