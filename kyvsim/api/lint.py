@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
+from kyvsim.api.suppression import EVERYTHING, Selection, selected, without_ignored
 from kyvsim.api.system import own_system, shared_by_processes
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
@@ -16,7 +17,7 @@ from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
-from kyvsim.lint.policies import lint_policy
+from kyvsim.lint.policies import lint_cel_exceptions, lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.lint.runs import CheckSubject, LintInputs
 from kyvsim.load.documents import STRICT, Loaded, read_documents
@@ -50,7 +51,7 @@ class FixedFile(NamedTuple):
 
 def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
     """Return a diagnostic with the edits of its fix; without the fix if there are none."""
-    if remark.fix is None:
+    if remark.fix is None or remark.fix.edits:
         return remark
     try:
         edits = edits_of(text, remark.fix.changes)
@@ -154,6 +155,7 @@ def lint(
     is_reported: Callable[[str], bool] = lambda _: True,
     release: Release = NEWEST,
     jobs: int = 1,
+    selection: Selection = EVERYTHING,
 ) -> Findings:
     """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
@@ -163,7 +165,8 @@ def lint(
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    return _findings(read, defined, walking, is_reported, release, jobs)
+    findings = _findings(read, defined, walking, is_reported, release, jobs)
+    return findings._replace(diagnostics=selected(findings.diagnostics, selection))
 
 
 _FEW: Final = 100
@@ -177,13 +180,15 @@ def plan_fixes(
     stdin: bytes | None = None,
     crd_paths: Iterable[str] = (),
     release: Release = NEWEST,
+    selection: Selection = EVERYTHING,
 ) -> tuple[FixedFile, ...]:
     """Return the files that can be fixed safely."""
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)
 
     def check(source: Source) -> tuple[Diagnostic, ...]:
-        return _findings((source,), defined, alone, release=release).diagnostics
+        found = _findings((source,), defined, alone, release=release).diagnostics
+        return selected(found, selection)
 
     sources = (
         Source(name, text, os.path.dirname(name) or os.curdir)
@@ -250,12 +255,16 @@ def _findings(
             located = {one.location for one in diagnostics}
             refused = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
             diagnostics += (one for one in refused if one.location not in located)
+        diagnostics += lint_cel_exceptions(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that are passed by a hook may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             diagnostics.append(problem)
-    ordered = _in_order(one for one in diagnostics if is_reported(_file_of(one)))
+    reported_sources = [source for source in sources if is_reported(source.name)]
+    diagnostics = [one for one in diagnostics if is_reported(_file_of(one))]
+    rest = without_ignored(diagnostics, reported_sources, is_partial=walking.as_found)
+    ordered = _in_order(rest)
     checked = sum(
         has_known_shape(document) or sniff(document.data) in native_schemas()
         for document in documents
@@ -264,7 +273,18 @@ def _findings(
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
     fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
-    return Findings(fixable, checked, left_out, texts, tests, release=release.name)
+    return Findings(
+        fixable,
+        checked,
+        left_out,
+        texts,
+        tests,
+        release=release.name,
+        deprecated=sum(
+            is_reported(one.file) and bool(release.deprecation(*sniff(one.data).rsplit("/", 1)))
+            for one in documents
+        ),
+    )
 
 
 def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:

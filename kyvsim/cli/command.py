@@ -25,6 +25,7 @@ from kyvsim.cli.parameters import (
     is_flag,
     origin_of,
     settable,
+    takes_map,
     takes_several,
 )
 from kyvsim.cli.streams import UNUSABLE, print_diagnostics
@@ -379,10 +380,23 @@ def _read_key(
 ) -> None:
     """Add the setting of a key, or an error."""
     place = configuration.locate(path)
+    steps: list[str | int] = [*range(len(value))] if isinstance(value, list) else []
+    if isinstance(value, Mapping) and takes_map(parameter):
+        steps, value = [*value], [f"{name}={text}" for name, text in value.items()]
     try:
         read = _value_of(parameter, value, configuration.folder)
     except ValueError as error:
         settings.refuse("KV096", f"`{path[-1]}` {error}", place)
+        return
+    wrong = False
+    for step, text in zip(steps, read if steps else (), strict=True):
+        try:
+            parameter.type.convert(text, parameter, None)
+        except click.BadParameter as error:
+            wrong = True
+            where = configuration.locate((*path, step))
+            settings.refuse("KV096", f"`{path[-1]}`: {error.message}", where)
+    if wrong:
         return
     if not configuration.named:
         checked = list(check_discovered(parameter, value, configuration, path))
@@ -405,6 +419,8 @@ def _value_of(parameter: Settable, value: object, folder: str) -> Any:
     values = value if isinstance(value, list) and several else [value]
     if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
         expected = "a string, or a list of strings" if several else "a string or a number"
+        if takes_map(parameter):
+            expected = "a map of strings, or a list of strings such as `NAME=VALUE`"
         raise ValueError(f"must be {expected}")
     if any(isinstance(value, int) and abs(value) > _LARGEST for value in values):
         raise ValueError("must be a number of at most 64 bits")

@@ -26,6 +26,7 @@ from kyvsim.cli.parameters import (
     origin_of,
     safe_option,
     settable,
+    takes_map,
     takes_several,
 )
 from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
@@ -195,5 +196,8 @@ def _schema(parameter: Settable) -> dict[str, Any]:
         bounds = {"minimum": parameter.type.min, "maximum": parameter.type.max}
         schema = {"type": "integer", **{name: n for name, n in bounds.items() if n is not None}}
     if takes_several(parameter):
-        return {"anyOf": [schema, {"type": "array", "items": schema}], **described}
+        forms = [schema, {"type": "array", "items": schema}]
+        if takes_map(parameter):
+            forms.append({"type": "object", "additionalProperties": {"type": ["string", "number"]}})
+        return {"anyOf": forms, **described}
     return {**schema, **described}

@@ -4,13 +4,15 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
+from click.types import StringParamType
 
 from kyvsim.api.lint import FixedFile, lint, plan_fixes
 from kyvsim.api.suite_files import FileText
+from kyvsim.api.suppression import Selection, is_unknown
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.input_options import changed_option, unchanged_of
@@ -30,11 +32,13 @@ from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import (
     INPUT,
     OUTPUT,
+    STATUS,
     Effect,
     PathType,
     argument,
     flag_option,
     option,
+    safe_option,
 )
 from kyvsim.cli.streams import (
     is_terminal,
@@ -46,12 +50,38 @@ from kyvsim.cli.streams import (
     write_out,
 )
 from kyvsim.load.files import STDIN, STDIN_NAME
-from kyvsim.model.diagnostic import strictly
+from kyvsim.model.diagnostic import Severity, strictly
 from kyvsim.model.result import Fact, RunVerdict
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.lint import Findings
 from kyvsim.report.run import ending_line
 from kyvsim.report.style import RenderOptions, counted, layout_of, safe_line
+
+
+class CodeType(StringParamType):
+    """Codes or prefixes of codes, separated by commas; with `has_level`, each with a severity."""
+
+    name = "code"
+
+    def __init__(self, *, has_level: bool = False) -> None:
+        self.has_level = has_level
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a value if it is valid; the error names the wrong part."""
+        for part in _parts((value,)):
+            code, _, level = part.partition("=")
+            if is_unknown(code):
+                self.fail(f"no diagnostic has a code that begins with `{code}`", param, ctx)
+            if self.has_level and level not in tuple(Severity):
+                form = f"`{code}=LEVEL` with {', '.join(Severity)}"
+                self.fail(f"`{part}` has no severity: write {form}", param, ctx)
+        return str(value)
+
+
+def _parts(values: Iterable[str]) -> tuple[str, ...]:
+    parts = (part.strip() for value in values for part in value.split(","))
+    return tuple(filter(None, parts))
+
 
 _HELP = """Check policies for errors, without resources.
 
@@ -76,6 +106,32 @@ PATH is a file, a folder or - for standard input [default: .].
 @crd_option("--crd-path", "--crd-paths", shared=True)
 @release_option()
 @strict_option
+@safe_option(
+    "--select",
+    multiple=True,
+    type=CodeType(),
+    metavar="CODES",
+    group=OUTPUT,
+    help="Report only warnings with these codes or prefixes of codes, such as KV3, and errors. "
+    "Repeatable.",
+)
+@safe_option(
+    "--ignore",
+    multiple=True,
+    type=CodeType(),
+    metavar="CODES",
+    group=OUTPUT,
+    help="Do not report warnings with these codes or prefixes of codes. Errors are always "
+    "reported. Repeatable.",
+)
+@safe_option(
+    "--severity",
+    multiple=True,
+    type=CodeType(has_level=True),
+    metavar="CODE=LEVEL",
+    group=STATUS,
+    help="Severity of warnings with this code or prefix: error, warning or info. Repeatable.",
+)
 @extent_options("Show only errors.", "Also list checked and ignored files.")
 @flag_option(
     "--skip-others",
@@ -111,6 +167,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(path) for path in options["crd_path"]}
     unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
+    levels = (one.split("=") for one in _parts(options["severity"]))
+    severities = {code: Severity(level) for code, level in levels}
+    selection = Selection(_parts(options["select"]), _parts(options["ignore"]), severities)
 
     def is_reported(file: str) -> bool:
         return unchanged is None or os.path.realpath(file) not in unchanged
@@ -125,13 +184,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
                 is_reported=is_reported,
                 release=options["release"],
                 jobs=options["jobs"],
+                selection=selection,
             )
 
     with report_files(chosen, FORMATS) as files:
         shown = FORMATS[chosen.shown]
         findings = check()
         if options["fix"] or options["diff"]:
-            fixed = plan_fixes(findings, given, options["crd_path"], options["release"])
+            fixed = plan_fixes(findings, given, options["crd_path"], options["release"], selection)
             findings = _after_fixes(fixed, findings, options, check, shows=shown.for_people)
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))

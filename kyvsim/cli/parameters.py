@@ -267,6 +267,12 @@ def takes_several(parameter: click.Parameter) -> bool:
     return parameter.multiple or parameter.nargs == -1
 
 
+def takes_map(parameter: click.Parameter) -> bool:
+    """Return whether the values of a parameter are NAME=VALUE, so that they may be a map."""
+    is_path = isinstance(parameter.type, PathType)
+    return parameter.multiple and "=" in (parameter.metavar or "") and not is_path
+
+
 def settable(command: click.Command) -> list[Settable]:
     """Return the parameters of a command that a configuration may set."""
     return [one for one in command.params if isinstance(one, Settable) and one.keys]

@@ -10,8 +10,10 @@ for native ones k8s.io/apiserver pkg/admission/plugin/cel (compile.go, compositi
 pkg/admission/plugin/policy/validating/validator.go, as upstream's pkg/admissionpolicy calls it.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
@@ -400,12 +402,80 @@ def all_hold(conditions: Iterable[CompiledExpression], values: Sequence[object])
 _START = "ERROR: <input>:"
 
 
-def expression_error(code: str, about: str, message: str, location: Location) -> Diagnostic:
-    """Return an error about a policy, with the expression and a mark at the position of the error.
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("and", "AND", "And"), "&&"),
+    **dict.fromkeys(("or", "OR", "Or"), "||"),
+    **dict.fromkeys(("= ", "=", "=="), "=="),
+    "=<": "<=",
+    "=>": ">=",
+    "<>": "!=",
+    **dict.fromkeys(("None", "nil", "Null", "NULL", "none", "undefined"), "null"),
+    **dict.fromkeys(("True", "TRUE"), "true"),
+    **dict.fromkeys(("False", "FALSE"), "false"),
+    "length": "size",
+    "len": "size",
+    "any": "exists",
+    "some": "exists",
+    "every": "all",
+    "startswith": "startsWith",
+    "endswith": "endsWith",
+    "includes": "contains",
+    "toLower": "lowerAscii",
+    "toUpper": "upperAscii",
+    "lower": "lowerAscii",
+    **{name: f"object.{name}" for name in ("metadata", "spec", "status", "kind")},
+    "oldobject": "oldObject",
+    "userInfo": "request.userInfo",
+}
+"""What CEL has instead of operators and names of other languages."""
+_UNKNOWN_WORD = re.compile(
+    r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
+)
+_NUMBER_AND_STRING = re.compile(r"\((?:int|uint|double), string\)|\(string, (?:int|uint|double)\)")
+_KEY_IN_BRACKETS = re.compile(r"\b(labels|annotations)\.([A-Za-z_][\w.]*[-/][\w./-]*)")
+
+
+def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
+    """Return what to write instead of an expression that cannot be compiled, or ""."""
+    found = _UNKNOWN_WORD.search(what)
+    word = found[1] if found else ""
+    key = _KEY_IN_BRACKETS.search(written)
+    if "{{" in written and "Syntax error" in what:
+        return "CEL has no `{{ }}`: write names without braces, such as `object.metadata.name`"
+    if word in names:
+        return names[word]
+    if key and "undeclared" in what:
+        return f"keys with `-`, `.` or `/` are in brackets: `{key[1]}['{key[2]}']`"
+    if word in _INSTEAD:
+        return f"CEL has `{_INSTEAD[word]}` instead of `{word.strip()}`"
+    if "Syntax error" in what and re.search(r"\bnot\s", written):
+        return "CEL has `!` instead of `not`"
+    if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
+        return "numbers and strings are not compared: convert one with `int()` or `string()`"
+    return ""
+
+
+def remedies(variables: Iterable[NamedExpression]) -> Mapping[str, str]:
+    """Return what to write instead of the bare name of each variable of a policy."""
+    return {one.name: f"the value of a variable is `variables.{one.name}`" for one in variables}
+
+
+def expression_error(
+    code: str,
+    about: str,
+    message: str,
+    location: Location,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Diagnostic:
+    """Return an error about a policy, with the expression, a mark at the error, and a remedy.
 
     `message` is the listing of cel-go: the problem, followed by the lines of the expression.
+    `names` are undeclared names with remedies.
     """
     what, *lines = message.split("\n")
     text = f"{about}: {what.removeprefix(_START)}"
-    excerpt = tuple(line.strip() for line in lines)
-    return Diagnostic(code, Severity.ERROR, text, location, excerpt)
+    excerpt = [line.strip() for line in lines]
+    remedy = _remedy(what, "".join(excerpt[:1]), names)
+    if remedy:
+        excerpt.append(f"note: {remedy}")
+    return Diagnostic(code, Severity.ERROR, text, location, tuple(excerpt))

@@ -179,6 +179,23 @@ def is_kustomization(document: Document) -> bool:
     return _group(document.data) == "kustomize.config.k8s.io"
 
 
+def patch_files(documents: Iterable[Document]) -> frozenset[str]:
+    """Return the absolute paths of the files that kustomizations among documents name as patches.
+
+    upstream: kustomize api/types/kustomization.go
+    """
+    found: set[str] = set()
+    for document in filter(is_kustomization, documents):
+        folder = os.path.dirname(os.path.abspath(document.file))
+        for field in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+            entries = document.data.get(field)
+            for entry in entries if isinstance(entries, list) else ():
+                path = entry.get("path") if isinstance(entry, dict) else entry
+                if isinstance(path, str) and "\n" not in path:
+                    found.add(os.path.normpath(os.path.join(folder, path)))
+    return frozenset(found)
+
+
 def is_beside_kustomization(file: str) -> bool:
     """Return whether the folder of a file, or its parent, contains a kustomization."""
     if not os.path.isfile(file):

@@ -35,6 +35,7 @@ from kyvsim.load.recognise import (
     looks_like_exception,
     looks_like_object,
     looks_like_policy,
+    patch_files,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
 from kyvsim.model.request import Payload, PayloadMode
@@ -70,9 +71,14 @@ def partition_by_kind(
     diagnostics: list[Diagnostic] = []
     fitting: dict[str, bool] = {}
     hints: dict[str, str] = {}
+    documents = tuple(documents)
+    patches = patch_files(documents) if kind is POLICIES else frozenset()
     for document in documents:
         if not document.folder:
             kept.append(document)
+            continue
+        if os.path.abspath(document.file) in patches:
+            diagnostics.append(left_out("a patch of a kustomization", document.locate(())))
             continue
         fits = kind.fits(document.data) and not is_kustomization(document)
         fitting[document.folder] = fitting.get(document.folder, False) or fits
@@ -84,7 +90,8 @@ def partition_by_kind(
                 hints.setdefault(
                     document.folder, f", but {description_of(document)}{advice_for(document)}"
                 )
-            if kind is OBJECTS and is_kustomization(document):
+            changes = kind is OBJECTS or (kind is POLICIES and patch_files([document]))
+            if changes and is_kustomization(document):
                 parent = os.path.dirname(document.file) or os.curdir
                 text = (
                     "unrendered manifests next to a kustomization: use --kustomize, or pass the "

@@ -4,6 +4,7 @@ Codes: KV012 an unknown field, KV013 a wrong type, KV014 not one of the choices,
 field, KV016 a value out of bounds, KV017 fields that exclude each other or match no form.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -93,7 +94,9 @@ def _exactly_one(shown: str, names: Iterable[str]) -> str:
 def _type(finding: SchemaFinding, shown: str) -> str:
     expected = " or ".join(_TYPES[type_name] for type_name in finding.limit)
     actual = _TYPES[TYPE_NAMES[finding.value.__class__]]
-    return f"`{shown}` must be {expected}, not {actual}"
+    is_word = finding.limit == ["string"] and isinstance(finding.value, bool | int | float)
+    hint = " (write it in quotes)" if is_word else ""
+    return f"`{shown}` must be {expected}, not {actual}{hint}"
 
 
 def _choice(finding: SchemaFinding, shown: str) -> str:
@@ -110,6 +113,18 @@ def _duplicate(finding: SchemaFinding, shown: str) -> str:
     own = finding.value
     key = next(iter(own.values()), None) if own.__class__ is dict else own
     return f"`{shown}` repeats `{key}`"
+
+
+_START_OF_NAMES = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+
+
+def _pattern(finding: SchemaFinding, shown: str) -> str:
+    text = f"`{shown}`: `{finding.value}` does not match `{finding.limit}`"
+    if not finding.limit.startswith(_START_OF_NAMES) or "(" in finding.value:
+        return text  # such as chainsaw's `($namespace)`
+    meant = re.sub("[^a-z0-9.-]+", "-", finding.value.lower()).strip("-.")
+    hint = f", such as `{meant}`" if meant else ""
+    return f"{text}: names have lowercase letters, digits, `-` and `.`{hint}"
 
 
 def _one_of(finding: SchemaFinding, shown: str) -> str:
@@ -163,10 +178,7 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
             f"`{finding.path[-1]}` is not a valid key in `{show_path(finding.path[:-1])}`"
         ),
     ),
-    "pattern": (
-        "KV016",
-        lambda finding, shown: f"`{shown}`: `{finding.value}` does not match `{finding.limit}`",
-    ),
+    "pattern": ("KV016", _pattern),
     "format": (
         "KV016",
         lambda finding, shown: f"`{shown}`: `{finding.value}` is not a valid {finding.limit}",

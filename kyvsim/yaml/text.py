@@ -1,6 +1,7 @@
 """YAML text to plain data with Go's and Kubernetes' types: documents, list items, positions."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from json import JSONDecoder
@@ -107,6 +108,22 @@ def _node_events(text: str) -> Iterator[tuple[int, Event]]:
                 yield kind, event
     except (yaml.YAMLError, YamlError):
         return
+
+
+def find_comments(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern for comments that are not inside of a scalar of a document."""
+    matches = [*pattern.finditer(text)]
+    scalars: list[tuple[int, int]] = []
+    for kind, event in _node_events(text) if matches else ():
+        if kind == _SCALAR:
+            start = event.start_mark.index
+            if event.style in {"|", ">"}:  # a comment may follow the sign
+                start = text.find("\n", start)
+            scalars.append((start, event.end_mark.index))
+    for match in matches:
+        at = bisect_right(scalars, (match.start(), len(text))) - 1
+        if at < 0 or match.start() >= scalars[at][1]:
+            yield match
 
 
 def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from kyvsim.languages.cel_expressions import (
     ExpressionProblem,
     KyvernoScope,
     expression_error,
+    remedies,
 )
 from kyvsim.languages.constraints import (
     Constraints,
@@ -44,8 +45,8 @@ _BY_NAME: Mapping[str, CelKind] = {
 }
 
 
-_NO_IMAGE = "undeclared reference to 'image'"
-_REFERENCE_NOTE = "note: the variable `ref` has the image reference here"
+_REFERENCE = "the variable `ref` has the image reference here"
+_TEXT_NOTE = "note: write a constant text in `message`; in expressions, strings have own quotes"
 
 
 def compile_cel_policy(
@@ -56,12 +57,14 @@ def compile_cel_policy(
     problems_of_targets = selector_problems(policy.cel.target_match_constraints)
     told = tuple(selector_errors(policy.document, problems_of_targets))
     if problems:
+        variables = remedies(policy.cel.variables)
         for one in problems:
             place = (one.document or policy.document).locate(one.path)
             subject = _subject(policy, one.variant)
-            error = expression_error("KV150", subject, one.message, place)
-            if one.path[1] == "matchImageReferences" and _NO_IMAGE in one.message:
-                error = error._replace(excerpt=(*error.excerpt, _REFERENCE_NOTE))
+            names = {"image": _REFERENCE} if one.path[1] == "matchImageReferences" else variables
+            error = expression_error("KV150", subject, one.message, place, names)
+            if one.path[-1] == "messageExpression" and "Syntax error" in one.message:
+                error = error._replace(excerpt=(*error.excerpt, _TEXT_NOTE))
             told = (*told, error)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, told

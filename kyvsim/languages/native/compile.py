@@ -19,7 +19,7 @@ from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages import Diagnostics
-from kyvsim.languages.cel_expressions import expression_error
+from kyvsim.languages.cel_expressions import expression_error, remedies
 from kyvsim.languages.constraints import (
     Constraints,
     compile_constraints,
@@ -160,7 +160,10 @@ def _bind(
 
         body = noted
     about, locate = f"`{policy.key}`", policy.document.locate
-    errors = (expression_error("KV156", about, one.detail, locate(one.path)) for one in problems)
+    names = remedies(policy.cel.variables)
+    errors = (
+        expression_error("KV156", about, one.detail, locate(one.path), names) for one in problems
+    )
     return constraints, body, tuple(errors)
 
 

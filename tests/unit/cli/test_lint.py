@@ -125,3 +125,72 @@ def test_files_that_are_ignored_are_passed_over_with_them(written, kyvsim):
     assert kyvsim("lint", named)[0] == 2
     assert kyvsim("lint", "--skip-others", named)[0] == 0
     assert kyvsim("lint", "--skip-others", "--no-ignore", named)[0] == 2
+
+
+UNUSED = GOOD.replace(
+    "    validate", "    context: [{name: x, variable: {value: 1}}]\n    validate"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "codes", "status"),
+    [
+        ((), ["KV204"], 0),
+        (("--ignore", "KV201,KV204"), [], 0),
+        (("--ignore", "KV3"), ["KV204"], 0),
+        (("--select", "KV3", "--select", "KV204"), ["KV204"], 0),
+        (("--select", "KV3"), [], 0),
+        (("--severity", "KV2=error"), ["KV204"], 2),
+        (("--severity", "KV2=error,KV204=info", "--strict"), ["KV204"], 0),
+    ],
+)
+def test_warnings_are_chosen_by_code(written, kyvsim, options, codes, status):
+    found, out, _ = kyvsim("lint", written("p.yaml", UNUSED), *options, "-o", "json")
+    assert found == status
+    assert [one["code"] for one in json.loads(out)["diagnostics"]] == codes
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--select", "KV999"), "no diagnostic has a code that begins with `KV999`"),
+        (("--ignore", "KV204,kv3"), "no diagnostic has a code that begins with `kv3`"),
+        (("--severity", "KV204"), "`KV204` has no severity: write `KV204=LEVEL` with error, "),
+        (("--severity", "KV204=fatal"), "`KV204=fatal` has no severity"),
+    ],
+)
+def test_wrong_codes_are_errors(written, kyvsim, options, text):
+    status, _, err = kyvsim("lint", written("p.yaml", UNUSED), *options)
+    assert (status, text in err) == (2, True)
+
+
+CHOICES = """\
+lint:
+  ignore: [KV201, KV204]
+  severity:
+    KV3: info
+    KV222: error
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("", "", ""),
+        ("KV201", "KW", ".kyvsim.yaml:2:12: error KV096: `ignore`: no diagnostic has a code"),
+        ("KV204", "KW", ".kyvsim.yaml:2:19: error KV096: `ignore`: no diagnostic has a code"),
+        ("error", "bad", ".kyvsim.yaml:5:5: error KV096: `severity`: `KV222=bad` has no severity"),
+        ("KV3", "KV", ""),
+        ("info", "[a]", ".kyvsim.yaml:4:5: error KV096: `severity`: `KV3=['a']` has no severity"),
+    ],
+)
+def test_a_configuration_chooses_warnings(written, kyvsim, old, new, error):
+    written(".kyvsim.yaml", CHOICES.replace(old, new, 1))
+    status, _, err = kyvsim("lint", written("p.yaml", UNUSED), "--strict")
+    assert (status, err.startswith(error)) == (2 if error else 0, True)
+
+
+def test_a_wrong_choice_in_pyproject_has_its_position(written, kyvsim):
+    written("pyproject.toml", '[tool.kyvsim.lint]\nignore = ["KV204", "KW"]\n')
+    status, _, err = kyvsim("lint", written("p.yaml", UNUSED))
+    assert (status, err.startswith("pyproject.toml:2:1: error KV096: `ignore`")) == (2, True)

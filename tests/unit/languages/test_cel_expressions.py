@@ -1,7 +1,14 @@
 import pytest
 
-from kyvsim.languages.cel_expressions import Compiler, NativeScope
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    NativeScope,
+    expression_error,
+    remedies,
+)
+from kyvsim.model.source import Location
 from kyvsim.policy.cel_policy import read_cel_policy
+from kyvsim.policy.tree import NamedExpression
 
 
 def reads(*tests, variables=(), conditions=(), message=None):
@@ -36,3 +43,33 @@ def reads(*tests, variables=(), conditions=(), message=None):
 )
 def test_every_name_that_some_expression_reads(found, names):
     assert found == names
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("object.a == 1 and true", "CEL has `&&` instead of `and`"),
+        ("object.a == 1 or true", "CEL has `||` instead of `or`"),
+        ("not has(object.a)", "CEL has `!` instead of `not`"),
+        ("object.a = 1", "CEL has `==` instead of `=`"),
+        ("object.a =< 1", "CEL has `<=` instead of `=<`"),
+        ("object.a == None", "CEL has `null` instead of `None`"),
+        ("length(object.a) > 1", "CEL has `size` instead of `length`"),
+        ("metadata.name == 'a'", "CEL has `object.metadata` instead of `metadata`"),
+        ("{{ request.name }} == 'a'", "CEL has no `{{ }}`"),
+        ("object.metadata.labels.a/b == 'x'", "`labels['a/b']`"),
+        ("size(object.a) > '1'", "numbers and strings are not compared"),
+        ("team == 'a'", "the value of a variable is `variables.team`"),
+        ("nothing == 'a'", ""),
+        ("object.a ==", ""),
+    ],
+)
+def test_an_expression_that_does_not_compile_has_a_remedy(text, remedy):
+    spec = {"validations": [{"expression": text}]}
+    compiler = Compiler(NativeScope(params=False))
+    compiler.validations(read_cel_policy(spec).validations)
+    (problem,) = compiler.problems
+    names = remedies([NamedExpression((), "team", "'a'")])
+    error = expression_error("KV156", "p", problem.message, Location("p.yaml"), names)
+    notes = [line for line in error.excerpt if line.startswith("note: ")]
+    assert [remedy in line for line in notes] == [True] * bool(remedy)

@@ -294,6 +294,21 @@ def test_resources_beside_a_kustomization_are_told(sort):
     assert (kept, [code for code, _ in said]) == (1, ["KV028", "KV025"])
 
 
+PATCH = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {}\n"
+
+
+@pytest.mark.parametrize(
+    "field", ["patches: [{path: b.yaml}]", "patchesStrategicMerge: [./b.yaml, other.yaml]"]
+)
+def test_patches_of_a_kustomization_are_not_policies(sort, field):
+    kept, said = sort(POLICIES, a=POLICY, b=PATCH, kustomization=f"resources: [a.yaml]\n{field}\n")
+    assert kept == 1
+    assert [code for code, _ in said] == ["KV028", "KV028", "KV025"]
+    # without patches, the policies are those of the cluster
+    kept, said = sort(POLICIES, a=POLICY, b=PATCH, kustomization="resources: [a.yaml, b.yaml]\n")
+    assert (kept, [code for code, _ in said]) == (2, ["KV028"])
+
+
 def test_kustomizations_are_reported_once_with_their_number(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()

@@ -293,6 +293,18 @@ _TO_REMOVE = (
 )
 
 
+_ONE_KEY = (
+    "note: the names of labels and annotations have no levels: write prefix and name as one key, "
+    "such as `app.kubernetes.io/name`"
+)
+
+
+def _metadata_notes(value: PatternNode) -> tuple[str, ...]:
+    if value.data is None:
+        return (_TO_REMOVE,)
+    return (_ONE_KEY,) if isinstance(value, PatternMap) else ()
+
+
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Labels and annotations are not numbers, booleans or null."""
     for one in rule_types_of(subject.rule.tree):
@@ -306,8 +318,7 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                             '"use double quotes around the non string values"'
                         )
                         error = subject.error(entry.path, "KV141", text)
-                        is_null = entry.value.data is None
-                        yield error._replace(excerpt=(_TO_REMOVE,)) if is_null else error
+                        yield error._replace(excerpt=_metadata_notes(entry.value))
 
 
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace

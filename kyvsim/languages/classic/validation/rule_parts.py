@@ -257,7 +257,9 @@ def _problems(
         if reason:
             *names, index = condition.path[len(block.path) :]
             place = "".join(f".{name}" for name in names)
-            yield f"{place}[{index}].{where}: {reason}", condition.path
+            field = where.partition(":")[0].partition("[")[0]
+            path = (*condition.path, field) if field else condition.path
+            yield f"{place}[{index}].{where}: {reason}", path
 
 
 def _listed(block: Conditions) -> Iterable[Condition]:

@@ -386,7 +386,7 @@ def test_a_sound_policy_passes():
             ),
             {},
             "KV133",
-            "spec/rules/0/validate/deny/conditions/0",
+            "spec/rules/0/validate/deny/conditions/0/value",
             (
                 "path: spec.rules[0].validate.deny.conditions[0].value[0]: unknown value 'GET'"
                 " found"

@@ -1,0 +1,181 @@
+"""Which warnings `lint` reports: comments in files, chosen codes and severities.
+
+Codes: KV291 an ignore comment without effect, KV292 one without a reason, KV293 one that is not
+understood.
+
+Errors are always reported: the file or the policy cannot be used, whether they are shown or not.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kyvsim.lint.registry import CHECKS
+from kyvsim.lint.runs import CheckSubject
+from kyvsim.load.files import Source
+from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, Severity, listed
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostic_codes import codes_by_name
+from kyvsim.yaml.text import find_comments, split_chunks
+
+
+class Selection(NamedTuple):
+    """The warnings to report; codes are prefixes, such as `KV3`."""
+
+    select: tuple[str, ...] = ()
+    """Only these; () for all."""
+    ignore: tuple[str, ...] = ()
+    severities: Mapping[str, Severity] = MappingProxyType({})
+    """Other severities by code; the longest prefix counts."""
+
+
+EVERYTHING: Final = Selection()
+
+
+def selected(found: Iterable[Diagnostic], selection: Selection) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a selection, with their severities. Errors remain as they are."""
+    return tuple(
+        one if one.severity is Severity.ERROR else _with_severity(one, selection.severities)
+        for one in found
+        if one.severity is Severity.ERROR
+        or (
+            one.code.startswith(selection.select or "KV")
+            and not one.code.startswith(selection.ignore)
+        )
+    )
+
+
+def _with_severity(one: Diagnostic, severities: Mapping[str, Severity]) -> Diagnostic:
+    prefix = max(filter(one.code.startswith, severities), key=len, default="")
+    return one._replace(severity=severities[prefix]) if prefix else one
+
+
+def is_unknown(prefix: str) -> bool:
+    """Return whether no code begins with a prefix."""
+    return not any(code.startswith(prefix) for code in codes_by_name())
+
+
+class IgnoreComment(NamedTuple):
+    """A comment `# kyvsim: ignore[KV207] reason` or `# kyvsim: ignore-file[KV207] reason`."""
+
+    location: Location
+    before: str
+    """The text before it on its line."""
+    end: int
+    """The column after it."""
+    line: int
+    """The line whose warnings it ignores; 0 for the whole file."""
+    codes: tuple[str, ...]
+    """() if it is not understood."""
+    reason: str
+
+
+_MARK: Final = re.compile(r"(?:^|(?<=\s))#[ \t]*kyvsim:[ \t]*(?=ignore)(.*)", re.MULTILINE)
+_FORM: Final = re.compile(r"ignore(-file)?\[\s*([^\]\s,]+(?:\s*,\s*[^\]\s,]+)*)\s*\](.*)")
+_CONTENT: Final = re.compile(r"^[ \t]*[^\s#]", re.MULTILINE)
+
+
+def ignore_comments(source: Source) -> Iterator[IgnoreComment]:
+    """Yield the ignore comments of a file; those in documents that are not YAML are skipped."""
+    for chunk in split_chunks(source.text) if "kyvsim:" in source.text else ():
+        for mark in find_comments(chunk.text, _MARK):
+            before = chunk.text[chunk.text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+            number = chunk.line + chunk.text.count("\n", 0, mark.start())
+            form = _FORM.fullmatch(mark[1].rstrip())
+            line = 0 if form and form[1] else number
+            below = None if before.strip() else _CONTENT.search(chunk.text, mark.end())
+            if line and below:
+                line += chunk.text.count("\n", mark.start(), below.end())
+            column = len(before) + 1
+            yield IgnoreComment(
+                Location(source.name, number, column),
+                before,
+                column + len(mark[0].rstrip()),
+                line,
+                tuple(re.split(r"\s*,\s*", form[2])) if form else (),
+                form[3].strip(" \t:-") if form else "",
+            )
+
+
+_ALONE: Final = frozenset(
+    code.code
+    for check in CHECKS
+    if check.subject in {CheckSubject.RULES, CheckSubject.CEL, CheckSubject.EXPRESSIONS}
+    for code in check.codes
+)
+"""Codes that depend on a single policy, and are reported whichever files are checked."""
+
+
+def without_ignored(
+    found: Iterable[Diagnostic], sources: Iterable[Source], *, is_partial: bool = False
+) -> Iterator[Diagnostic]:
+    """Yield the diagnostics that no comment in a file ignores, and those about such comments.
+
+    With `is_partial`, not all files of a project are known, so comments on warnings that depend on
+    other files may seem to have no effect, and are not reported.
+    """
+    comments = [one for source in sources for one in ignore_comments(source)]
+    if not comments:
+        yield from found
+        return
+    by_place: dict[tuple[str, int], list[IgnoreComment]] = {}
+    for comment in comments:
+        by_place.setdefault((comment.location.file, comment.line), []).append(comment)
+    used: set[tuple[Location, str]] = set()
+    with_errors: set[str] = set()
+    for one in found:
+        if one.severity is Severity.ERROR:
+            with_errors.add(one.location.file if one.location else "")
+            yield one
+            continue
+        meant = [
+            comment
+            for line in ((one.location.line, 0) if one.location else ())
+            for comment in by_place.get((one.location.file, line) if one.location else ("", 0), ())
+            if one.code in comment.codes
+        ]
+        used |= {(comment.location, one.code) for comment in meant}
+        if not meant:
+            yield one
+    for comment in comments:
+        unused = [code for code in comment.codes if (comment.location, code) not in used]
+        if comment.location.file in with_errors:
+            unused = []  # after an error, other checks do not run
+        elif is_partial:
+            unused = [code for code in unused if code in _ALONE]
+        yield from _problems(comment, unused)
+
+
+def _problems(comment: IgnoreComment, unused: Sequence[str]) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a comment."""
+
+    def problem(code: str, text: str, fix: Fix | None = None) -> Diagnostic:
+        return Diagnostic(code, Severity.WARNING, text, comment.location, fix=fix)
+
+    if not comment.codes:
+        form = "`# kyvsim: ignore[KV207] reason`, or `ignore-file` for the whole file"
+        yield problem("KV293", f"the comment ignores nothing: write {form}")
+        return
+    unknown = {code for code in comment.codes if code not in codes_by_name()}
+    if unknown:
+        text = f"no diagnostic has the code {listed(unknown)} (all codes: `kyvsim rule`)"
+        yield problem("KV293", text)
+    unused = [code for code in unused if code not in unknown]
+    if unused:
+        where = "this line" if comment.line else "this file"
+        is_whole = len(unused) == len(comment.codes)
+        part = "comment" if is_whole else "code from the comment"
+        text = f"no warning {listed(unused)} is reported for {where}: remove the {part}"
+        yield problem("KV291", text, _removal(comment) if is_whole else None)
+    if not comment.reason:
+        yield problem("KV292", "the comment has no reason: write it after the brackets")
+
+
+def _removal(comment: IgnoreComment) -> Fix:
+    """Return the fix that removes a comment, with its line if nothing else is on it."""
+    line, kept = comment.location.line, comment.before.rstrip()
+    edit = Edit(line, len(kept) + 1, line, comment.end, "")
+    if not kept:
+        edit = Edit(line, 1, line + 1, 1, "")
+    return Fix("remove the comment", (), (edit,))
