@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "Report",

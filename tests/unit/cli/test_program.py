@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from kyvsim import __version__
 from kyvsim.cli.main import exit_status_of
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2"}
@@ -23,7 +24,7 @@ def run(*arguments, **options):
 def test_version(arguments):
     done = run(*arguments)
     assert done.returncode == 0
-    assert done.stdout == "kyvsim, version 0.1.0\n"
+    assert done.stdout == f"kyvsim, version {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
