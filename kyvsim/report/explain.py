@@ -24,6 +24,7 @@ from kyvsim.report.object_text import (
     hunks,
     json_entries,
     marked_yaml,
+    origin,
     whole_numbers,
     yaml_lines,
 )
@@ -258,7 +259,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     )
     yield '{"objects": ['
     yield from json_entries(json.dumps(entry, default=str) for entry in shown)
-    yield "]}\n"
+    yield f'],\n"kyvsim": {json.dumps(origin("explain"))}}}\n'
 
 
 def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:
