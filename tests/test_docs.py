@@ -22,6 +22,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -327,9 +328,9 @@ def test_the_readme_has_one_test_command():
     assert text.count("<!-- tests -->\n\n```sh\n") == 1
 
 
-def test_the_readme_says_which_rules_are_not_evaluated():
+def test_the_page_says_which_rules_are_not_evaluated():
     """As many as a registered type ends with an error that says so."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/supported.md").read_text(encoding="utf-8")
     told = re.search(r"^Not supported yet:\n\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)[1]
     line = re.search(r"^- rules with (.*?): ", told.replace("\n  ", " "), re.MULTILINE)
     named = re.findall(r"`([\w.]+)`", line[1]) if line else []
@@ -341,23 +342,39 @@ def test_the_readme_says_which_rules_are_not_evaluated():
     assert sorted(named) == sorted(missing)
 
 
-def test_the_library_example_runs():
+@pytest.mark.slow
+def test_the_first_run_of_the_readme_works_on_own_files(tmp_path):
+    shutil.copytree(ROOT / "policies/namespace-team", tmp_path / "policies")
+    (tmp_path / "manifests").mkdir()
+    shutil.copy(ROOT / "fixtures/resources/namespaces.yaml", tmp_path / "manifests")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    done = subprocess.run(
-        [sys.executable, "-c", example],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "probe",
-        "probe",
-        "sandbox",
-        "scratch",
+    blocks = [body for _, _, body in BLOCK.findall(text) if body.startswith("kyvsim ")]
+    (lines,) = (body.splitlines() for body in blocks)
+    outputs = [shell(line, folder=tmp_path) for line in lines]
+    assert [status for _, status in outputs] == [0, 1, 0, 0, 0], outputs
+    assert (tmp_path / "why.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.slow
+def test_the_pictures_show_what_the_command_prints(request):
+    """The words alone: another version of rich may draw them differently."""
+    script = runpy.run_path(str(ROOT / "docs/_site/picture.py"))
+    for name, picture in script["pictures"]().items():
+        assert "://" not in re.sub(r' xmlns="[^"]*"', "", picture)
+        path = ROOT / name
+        if request.config.getoption("--update-golden") and not same_words(path, picture):
+            path.write_text(picture, encoding="utf-8")
+            pytest.fail(f"updated {name}: review the change, then run again", pytrace=False)
+        assert same_words(path, picture)
+
+
+def same_words(path, picture):
+    """Return whether a picture that is stored has the words of another one."""
+    words = [
+        re.sub(r"<style.*?</style>|<[^>]*>", "", one, flags=re.DOTALL)
+        for one in (path.read_text(encoding="utf-8"), picture)
     ]
+    return words[0].split() == words[1].split()
 
 
 def test_change_fragments_are_named_so_that_they_can_be_joined():
