@@ -38,10 +38,10 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
+    document_origin,
     hunks,
     json_entries,
     marked_yaml,
-    origin,
     to_json,
     whole_numbers,
     yaml_lines,
@@ -567,7 +567,7 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
         ],
         "ending": ending_json(comparison_ending(comparison)),
         "summary": figures(comparison),
-        "kyvsim": origin("diff"),
+        "kyvsim": document_origin("diff"),
     }
     yield "]"
     yield from (f',\n"{name}": {to_json(value)}' for name, value in rest.items())

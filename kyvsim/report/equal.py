@@ -25,9 +25,9 @@ from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.object_text import (
     Marked,
     compact_lines,
+    document_origin,
     hunks,
     marked_yaml,
-    origin,
     to_json,
     to_yaml,
 )
@@ -261,7 +261,7 @@ def render_json(equality: Equality) -> Iterator[str]:
         "diagnostics": [diagnostic_json(diagnostic) for diagnostic in equality.diagnostics],
         "ending": ending_json(equality.ending),
         "evidence": None if equality.evidence is None else evidence_json(equality.evidence),
-        "kyvsim": origin("equal"),
+        "kyvsim": document_origin("equal"),
     }
     yield f"{to_json(shown)}\n"
 

@@ -36,7 +36,7 @@ SCHEMA: Final = 1
 """The version of docs/output.schema.json: a new one if programs that read documents must change."""
 
 
-def origin(command: str) -> dict[str, object]:
+def document_origin(command: str) -> dict[str, object]:
     """Return the field `kyvsim` of every JSON document: what wrote it, and in which schema."""
     return {"command": command, "schema": SCHEMA, "version": __version__}
 
@@ -47,7 +47,7 @@ def json_document(command: str, fields: Mapping[str, object]) -> Iterator[str]:
     Entries of lists and iterators are on lines of their own.
     """
     separator = "{"
-    for name, value in (*fields.items(), ("kyvsim", origin(command))):
+    for name, value in (*fields.items(), ("kyvsim", document_origin(command))):
         yield f'{separator}"{name}": '
         if isinstance(value, (list, Iterator)):
             yield "["

@@ -19,7 +19,7 @@ from kyvsim.report.finding_formats import (
     suite_counts,
     suite_element,
 )
-from kyvsim.report.object_text import hunks, json_document, marked_yaml, origin, to_yaml
+from kyvsim.report.object_text import document_origin, hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import ending_json
@@ -85,7 +85,7 @@ def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
-    yield to_yaml({**_document(outcome, options), "kyvsim": origin("test")})
+    yield to_yaml({**_document(outcome, options), "kyvsim": document_origin("test")})
 
 
 def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:

@@ -7,7 +7,7 @@ from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome, R
 from kyvsim.model.source import Location
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.formats import COVERAGE_FORMATS
-from kyvsim.report.object_text import origin
+from kyvsim.report.object_text import document_origin
 
 NOTHING = Coverage(())
 VERDICTS = ("passed", "failed")
@@ -160,7 +160,7 @@ def test_nothing_to_reach_is_a_whole_report():
     nothing = {
         "files": [],
         "summary": {"reached": 0, "total": 0, "percent": 0},
-        "kyvsim": origin("test --coverage"),
+        "kyvsim": document_origin("test --coverage"),
     }
     assert rendered("text", NOTHING) == "coverage: nothing to cover\n"
     assert json.loads(rendered("json", NOTHING)) == nothing

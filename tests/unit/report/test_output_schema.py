@@ -11,7 +11,7 @@ import yaml
 from kyvsim.cli import main
 from kyvsim.report.formats import FORMATS_OF
 from kyvsim.report.object_text import SCHEMA as VERSION
-from kyvsim.report.object_text import origin
+from kyvsim.report.object_text import document_origin
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((ROOT / "docs/output.schema.json").read_text(encoding="utf-8"))
@@ -23,7 +23,7 @@ GOLDEN = [
     and "json" in (path.parent / "cmd").read_text(encoding="utf-8")
     and '"kyvsim": {"command"' in path.read_text(encoding="utf-8")
 ]
-COMMANDS = [*FORMATS_OF, "report"]
+COMMANDS = [*FORMATS_OF, "report", "config", "rule"]
 RUN = ["policies/", "--resource", "fixtures/resources/"]
 POLICY = "fixtures/policy-sets/old/images.yaml"
 ARGUMENTS = {
@@ -36,6 +36,8 @@ ARGUMENTS = {
     "equal": ["equal", "fixtures/equal/registries.yaml", "fixtures/equal/registries-wrong.yaml"],
     "migrate": ["migrate", POLICY],
     "upgrade": ["upgrade", POLICY],
+    "config": ["config", "--all"],
+    "rule": ["rule"],
     "chainsaw": ["chainsaw", "tests/golden/chainsaw"],
 }
 
@@ -60,7 +62,7 @@ def document_of(command, capfdbinary, tmp_path):
 def test_the_document_of_each_command_is_valid(command, capfdbinary, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     document = document_of(command, capfdbinary, tmp_path)
-    assert document["kyvsim"] == origin(command)
+    assert document["kyvsim"] == document_origin(command)
     VALIDATOR.validate(document)
 
 
