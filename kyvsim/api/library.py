@@ -505,14 +505,19 @@ def simulate(
             text = ": ".join(filter(None, (one.text, one.reason)))
             yield Result("", "", "", "pass" if one.met else "fail", text, one.location)
 
+    ending = simulation_ending(simulation, terms)
+
     def render(format_: OutputFormat) -> Iterator[str]:
-        if simulation is None:
-            raise UnusableInputError("nothing was simulated: there is nothing to write")
-        yield from format_.write(simulation, TimelineOptions())
+        if simulation is not None:
+            yield from format_.write(simulation, TimelineOptions())
+        elif not format_.for_people:
+            raise UnusableInputError("nothing was simulated, so there is no document")
+        if format_.for_people:
+            yield f"{ending_line(ending)}\n"
 
     report = Report(
         "simulate",
-        simulation_ending(simulation, terms),
+        ending,
         done.diagnostics,
         simulation,
         results,

@@ -297,6 +297,15 @@ def test_simulate_yields_hazards_and_expectations():
         kyvsim.simulate(MISSPELT, pod("a"))
 
 
+def test_a_simulation_that_did_not_begin_has_no_document():
+    report = kyvsim.simulate("nowhere.yaml", check=False)
+    assert (report.detail, report.exit_code, report.results) == (None, 2, ())
+    assert "KV001" in str(report)
+    assert "INCOMPLETE" in str(report)
+    with pytest.raises(UnusableInputError, match="there is no document"):
+        report.to("json")
+
+
 @pytest.mark.parametrize("command", ["lint", "test", "explain", "diff", "simulate"])
 def test_every_format_of_the_other_commands_can_be_written(command):
     report = {
