@@ -2,6 +2,7 @@
 
 `cmd` is the command line as typed in the case's folder; a first line `cd PATH` starts it elsewhere.
 A file `stdin` is piped in. Without a file `stderr` nothing may be said there.
+The version of the program is `VERSION` in them, so that a release changes none.
 `pytest --update-golden` writes what the program says now and fails, listing what changed, so that
 an update is a step of its own and a diff to review.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim import __version__
 from kyvsim.cli import main
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,13 +53,15 @@ def run(monkeypatch, capfdbinary):
         capfdbinary.readouterr()
         status = main.run(arguments)
         written = capfdbinary.readouterr()
-        return {
-            "stdout": written.out.decode(),
-            "stderr": written.err.decode(),
-            "exit": f"{status}\n",
-        }
+        return by_file(written.out, written.err, status)
 
     return in_this_process
+
+
+def by_file(stdout, stderr, status):
+    """Return outputs and status by file name."""
+    texts = (one.decode().replace(__version__, "VERSION") for one in (stdout, stderr))
+    return dict(zip(("stdout", "stderr"), texts, strict=True)) | {"exit": f"{status}\n"}
 
 
 def run_as_process(case):
@@ -72,11 +76,7 @@ def run_as_process(case):
         check=False,
         env={**os.environ, "COLUMNS": "80", "PYTHONPATH": root},
     )
-    return {
-        "stdout": done.stdout.decode(),
-        "stderr": done.stderr.decode(),
-        "exit": f"{done.returncode}\n",
-    }
+    return by_file(done.stdout, done.stderr, done.returncode)
 
 
 def expected(case):

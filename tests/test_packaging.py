@@ -1,12 +1,15 @@
 """What is built of the project: the same bytes each time, and a program where it is installed."""
 
+import email
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ pytest.importorskip("hatchling", reason="hatchling builds the project: it is in 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("kyvsim", "policies", "pyproject.toml", "README.md", "LICENSE")
+PARTS = ("hatch_build.py", "kyvsim", "policies", "pyproject.toml", "README.md", "LICENSE")
 BUILD = "import hatchling.build, sys; getattr(hatchling.build, sys.argv[1])(sys.argv[2])"
 EPOCH = "1700000000"
 PASS = ("policies/namespace-team/require-team.yaml", "-r", "namespace.yaml")
@@ -62,6 +65,24 @@ def test_the_same_files_give_the_same_bytes(tmp_path, what):
             os.umask(before)
     assert made[0].name == made[1].name
     assert made[0].read_bytes() == made[1].read_bytes()
+
+
+def test_links_of_the_description_work_on_a_package_index(tmp_path):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "out").mkdir()
+    wheel = built("wheel", copied(tmp_path / "source"), tmp_path / "out")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
+        metadata = email.message_from_bytes(archive.read(name))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    base = f"{project['urls']['Repository']}/blob/v{metadata['Version']}/"
+    description = metadata.get_payload()
+    links = re.findall(r"\]\(([^)]*)\)", description)
+    assert f"{base}docs/test.md#a-row-must-run-to-pass" in links
+    assert f"{base.replace('/blob/', '/raw/')}docs/pictures/apply-light.svg" in description
+    assert not [link for link in links if not link.startswith("https://")]
+    assert not re.findall(r'src(?:set)?="(?!https://)', description)
+    assert metadata["Description-Content-Type"] == "text/markdown"
 
 
 @pytest.mark.parametrize("what", ["wheel", "sdist"])

@@ -23,7 +23,9 @@ _CODE = re.compile(
     r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`)",
     re.DOTALL | re.MULTILINE,
 )
-_LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)#\s]+)(#[^)\s]*)?(?=\))")
+_LINK = re.compile(
+    r"""(?:(?<=\]\()|(?<=src=")|(?<=srcset="))(?!\w+:|#|/)([^)"#\s]+)(#[^)"\s]*)?(?=[)"])"""
+)
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|link rel="stylesheet")[^>]+(?:src|href)=["'](?:https?:)?//[^>]*>"""
 )

@@ -149,7 +149,7 @@ def with_fixes(
 def lint(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
-    crd_paths: Iterable[str] = (),
+    crd_paths: Iterable[str | Source] = (),
     walking: Walking = USUAL,
     *,
     is_reported: Callable[[str], bool] = lambda _: True,

@@ -194,7 +194,7 @@ class SimulateInputs(NamedTuple):
     paths: tuple[str | Source, ...]
     resources: tuple[str | Source, ...] = ()
     exceptions: tuple[str | Source, ...] = ()
-    objects: tuple[str, ...] = ()
+    objects: tuple[str | Source, ...] = ()
     user: str = ""
     groups: tuple[str, ...] = ()
     model: str | None = None

@@ -33,6 +33,7 @@ from kyvsim.cli.streams import OK, UNUSABLE, print_diagnostics, write_out
 from kyvsim.load.structure import DIALECT
 from kyvsim.model.diagnostic import Diagnostic, has_errors, likely
 from kyvsim.report.formats import JSON
+from kyvsim.report.object_text import document_origin
 from kyvsim.report.style import safe_line
 
 _HELP = """Show effective settings and where each comes from.
@@ -105,7 +106,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     print_diagnostics(remarks)
     files = configuration_files(ctx).paths
     if options["output_format"] == "json":
-        data = {"configuration": list(files), "settings": [one._asdict() for one in entries]}
+        data = {
+            "configuration": list(files),
+            "settings": [one._asdict() for one in entries],
+            "kyvsim": document_origin("config"),
+        }
         write_out([json.dumps(data, indent=2), "\n"], JSON)
     else:
         write_out(_text(files, entries))

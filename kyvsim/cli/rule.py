@@ -19,6 +19,7 @@ from kyvsim.report.diagnostic_codes import (
     list_lines,
 )
 from kyvsim.report.formats import JSON
+from kyvsim.report.object_text import document_origin
 from kyvsim.report.style import RenderOptions, counted, layout_of
 
 _HELP = """Explain a diagnostic code, with examples.
@@ -60,7 +61,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             }
             beside = {"beside": dict(files_of(code.beside)), "page": code.page}
             data.append({**code._asdict(), **examples, **beside})
-        write_out([json.dumps(data, indent=2, ensure_ascii=False) + "\n"], JSON)
+        document = {"codes": data, "kyvsim": document_origin("rule")}
+        write_out([json.dumps(document, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
     render_options = RenderOptions(colours=shows_colours(), width=shown_width(sys.stdout))
     layout = layout_of(render_options)

@@ -140,12 +140,13 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
             entry["notes"] = list(outcome.notes)
         results.append(entry)
     yield from json_document(
+        "chainsaw",
         {
             "results": results,
             "diagnostics": map(diagnostic_json, report.diagnostics),
             "summary": chainsaw_tally(report)._asdict(),
             "ending": ending_json(chainsaw_ending(report)),
-        }
+        },
     )
 
 

@@ -62,7 +62,9 @@ def render_json(coverage: Coverage) -> Iterator[str]:
         {"file": file.file, **ratio_json(file.ratio), "points": [*map(point_json, file.points)]}
         for file in coverage.files
     )
-    yield from json_document({"files": files, "summary": ratio_json(coverage.ratio)})
+    yield from json_document(
+        "test --coverage", {"files": files, "summary": ratio_json(coverage.ratio)}
+    )
 
 
 def ratio_json(ratio: Ratio) -> dict[str, object]:

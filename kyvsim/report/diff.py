@@ -38,6 +38,7 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
+    document_origin,
     hunks,
     json_entries,
     marked_yaml,
@@ -532,7 +533,7 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
 
 
 def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
-    """Yield the document, described by docs/diff.schema.json, one resource at a time."""
+    """Yield the document, described by docs/output.schema.json, one resource at a time."""
     old, new = map(to_json, comparison.names)
     yield f'{{"old": {old}, "new": {new}, "resources": ['
     differing = (each for each in comparison.resources if each.verdicts or each.objects)
@@ -566,6 +567,7 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
         ],
         "ending": ending_json(comparison_ending(comparison)),
         "summary": figures(comparison),
+        "kyvsim": document_origin("diff"),
     }
     yield "]"
     yield from (f',\n"{name}": {to_json(value)}' for name, value in rest.items())

@@ -14,7 +14,7 @@ from kyvsim.report.diagnostics import (
     rule_place,
 )
 from kyvsim.report.finding import finding_of
-from kyvsim.report.object_text import json_entries, to_json, to_yaml
+from kyvsim.report.object_text import document_origin, json_entries, to_json, to_yaml
 from kyvsim.report.results import (
     QUIET,
     Row,
@@ -122,6 +122,7 @@ def _tail(run: Run, every: Lists) -> Iterator[str]:
         numbers = dict(zip(("met", "stale", "notLookedAt"), rest, strict=True))
         yield f',\n"baseline": {to_json({"file": run.baseline.file, **numbers})}'
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
+    yield f',\n"kyvsim": {json.dumps(document_origin("apply"))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 

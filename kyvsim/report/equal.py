@@ -22,7 +22,15 @@ from kyvsim.model.release import NEWEST
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml, to_json, to_yaml
+from kyvsim.report.object_text import (
+    Marked,
+    compact_lines,
+    document_origin,
+    hunks,
+    marked_yaml,
+    to_json,
+    to_yaml,
+)
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import ending_json, error_fact, info_fact, verdict_fact, warning_fact
@@ -253,6 +261,7 @@ def render_json(equality: Equality) -> Iterator[str]:
         "diagnostics": [diagnostic_json(diagnostic) for diagnostic in equality.diagnostics],
         "ending": ending_json(equality.ending),
         "evidence": None if equality.evidence is None else evidence_json(equality.evidence),
+        "kyvsim": document_origin("equal"),
     }
     yield f"{to_json(shown)}\n"
 

@@ -21,6 +21,7 @@ from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import place_json, resource_place, sentence
 from kyvsim.report.object_text import (
     Marked,
+    document_origin,
     hunks,
     json_entries,
     marked_yaml,
@@ -258,7 +259,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     )
     yield '{"objects": ['
     yield from json_entries(json.dumps(entry, default=str) for entry in shown)
-    yield "]}\n"
+    yield f'],\n"kyvsim": {json.dumps(document_origin("explain"))}}}\n'
 
 
 def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> dict[str, object]:

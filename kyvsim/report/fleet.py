@@ -309,10 +309,11 @@ def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Ite
     """Yield the counts as a JSON document."""
     counts = ({**dict(zip(by, group.parts, strict=True)), **group.numbers} for group in groups)
     yield from json_document(
+        "report",
         {
             "counts": counts,
             "diagnostics": map(diagnostic_json, run.all_diagnostics()),
             "ending": ending_json(run_ending(run)),
             "summary": figures(run),
-        }
+        },
     )

@@ -140,9 +140,10 @@ def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the counts."""
     names = ("errors", "warnings", "policies")
     yield from json_document(
+        "lint",
         {
             "diagnostics": map(diagnostic_json, findings.diagnostics),
             "ending": ending_json(findings.ending),
             "summary": {name: getattr(findings, name) for name in names},
-        }
+        },
     )

@@ -221,11 +221,12 @@ def render_json(migration: Migration) -> Iterator[str]:
         for conversion, evidence in migration.pairs
     )
     yield from json_document(
+        "migrate",
         {
             "policies": policies,
             "diagnostics": map(diagnostic_json, migration.diagnostics),
             "ending": ending_json(migration_ending(migration)),
-        }
+        },
     )
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import Final, TypeAlias
 
+from kyvsim import __version__
 from kyvsim.kubernetes.objects import Json
 from kyvsim.report.formats import JSON, has_log_command, log_safe
 from kyvsim.yaml.document import resolve
@@ -31,10 +32,22 @@ def whole_numbers(value: object) -> Json:
     return value
 
 
-def json_document(fields: Mapping[str, object]) -> Iterator[str]:
-    """Yield a JSON document with the fields; entries of lists and iterators are on own lines."""
+SCHEMA: Final = 1
+"""The version of docs/output.schema.json: a new one if programs that read documents must change."""
+
+
+def document_origin(command: str) -> dict[str, object]:
+    """Return the field `kyvsim` of every JSON document: what wrote it, and in which schema."""
+    return {"command": command, "schema": SCHEMA, "version": __version__}
+
+
+def json_document(command: str, fields: Mapping[str, object]) -> Iterator[str]:
+    """Yield the JSON document of a command, with the field `kyvsim` after the given ones.
+
+    Entries of lists and iterators are on lines of their own.
+    """
     separator = "{"
-    for name, value in fields.items():
+    for name, value in (*fields.items(), ("kyvsim", document_origin(command))):
         yield f'{separator}"{name}": '
         if isinstance(value, (list, Iterator)):
             yield "["

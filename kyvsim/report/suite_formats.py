@@ -19,7 +19,7 @@ from kyvsim.report.finding_formats import (
     suite_counts,
     suite_element,
 )
-from kyvsim.report.object_text import hunks, json_document, marked_yaml, to_yaml
+from kyvsim.report.object_text import document_origin, hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import ending_json
@@ -80,12 +80,12 @@ def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, object]
 
 def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, with one row or diagnostic on each line."""
-    yield from json_document(_document(outcome, options))
+    yield from json_document("test", _document(outcome, options))
 
 
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
-    yield to_yaml(_document(outcome, options))
+    yield to_yaml({**_document(outcome, options), "kyvsim": document_origin("test")})
 
 
 def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:

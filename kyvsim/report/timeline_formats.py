@@ -31,7 +31,7 @@ from kyvsim.report.explain import (
     verdict_word,
     wrapped,
 )
-from kyvsim.report.object_text import to_json, to_yaml, yaml_lines
+from kyvsim.report.object_text import document_origin, to_json, to_yaml, yaml_lines
 from kyvsim.report.page import page
 from kyvsim.report.results import identity_of, title
 from kyvsim.report.style import (
@@ -555,7 +555,8 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
             "summary": _summary(other),
         }
         yield f', "compared": {to_json(compared)}'
-    yield f', "summary": {to_json(_summary(simulation))}}}\n'
+    yield f', "summary": {to_json(_summary(simulation))}'
+    yield f', "kyvsim": {to_json(document_origin("simulate"))}}}\n'
 
 
 def _steps(simulation: Simulation) -> dict[str, object]:

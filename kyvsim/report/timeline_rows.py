@@ -305,6 +305,11 @@ NO_LEVEL = "none"
 _LEVELS = tuple(level.value for level in HazardLevel)
 
 
+def failing_levels(least: str) -> tuple[str, ...]:
+    """Return the levels of hazards that fail a run, given the lowest one, or `none`."""
+    return _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
+
+
 class SimulationTerms(NamedTuple):
     """Diagnostics about inputs, and the hazards that count as failures."""
 
@@ -346,7 +351,7 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     if simulation.expectations and not unmet:
         yield Fact("met", len(simulation.expectations), f"{expected} met")
 
-    counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
+    counting = failing_levels(least)
     counts = sum(hazard.level in counting for hazard in simulation.hazards)
     above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
     yield verdict_fact("hazards", counts, f"{counted(counts, 'hazard')} {above}")

@@ -429,6 +429,7 @@ def render_html(upgrade: Upgrade, _: RenderOptions) -> Iterator[str]:
 def render_json(upgrade: Upgrade, _: RenderOptions) -> Iterator[str]:
     """Yield the document; every change is listed, with its cause."""
     yield from json_document(
+        "upgrade",
         {
             "from": upgrade.old,
             "to": upgrade.removal.release.name if upgrade.removal else upgrade.new,
@@ -483,7 +484,7 @@ def render_json(upgrade: Upgrade, _: RenderOptions) -> Iterator[str]:
             "removal": _removal_json(upgrade.removal) if upgrade.removal else None,
             "diagnostics": map(diagnostic_json, upgrade.diagnostics),
             "ending": ending_json(upgrade_ending(upgrade)),
-        }
+        },
     )
 
 

@@ -7,9 +7,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kyvsim.api.library import UnusableInputError
     from kyvsim.testing.effects import (
         Effect,
-        UnusableInputError,
         Verdict,
         apply_policies,
         golden_difference,
@@ -34,4 +34,5 @@ def __getattr__(name: str) -> Any:
     """Return a public name from the module that defines it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.effects"), name)
+    home = "kyvsim.api.library" if name == "UnusableInputError" else f"{__name__}.effects"
+    return getattr(importlib.import_module(home), name)

@@ -1,44 +1,13 @@
-"""The effects of policies on manifests, for tests: inputs of any form, effects and verdicts."""
+"""The effects of policies on manifests, for tests, and their golden files."""
 
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, Unpack
 
-from kyvsim.api import ApplyInputs, Source, open_application
+from kyvsim.api.library import Given, InputOptions, apply
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.model.diagnostic import Severity
-from kyvsim.report.formats import log_safe
 from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
-
-Given: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | Iterable["Given"]
-"""A path, a YAML text with several lines, an object, or an iterable of these."""
-
-
-def sources(given: Given, noun: str) -> tuple[str | Source, ...]:
-    """Return `given` in the form of the loader; texts and objects are named `<NOUN 1>` and so on.
-
-    Raises TypeError for a value of another type.
-    """
-    return tuple(
-        one if isinstance(one, str) else Source(f"<{noun} {number}>", one.text)
-        for number, one in enumerate(_flat(given), 1)
-    )
-
-
-def _flat(given: Given) -> Iterator[str | Source]:
-    if isinstance(given, str):
-        yield Source("", given) if "\n" in given else given
-    elif isinstance(given, os.PathLike):
-        yield os.fspath(given)
-    elif isinstance(given, Mapping):
-        # JSON is YAML: numbers and strings are read as they would be from a file.
-        yield Source("", json.dumps(given, ensure_ascii=False))
-    else:
-        for one in given:
-            yield from _flat(one)
 
 
 class Verdict(NamedTuple):
@@ -65,32 +34,14 @@ class Effect(NamedTuple):
     verdicts: tuple[Verdict, ...]
 
 
-class UnusableInputError(ValueError):
-    """A policy or manifest could not be used, or there is none: a test would be incomplete."""
-
-
-def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[Effect, ...]:
+def apply_policies(
+    policies: Given, manifests: Given, **options: Unpack[InputOptions]
+) -> tuple[Effect, ...]:
     """Return the effects of policies on all resources of the manifests, in order.
 
-    Both are paths, YAML texts (of several lines), objects, or lists of these. `options` are
-    other fields of `kyvsim.api.ApplyInputs`, such as `exceptions`, `targets`, `values_file`,
-    `userinfo`, `now`. Raises UnusableInputError if `kyvsim apply` would exit with 2, or if there
-    is no policy or no resource.
+    Arguments, options and errors are those of `kyvsim.apply`.
     """
-    inputs = ApplyInputs(
-        policies=sources(policies, "policy"),
-        resources=sources(manifests, "manifest"),
-        **{name: _option(name, value) for name, value in options.items()},
-    )
-    application = open_application(inputs)
-    wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
-    if not application.policies and not wrong:
-        wrong.append("no policy given")
-    if not application.resource_count and not wrong:
-        wrong.append("no resource given")
-    if wrong:
-        raise UnusableInputError(log_safe("\n".join(wrong)))
-    rows_of = compile_rows(audit_warn=False)
+    rows_of = compile_rows(audit_warn=options.get("audit_warn", False))
     return tuple(
         Effect(
             resource=response.trigger,
@@ -99,23 +50,16 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
             patched=tuple(change.object for change in patched_targets(response)),
             verdicts=tuple(map(_verdict, rows_of(response))),
         )
-        for response in application.responses
+        for response in apply(policies, manifests, **options).responses
     )
 
 
-def verdicts(policies: Given, manifests: Given, **options: Any) -> tuple[Verdict, ...]:
+def verdicts(
+    policies: Given, manifests: Given, **options: Unpack[InputOptions]
+) -> tuple[Verdict, ...]:
     """Return the result of every rule for every resource; arguments are those of apply_policies."""
     effects = apply_policies(policies, manifests, **options)
     return tuple(verdict for effect in effects for verdict in effect.verdicts)
-
-
-def _option(name: str, value: Any) -> Any:
-    if name in {"targets", "exceptions"}:
-        return sources(value, name.removesuffix("s"))
-    if name in {"set_values", "crd_paths"}:
-        one = isinstance(value, str | os.PathLike)
-        return tuple(map(os.fspath, (value,) if one else value))
-    return os.fspath(value) if name in {"values_file", "userinfo", "context_file"} else value
 
 
 def _verdict(row: Row) -> Verdict:

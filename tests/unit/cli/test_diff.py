@@ -10,7 +10,7 @@ from kyvsim.cli import main
 from kyvsim.load import documents
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = json.loads((ROOT / "docs/diff.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "docs/output.schema.json").read_text(encoding="utf-8"))
 RULE = """\
   - name: %s
     match: {any: [{resources: {kinds: [%s]}}]}

@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from kyvsim import __version__
 from kyvsim.cli.main import exit_status_of
 
+ROOT = Path(__file__).parents[3]
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
 
@@ -23,7 +26,7 @@ def run(*arguments, **options):
 def test_version(arguments):
     done = run(*arguments)
     assert done.returncode == 0
-    assert done.stdout == "kyvsim, version 0.1.0\n"
+    assert done.stdout == f"kyvsim, version {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
@@ -188,3 +191,43 @@ def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, mo
         [sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False
     )
     assert (done.returncode, "Traceback" in done.stderr) == (128 + number, False)
+
+
+WITHOUT_POSIX = """
+import concurrent.futures.process, multiprocessing, os, shutil, signal, subprocess, sys, tempfile
+for name in ("fork", "geteuid", "getegid", "getuid", "killpg", "sched_getaffinity", "O_NOFOLLOW"):
+    if hasattr(os, name):
+        delattr(os, name)
+for name in ("fcntl", "resource", "pwd", "grp", "termios"):
+    sys.modules[name] = None
+from kyvsim.cli.main import run
+from kyvsim.load import scratch
+scratch.HAS_LOCKS = False  # as for sys.platform == "win32"
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["apply", "policies/namespace-team", "-r", "fixtures/resources/namespaces.yaml", "-j", "2"],
+        ["apply", "policies", "-r", "fixtures/resources", "--output-format", "html=OUT/page.html"],
+        ["lint", "policies", "--jobs", "2"],
+        ["test", "fixtures/tests/team"],
+    ],
+)
+def test_nothing_needs_what_windows_does_not_have(arguments, tmp_path):
+    given = [one.replace("OUT", str(tmp_path)) for one in arguments]
+    shown = [
+        subprocess.run(
+            [sys.executable, *program, *given],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for program in (["-c", WITHOUT_POSIX], ["-m", "kyvsim"])
+    ]
+    assert shown[0].returncode == shown[1].returncode, shown[0].stderr
+    assert shown[0].stdout == shown[1].stdout
+    assert "internal error" not in shown[0].stderr

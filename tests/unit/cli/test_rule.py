@@ -42,7 +42,7 @@ def test_an_unknown_code_is_refused_with_the_likely_one(capsys):
 
 def test_json_has_the_same(capsys):
     _, out, _ = said(capsys, "-o", "json", "KV040")
-    (one,) = json.loads(out)
+    (one,) = json.loads(out)["codes"]
     assert one["code"] == "KV040"
     assert one["severities"] == ["error"]
     assert one["page"] == "docs/diagnostics/KV040.md"
@@ -58,6 +58,6 @@ def test_an_example_of_several_files_is_shown_with_its_command(capsys):
     beside = out.split("\nFiles for both:\n")[1]
     assert "    # policy.yaml\n" in beside
     assert "    # resource.yaml\n" in beside
-    (one,) = json.loads(said(capsys, "-o", "json", "KV073")[1])
+    (one,) = json.loads(said(capsys, "-o", "json", "KV073")[1])["codes"]
     assert set(one["beside"]) == {"policy.yaml", "resource.yaml"}
     assert set(one["bad"]["files"]) == {"values.yaml"}

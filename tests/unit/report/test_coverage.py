@@ -7,6 +7,7 @@ from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome, R
 from kyvsim.model.source import Location
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.formats import COVERAGE_FORMATS
+from kyvsim.report.object_text import document_origin
 
 NOTHING = Coverage(())
 VERDICTS = ("passed", "failed")
@@ -156,7 +157,11 @@ def test_lcov_names_no_function_twice():
 
 
 def test_nothing_to_reach_is_a_whole_report():
-    nothing = {"files": [], "summary": {"reached": 0, "total": 0, "percent": 0}}
+    nothing = {
+        "files": [],
+        "summary": {"reached": 0, "total": 0, "percent": 0},
+        "kyvsim": document_origin("test --coverage"),
+    }
     assert rendered("text", NOTHING) == "coverage: nothing to cover\n"
     assert json.loads(rendered("json", NOTHING)) == nothing
     assert rendered("lcov", NOTHING) == ""

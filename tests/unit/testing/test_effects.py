@@ -2,14 +2,11 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 import kyvsim.testing
-from kyvsim.api import Source
 from kyvsim.testing import Effect, UnusableInputError, Verdict, apply_policies, verdicts
-from kyvsim.testing.effects import sources
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -134,7 +131,7 @@ def test_numbers_of_objects_are_read_as_those_of_files(tmp_path):
     ("policies", "manifests", "said"),
     [
         (POLICY.replace("pattern:", "patern:"), pod("a"), "<policy 1>:13:7: error KV012"),
-        (POLICY, "kind: Pod\nmetadata: {name: a}\n", "<manifest 1>:1:1: error KV021"),
+        (POLICY, "kind: Pod\nmetadata: {name: a}\n", "<resource 1>:1:1: error KV021"),
         (POLICY, [], "no resource given"),
         ([], pod("a"), "no policy given"),
         ("nowhere.yaml", pod("a"), "nowhere.yaml: error KV001"),
@@ -193,20 +190,3 @@ def test_public_names_are_there():
         assert callable(getattr(kyvsim.testing, name))
     with pytest.raises(AttributeError):
         _ = kyvsim.testing.assert_silver
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ("a.yaml", ("a.yaml",)),
-        (Path("a/b.yaml"), (str(Path("a/b.yaml")),)),
-        ("a: 1\n", (Source("<policy 1>", "a: 1\n"),)),
-        ({"a": "ü: 1"}, (Source("<policy 1>", '{"a": "ü: 1"}'),)),
-        (["a.yaml", {"a": 1}], ("a.yaml", Source("<policy 2>", '{"a": 1}'))),
-        ([["a"], ("b", ["c"])], ("a", "b", "c")),
-        ((one for one in "ab"), ("a", "b")),
-        ([], ()),
-    ],
-)
-def test_every_form_becomes_what_the_loader_takes(given, found):
-    assert sources(given, "policy") == found
