@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.cel.nodes import Call, Ident, Literal, Node, children
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
-from kyvsim.engine.context.cluster_api import blocked, service_problem
+from kyvsim.engine.context.restrictions import blocked, service_problem
 from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.objects import text_field
 from kyvsim.languages.cel.exceptions import refused_by_cluster
@@ -170,9 +170,9 @@ def _synchronized(subject: Subject, _old: Release, _new: Release) -> Iterator[Lo
         yield subject.document.locate(("spec", "evaluation", "synchronize"))
 
 
-def _uncompiled_conditions(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+def _uncompiled_conditions(subject: Subject, _old: Release, new: Release) -> Iterator[Location]:
     if isinstance(subject, CelException):
-        yield from (one.location for one in refused_by_cluster(subject) if one.location)
+        yield from (one.location for one in refused_by_cluster(subject, new) if one.location)
 
 
 def _deprecated_kinds(subject: Subject, _old: Release, new: Release) -> Iterator[Location]:

@@ -71,6 +71,10 @@ class Release(NamedTuple):
     def __str__(self) -> str:
         return self.name
 
+    def loaded(self, api_version: str, kind: str) -> str:
+        """Return what the command line reports about a loaded document, "" for nothing."""
+        return self.deprecation(api_version, kind) if self.reports_loaded_kinds else ""
+
     def deprecation(self, api_version: str, kind: str) -> str:
         """Return the warning that a kind is deprecated, "" if it is not."""
         successors = self.policy_successors if kind == "Policy" else _SUCCESSORS.get(kind, "")
@@ -79,10 +83,12 @@ class Release(NamedTuple):
         return (
             f"{self.deprecated_kind.format(api_version=api_version, kind=kind)} is deprecated and "
             f"will be removed in a future release; migrate to {successors} (policies.kyverno.io), "
-            "see https://kyverno.io/docs/guides/migration-to-cel/"
+            f"see {MIGRATION_GUIDE}"
         )
 
 
+MIGRATION_GUIDE = "https://kyverno.io/docs/guides/migration-to-cel/"
+"""The end of every text about a deprecated kind."""
 _SUCCESSORS: Mapping[str, str] = MappingProxyType(
     {
         "ClusterPolicy": (

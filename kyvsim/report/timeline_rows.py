@@ -13,7 +13,7 @@ from kyvsim.kubernetes.objects import (
     without_server_fields,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.release import RELEASES
+from kyvsim.model.release import MIGRATION_GUIDE
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
 from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
@@ -107,12 +107,8 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
             yield shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in hidden:
             # Omit the deprecation warning that is returned for every policy of these kinds.
-            common = is_policy and event.message.startswith(_deprecations(event.object))
+            common = is_policy and event.message.endswith(MIGRATION_GUIDE)
             yield event._replace(message="") if common and event.outcome == "done" else event
-
-
-def _deprecations(key: ObjectKey) -> tuple[str, ...]:
-    return tuple(one.deprecation(key.api_version, key.kind) for one in RELEASES.values())
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:

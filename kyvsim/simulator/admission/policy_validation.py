@@ -9,6 +9,7 @@ from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.context.restrictions import global_context_problem
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
@@ -395,9 +396,11 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     for problem in problems_of(policy, options):
         place = path_text(problem.path)
         yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
-    confined = options.system.release.confines_global_context and policy.namespace
+    confined = global_context_problem(
+        "globalContext.*", namespaced=bool(policy.namespace), release=options.system.release
+    )
     if confined and "globalContext" in names_read(policy, options):
-        yield "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
+        yield f"spec: Forbidden: {confined}"
     if not resources_of(policy):
         why = "a matchConstraints with at least one resource rule is required"
         yield f"spec.matchConstraints: Required value: {why}"
