@@ -78,9 +78,20 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
 
 
 def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
-    """Return the variables that the expressions of a policy read, such as `globalContext`."""
-    kind, written = _BY_NAME[policy.kind], PolicyVariant("", policy.cel)
-    return frozenset(_lower_part(kind, policy, written, options)[1].reads)
+    """Return the variables that the expressions of a policy read, such as `globalContext`.
+
+    These are the expressions in which a cluster searches for what a namespaced policy may not use.
+    """
+    spec = policy.cel
+    if not options.system.release.searches_all_expressions:
+        targets = spec.target_match_constraints
+        spec = spec._replace(
+            target_match_constraints=targets and targets._replace(expression=""),
+            target_match_conditions=(),
+            attestors=tuple(one._replace(expressions=()) for one in spec.attestors),
+        )
+    searched = PolicyVariant("", spec)
+    return frozenset(_lower_part(_BY_NAME[policy.kind], policy, searched, options)[1].reads)
 
 
 def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
