@@ -328,7 +328,7 @@ CHANGES: Final = (
             Impact.DIFFERENT,
             "generated objects are updated when the policy changes, every hour and after a "
             "restart; they used to be deleted and generated again, and were restored only once",
-            "compare both with `kyvsim simulate --kyverno`, and change what depends on new objects",
+            "compare both with --scenario, and change what depends on new objects",
         ),
         _synchronized,
     ),
