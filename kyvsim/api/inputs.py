@@ -341,9 +341,9 @@ def read_inputs(
 
 def deprecated_kinds(documents: Iterable[Document], release: Release) -> Iterator[str]:
     """Yield what a release reports about documents of deprecated kinds, one line for each."""
-    for document in documents if release.reports_loaded_kinds else ():
+    for document in documents:
         data = document.data
-        text = release.deprecation(text_field(data, "apiVersion"), text_field(data, "kind"))
+        text = release.loaded(text_field(data, "apiVersion"), text_field(data, "kind"))
         if text:
             yield f"{document.file}: {text}"
 

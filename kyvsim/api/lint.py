@@ -5,7 +5,6 @@ from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
@@ -251,10 +250,13 @@ def _findings(
     wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
-        if system.release.compiles_exceptions:
-            located = {one.location for one in diagnostics}
-            refused = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
-            diagnostics += (one for one in refused if one.location not in located)
+        located = {one.location for one in diagnostics}
+        diagnostics += (
+            problem
+            for exception in exceptions.policies
+            for problem in refused_by_cluster(exception, release)
+            if problem.location not in located
+        )
         diagnostics += lint_cel_exceptions(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):

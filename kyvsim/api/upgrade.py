@@ -5,6 +5,7 @@ evaluating again as the older release with one change of the newer one at a time
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -12,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.migrate import migrate, with_evidence
+from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.api.system import own_system
 from kyvsim.engine.world import GivenObjects
@@ -28,13 +30,15 @@ from kyvsim.model.migration import Migration
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.release import PlannedRelease, Release
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Document
+from kyvsim.model.simulation import Simulation
+from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome
 from kyvsim.model.upgrade import (
     ChangedObject,
     ChangedResult,
     ChangedResults,
     ChangedRow,
+    ChangedScenario,
     ConcernedPart,
     Impact,
     LegacyPolicy,
@@ -47,6 +51,8 @@ from kyvsim.model.upgrade import (
 from kyvsim.report.diagnostics import Explain, FailureExplanation
 from kyvsim.report.diff import DifferenceCounts, compile_differences
 from kyvsim.report.results import Row, title
+from kyvsim.report.timeline_rows import differences as differences_at_end
+from kyvsim.report.timeline_rows import event_title, shown_events, time_text
 from kyvsim.schema.kinds import RULES_GROUP
 
 
@@ -61,6 +67,8 @@ class UpgradeInputs(NamedTuple):
     planned: PlannedRelease | None = None
     """The target, if it is not supported yet."""
     tests: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    """Files of scenarios, to be run in both releases."""
     seconds: int = 0
     """The time limit of each comparison of a policy with its conversion; 0 for no comparisons."""
 
@@ -153,6 +161,7 @@ def preview_upgrade(inputs: UpgradeInputs, stdin: bytes | None = None) -> Upgrad
     rejected = tuple(causes.rejections(sides[0], sides[1]))
     results, objects = causes.explained(differing)
     old_rows, new_rows, test_diagnostics = _test_rows(inputs)
+    scenarios, scenario_diagnostics = _changed_scenarios(inputs, changes)
     shown = _shown_causes(rejected, results, objects)
     notes = tuple(_notes(read, inputs, changes, shown))
     removal = (
@@ -172,9 +181,15 @@ def preview_upgrade(inputs: UpgradeInputs, stdin: bytes | None = None) -> Upgrad
         objects=objects,
         rows=tuple(_changed_rows(old_rows, new_rows)),
         row_count=sum(len(one.rows) for one in new_rows),
+        scenarios=scenarios,
+        scenario_count=len(inputs.scenarios),
         notes=notes,
         removal=removal,
-        diagnostics=tuple(dict.fromkeys((*read.diagnostics, *both_refuse, *test_diagnostics))),
+        diagnostics=tuple(
+            dict.fromkeys(
+                (*read.diagnostics, *both_refuse, *test_diagnostics, *scenario_diagnostics)
+            )
+        ),
         left_out=read.left_out,
         applied=not read.unusable,
     )
@@ -442,6 +457,69 @@ def _changed_rows(
 def _changed_row(file: str, row: RowOutcome, old: str, new: str) -> ChangedRow:
     reason = row.reason if new == "Fail" else ""
     return ChangedRow(file, row.policy, row.rule, row.resource, old, new, reason, row.location)
+
+
+# Scenarios.
+
+
+def _changed_scenarios(
+    inputs: UpgradeInputs, changes: Iterable[KnownChange]
+) -> tuple[tuple[ChangedScenario, ...], tuple[Diagnostic, ...]]:
+    """Return the scenarios with another course, and the diagnostics of both releases."""
+    if inputs.old == inputs.new:
+        return (), ()
+    changed: list[ChangedScenario] = []
+    diagnostics: list[Diagnostic] = []
+    for file in inputs.scenarios:
+        run = SimulateInputs((file,), walking=inputs.shared.walking)
+        old, new = (simulate(run._replace(release=one)) for one in (inputs.old, inputs.new))
+        diagnostics += (one for one in new.diagnostics if one in old.diagnostics)
+        if old.simulation is None or new.simulation is None:
+            diagnostics += (*old.diagnostics, *new.diagnostics)
+            continue
+        found = _course_difference(old.simulation, new.simulation)
+        if not any(found):
+            continue
+        best: tuple[int, ReleaseChange | None] = (0, None)
+        for change, _ in changes:
+            release = with_change(inputs.old, inputs.new, change)
+            after = simulate(run._replace(release=release)).simulation
+            if after is not None:
+                own = _course_difference(old.simulation, after)
+                number = sum(len({*mine} & {*all_}) for mine, all_ in zip(own, found, strict=True))
+                best = max(best, (number, change), key=lambda one: one[0])
+        unmet = [
+            {one.text for one in simulation.expectations if not one.met}
+            for simulation in (old.simulation, new.simulation)
+        ]
+        impact = Impact.BREAKS if unmet[1] - unmet[0] else Impact.DIFFERENT
+        changed.append(ChangedScenario(Location(file), impact, *found, best[1]))
+    return tuple(changed), tuple(diagnostics)
+
+
+def _course_difference(old: Simulation, new: Simulation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the shown events of only one of two runs, by time, and what differs at the end.
+
+    The order of events does not matter.
+    """
+    rows: list[tuple[float, str, str]] = []
+    counts: Counter[str] = Counter()
+    for sign, simulation in (("-", old), ("+", new)):
+        for event in shown_events(simulation, every=False):
+            parts = (event.actor, event.action, event_title(event), event.outcome)
+            text = " ".join(part for part in parts if part != "done")
+            text += f": {event.full_message}" if event.full_message else ""
+            counts[text] += 1 if sign == "-" else -1
+            rows.append((event.time, sign, text))
+    found: list[str] = []
+    # Of equal events, the last ones are those that the other run does not have.
+    for time, sign, text in sorted(rows, reverse=True):
+        surplus = counts[text] if sign == "-" else -counts[text]
+        if surplus > 0:
+            counts[text] += -1 if sign == "-" else 1
+            found.append(f"{sign} {time_text(time)} {text}")
+    ending = (f"{one.word}: {one.text}" for one in differences_at_end(old, new))
+    return tuple(reversed(found)), tuple(ending)
 
 
 # What a planned release removes.

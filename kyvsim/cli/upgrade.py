@@ -111,6 +111,12 @@ _ORDER = (*RELEASES, *PLANNED)
     help="Test manifests, or folders of them (kyverno-test.yaml), whose rows are compared. "
     "Repeatable.",
 )
+@paths_option(
+    "--scenario",
+    "scenarios",
+    group=INPUT,
+    help="Scenario (see `kyvsim simulate`) to run in both releases. Repeatable.",
+)
 @flag_option(
     "--check",
     group=EVALUATION,
@@ -166,7 +172,9 @@ def _inputs(options: Options, ctx: click.Context) -> UpgradeInputs:
     """Return the inputs of the options; raises UsageError."""
     if not options["policies"]:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
-    refuse_urls((*options["policies"], *options["resource"], *options["tests"]), ctx)
+    refuse_urls(
+        (*options["policies"], *options["resource"], *options["tests"], *options["scenarios"]), ctx
+    )
     target = options["new"]
     old = options["old"] or _ORDER[_ORDER.index(target) - 1]
     if _ORDER.index(old) >= _ORDER.index(target):
@@ -194,5 +202,6 @@ def _inputs(options: Options, ctx: click.Context) -> UpgradeInputs:
         RELEASES.get(target, NEWEST),
         PLANNED.get(target),
         options["tests"],
+        options["scenarios"],
         options["seconds"] if options["check"] else 0,
     )

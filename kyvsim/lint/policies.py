@@ -16,7 +16,7 @@ from kyvsim.languages import (
     Diagnostics,
     kinds_of,
 )
-from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
+from kyvsim.languages.cel.compile import compile_cel_policy, extracts_templates, unused_parts
 from kyvsim.languages.classic.compile import (
     RuleBudgetError,
     compile_policy,
@@ -107,7 +107,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         env=env,
         expressions=expressions_of(policy.cel, env),
         derivable=derivable,
-        extracts=system.release.extracts_templates,
+        extracts=extracts_templates(policy, system.release),
         is_derived=derivable and any(True for _ in variants(policy.cel)),
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
         is_about_pods=is_about_pods(policy.cel.match_constraints),

@@ -5,12 +5,12 @@ show, and name the cause of what it shows.
 """
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.cel.nodes import Call, Ident, Literal, Node, children
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
-from kyvsim.engine.context.cluster_api import blocked, service_problem
+from kyvsim.engine.context.restrictions import blocked, service_problem
 from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.objects import text_field
 from kyvsim.languages.cel.exceptions import refused_by_cluster
@@ -31,6 +31,7 @@ Concerned: TypeAlias = Callable[[Subject, Release, Release], Iterator[Location]]
 """Yields the parts of a subject that a change between two releases concerns."""
 
 _SCHEMES = ("http://", "https://")
+_UNSEARCHED = frozenset({"targetMatchConstraints", "targetMatchConditions", "attestors"})
 _IMAGES = frozenset({"ImageValidatingPolicy", "NamespacedImageValidatingPolicy"})
 
 
@@ -60,11 +61,18 @@ def _rule_nodes(subject: Subject) -> Iterator[tuple[Document, PolicyNode]]:
             yield from ((subject.document, node) for node in walk(rule.tree))
 
 
-def _cel_places(subject: Subject, concerned: Callable[[Node], bool]) -> Iterator[Location]:
-    """Yield the positions of some nodes in the expressions of a policy in CEL."""
+def _cel_places(
+    subject: Subject, concerned: Callable[[Node], bool], fields: Container[object] = ()
+) -> Iterator[Location]:
+    """Yield the positions of some nodes in the expressions of a policy in CEL.
+
+    `fields` are those of `spec` that are searched, by default all.
+    """
     if not isinstance(subject, Policy) or subject.cel_tree is None:
         return
     for path, text, _ in expressions(subject.cel):
+        if fields and path[1] not in fields:
+            continue
         try:
             pending = [parse(text, frozenset())]
         except ExpressionSyntaxError:
@@ -120,6 +128,14 @@ def _global_context(subject: Subject, _old: Release, _new: Release) -> Iterator[
     )
 
 
+def _unsearched_calls(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+    """Yield calls over HTTP of namespaced policies in expressions that were not searched."""
+    if isinstance(subject, Policy) and subject.namespace:
+        yield from _cel_places(
+            subject, lambda one: isinstance(one, Ident) and one.name == "http", _UNSEARCHED
+        )
+
+
 def _custom_workloads(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
     """Yield the controllers of validating policies, which custom workloads are among."""
     if not isinstance(subject, Policy) or subject.cel_tree is None:
@@ -134,6 +150,14 @@ def _webhook_variants(subject: Subject, old: Release, new: Release) -> Iterator[
         served = {kind for kind, _ in set(old.without_variants) - set(new.without_variants)}
         if subject.kind in served and any(variants(subject.cel)):
             yield subject.document.locate(("spec", "matchConstraints"))
+
+
+def _scanned_variants(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+    """Yield image policies that are evaluated in the background and have variants."""
+    if not isinstance(subject, Policy) or subject.kind not in _IMAGES:
+        return
+    if subject.background and any(variants(subject.cel)):
+        yield subject.document.locate(("spec", "matchConstraints"))
 
 
 def _partial_exceptions(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
@@ -170,9 +194,9 @@ def _synchronized(subject: Subject, _old: Release, _new: Release) -> Iterator[Lo
         yield subject.document.locate(("spec", "evaluation", "synchronize"))
 
 
-def _uncompiled_conditions(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
+def _uncompiled_conditions(subject: Subject, _old: Release, new: Release) -> Iterator[Location]:
     if isinstance(subject, CelException):
-        yield from (one.location for one in refused_by_cluster(subject) if one.location)
+        yield from (one.location for one in refused_by_cluster(subject, new) if one.location)
 
 
 def _deprecated_kinds(subject: Subject, _old: Release, new: Release) -> Iterator[Location]:
@@ -216,6 +240,16 @@ CHANGES: Final = (
             "write the path without percent-encoding, within the namespace of the policy",
         ),
         _encoded_paths,
+    ),
+    KnownChange(
+        ReleaseChange(
+            ("searches_all_expressions",),
+            Impact.BREAKS,
+            "a cluster rejects a namespaced policy that makes HTTP calls in the targets of "
+            "mutations or in attestors; it used to search the other expressions only",
+            "move the call to a cluster-wide policy, or set --allowHTTPInNamespacedPolicies",
+        ),
+        _unsearched_calls,
     ),
     KnownChange(
         ReleaseChange(
@@ -294,9 +328,19 @@ CHANGES: Final = (
             Impact.DIFFERENT,
             "generated objects are updated when the policy changes, every hour and after a "
             "restart; they used to be deleted and generated again, and were restored only once",
-            "compare both with `kyvsim simulate --kyverno`, and change what depends on new objects",
+            "compare both with --scenario, and change what depends on new objects",
         ),
         _synchronized,
+    ),
+    KnownChange(
+        ReleaseChange(
+            ("scans_image_variants",),
+            Impact.DIFFERENT,
+            "background scans also report on Deployments and other Pod controllers if only "
+            "ImageValidatingPolicies match them",
+            "expect more results in reports; --resource shows them",
+        ),
+        _scanned_variants,
     ),
     KnownChange(
         ReleaseChange(
@@ -309,10 +353,11 @@ CHANGES: Final = (
     ),
     KnownChange(
         ReleaseChange(
-            ("reports_loaded_kinds",),
+            ("reports_loaded_kinds", "deprecates_definitions"),
             Impact.NONE,
             "`kyverno apply` and `kyverno test` print a line `Warning: …` for each document of "
-            "these kinds on standard output, also before JSON and YAML",
+            "these kinds on standard output, also before JSON and YAML, and `kubectl` prints one "
+            "on standard error for each request",
             "remove these lines in scripts; `kyvsim upgrade --to 1.20` shows what replaces them",
         ),
         _deprecated_kinds,

@@ -27,6 +27,11 @@ class Release(NamedTuple):
     """Whether the path of an API call is decoded before its namespace is checked."""
     skips_scalars_at_wildcards: bool
     """Whether `*` in `imageExtractors` skips what cannot be an image."""
+    searches_all_expressions: bool
+    """Whether a cluster searches targets of mutations and attestors for calls over HTTP, too.
+
+    Namespaced policies may make none. The same holds for reading GlobalContextEntries.
+    """
     confines_global_context: bool
     """Whether namespaced policies cannot read GlobalContextEntries."""
     extracts_templates: bool
@@ -48,6 +53,8 @@ class Release(NamedTuple):
     exempts_variants: bool
     """Whether the command line applies exceptions to the variants of an ImageValidatingPolicy."""
 
+    scans_image_variants: bool
+    """Whether kinds are scanned that only variants of ImageValidatingPolicies match."""
     labels_namespaced_kinds: bool
     """Whether labels of ephemeral reports name namespaced kinds in CEL like their twins."""
     compiles_exceptions: bool
@@ -67,9 +74,20 @@ class Release(NamedTuple):
     """Whether warnings about deprecated fields name each with its path."""
     reports_loaded_kinds: bool
     """Whether the command line reports the deprecated kinds of the files that it loads."""
+    deprecates_definitions: bool
+    """Whether the definitions of deprecated kinds say so, and each request for them is answered
+    with a warning."""
 
     def __str__(self) -> str:
         return self.name
+
+    def loaded(self, api_version: str, kind: str) -> str:
+        """Return what the command line reports about a loaded document, "" for nothing."""
+        return self.deprecation(api_version, kind) if self.reports_loaded_kinds else ""
+
+    def requested(self, api_version: str, kind: str) -> str:
+        """Return the warning about a requested kind as a whole, "" for none."""
+        return self.deprecation(api_version, kind) if self.deprecates_definitions else ""
 
     def deprecation(self, api_version: str, kind: str) -> str:
         """Return the warning that a kind is deprecated, "" if it is not."""
@@ -103,6 +121,7 @@ V_1_19_0 = Release(
     blocks_service_calls=False,
     decodes_paths=False,
     skips_scalars_at_wildcards=False,
+    searches_all_expressions=False,
     confines_global_context=False,
     extracts_templates=False,
     without_variants=(
@@ -114,6 +133,7 @@ V_1_19_0 = Release(
     keeps_tags_beside_digests=False,
     marshals_parts=False,
     exempts_variants=False,
+    scans_image_variants=False,
     labels_namespaced_kinds=False,
     compiles_exceptions=False,
     renews_in_place=False,
@@ -125,6 +145,7 @@ V_1_19_0 = Release(
     ),
     locates_deprecated_fields=False,
     reports_loaded_kinds=False,
+    deprecates_definitions=False,
 )
 V_1_19_1 = V_1_19_0._replace(
     name="1.19.1",
@@ -140,6 +161,7 @@ V_1_19_1 = V_1_19_0._replace(
     blocks_service_calls=True,
     decodes_paths=True,
     skips_scalars_at_wildcards=True,
+    searches_all_expressions=True,
     confines_global_context=True,
     extracts_templates=True,
     without_variants=(("NamespacedImageValidatingPolicy", True),),
@@ -148,6 +170,7 @@ V_1_19_1 = V_1_19_0._replace(
     keeps_tags_beside_digests=True,
     marshals_parts=True,
     exempts_variants=True,
+    scans_image_variants=True,
     labels_namespaced_kinds=True,
     compiles_exceptions=True,
     renews_in_place=True,
@@ -156,6 +179,7 @@ V_1_19_1 = V_1_19_0._replace(
     policy_successors="NamespacedValidatingPolicy and the other namespaced policy types",
     locates_deprecated_fields=True,
     reports_loaded_kinds=True,
+    deprecates_definitions=True,
 )
 NEWEST = V_1_19_1
 RELEASES: Mapping[str, Release] = MappingProxyType({one.name: one for one in (V_1_19_0, V_1_19_1)})

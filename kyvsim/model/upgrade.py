@@ -109,6 +109,18 @@ class ChangedRow(NamedTuple):
     place: Location | None
 
 
+class ChangedScenario(NamedTuple):
+    """A scenario that takes another course."""
+
+    place: Location
+    impact: Impact
+    events: tuple[str, ...]
+    """The events in one release only, by virtual time: `- TIME EVENT` in the older one, `+ …`."""
+    ending: tuple[str, ...]
+    """The differences at its end: objects, hazards, and expectations."""
+    cause: ReleaseChange | None
+
+
 class LegacyPolicy(NamedTuple):
     """A policy or an exception of a kind that a release removes."""
 
@@ -153,6 +165,9 @@ class Upgrade(NamedTuple):
     rows: tuple[ChangedRow, ...]
     row_count: int
     """The number of compared rows of tests."""
+    scenarios: tuple[ChangedScenario, ...]
+    scenario_count: int
+    """The number of scenarios that were run in both releases."""
     notes: tuple[UpgradeNote, ...]
     removal: Removal | None
     diagnostics: tuple[Diagnostic, ...]

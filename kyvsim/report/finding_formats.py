@@ -208,11 +208,12 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = {
 
 
 def _issue(
-    check: str, text: str, weight: str, place: Location, fingerprint: str = ""
+    check: str, text: str, weight: str, place: Location, release: str, fingerprint: str = ""
 ) -> dict[str, object]:
     """Return an issue of a code quality report of GitLab.
 
-    The first line is used if the line is unknown. Source:
+    The first line is used if the line is unknown. The list has no place for the release of
+    Kyverno, so each issue names it as Code Climate names the engine of an issue. Source:
     https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
     """
     place = place.in_repository()
@@ -221,6 +222,7 @@ def _issue(
         "check_name": safe_text(check),
         "fingerprint": fingerprint,
         "severity": weight,
+        "engine_name": f"kyvsim (Kyverno {release})",
         "location": {
             "path": place.file.replace("\\", "/").removeprefix("./"),
             "lines": {"begin": max(place.line, 1)},
@@ -228,7 +230,7 @@ def _issue(
     }
 
 
-def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
+def _diagnostic_issues(diagnostics: Iterable[Diagnostic], release: str) -> str:
     """Return an issue for each diagnostic.
 
     The fingerprint is a hash of code, file and message, so that it does not change when lines move;
@@ -243,7 +245,8 @@ def _diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> str:
         parts = f"{key} {numbers[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         weight = _GITLAB_SEVERITIES[entry.severity]
-        issues.append(json.dumps(_issue(entry.code, entry.message, weight, place, fingerprint)))
+        issue = _issue(entry.code, entry.message, weight, place, release, fingerprint)
+        issues.append(json.dumps(issue))
     return "".join(json_entries(issues))
 
 
@@ -267,7 +270,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
             if finding.weight is Severity.ERROR:
                 weight = _RESULT_WEIGHTS.get(severity_of(finding.row.policy), weight)
             check, text = finding.shown_check, finding.shown_summary
-            yield finding, _issue(check, text, weight, finding.place)
+            yield finding, _issue(check, text, weight, finding.place, run.release)
 
     def put(issue: dict[str, Json], fingerprint: str) -> None:
         issue["fingerprint"] = fingerprint
@@ -275,7 +278,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     writer = FindingWriter(run, issues, put)
 
     def tail(_: Lists) -> Iterator[str]:
-        text = _diagnostic_issues(run.all_diagnostics())
+        text = _diagnostic_issues(run.all_diagnostics(), run.release)
         yield f"{text}]\n" if writer.is_empty or not text else f",{text}]\n"
 
     return StreamingDocument(
@@ -285,7 +288,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one list with an issue for each finding."""
-    yield f"[{_diagnostic_issues(findings.diagnostics)}]\n"
+    yield f"[{_diagnostic_issues(findings.diagnostics, findings.release)}]\n"
 
 
 # SARIF 2.1.0, the format of code scanning services.

@@ -13,7 +13,6 @@ from kyvsim.kubernetes.objects import (
     without_server_fields,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.release import RELEASES
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
 from kyvsim.report.run import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
@@ -106,13 +105,7 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         elif event.number in shown:
             yield shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in hidden:
-            # Omit the deprecation warning that is returned for every policy of these kinds.
-            common = is_policy and event.message.startswith(_deprecations(event.object))
-            yield event._replace(message="") if common and event.outcome == "done" else event
-
-
-def _deprecations(key: ObjectKey) -> tuple[str, ...]:
-    return tuple(one.deprecation(key.api_version, key.kind) for one in RELEASES.values())
+            yield event
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:

@@ -98,11 +98,13 @@ def upgrade_ending(upgrade: Upgrade) -> RunEnding:
     noted = sum(notes[one] for one in _CERTAIN)
     removed = len(upgrade.removal.policies) if upgrade.removal else 0
     rejected, objects, rows = map(len, (upgrade.rejected, upgrade.objects, upgrade.rows))
+    scenarios = len(upgrade.scenarios)
     counts = (
         ("rejected", rejected, f"{counted(rejected, 'policy')} rejected"),
         ("results", changed, f"{counted(changed, 'result')} changed ({listed})"),
         ("objects", objects, f"{counted(objects, 'object')} changed"),
         ("rows", rows, f"{counted(rows, 'row')} of tests changed"),
+        ("scenarios", scenarios, f"{counted(scenarios, 'scenario')} changed"),
         ("notes", noted, f"{counted(noted, 'change')} not shown by manifests"),
         ("removed", removed, f"{counted(removed, 'policy')} without effect"),
     )
@@ -122,6 +124,7 @@ def upgrade_ending(upgrade: Upgrade) -> RunEnding:
             info_fact("uncertainNotes", untried, f"{counted(untried, 'change')} to try"),
             Fact("resources", upgrade.resources, _compared(upgrade)),
             Fact("testRows", upgrade.row_count, ""),
+            Fact("scenarioRuns", upgrade.scenario_count, ""),
             left_out_fact(len(frozenset(upgrade.left_out))),
             warning_fact(upgrade.diagnostics),
         )
@@ -136,12 +139,17 @@ def _verdict(upgrade: Upgrade, *, differs: bool) -> RunVerdict:
     if differs or not upgrade.applied:
         return RunVerdict.PASSED
     # A removal is about the policies alone; results are only the same if some were compared.
-    compared = upgrade.resources or upgrade.row_count or upgrade.removal
+    compared = _is_compared(upgrade)
     return RunVerdict.SAME if upgrade.policies and compared else RunVerdict.NOTHING
 
 
+def _is_compared(upgrade: Upgrade) -> bool:
+    counts = (upgrade.resources, upgrade.row_count, upgrade.scenario_count)
+    return any(counts) or upgrade.removal is not None
+
+
 def _compared(upgrade: Upgrade) -> str:
-    if upgrade.resources or upgrade.row_count or upgrade.removal:
+    if _is_compared(upgrade):
         return counted(upgrade.resources, "resource")
     return "no results compared: pass manifests with --resource"
 
@@ -150,6 +158,7 @@ def _heading(upgrade: Upgrade) -> str:
     target = upgrade.removal.release.name if upgrade.removal else upgrade.new
     inputs = [counted(upgrade.policies, "policy"), counted(upgrade.resources, "resource")]
     inputs += [f"{counted(upgrade.row_count, 'row')} of tests"] if upgrade.row_count else []
+    inputs += [counted(upgrade.scenario_count, "scenario")] if upgrade.scenario_count else []
     evaluated = f" (evaluated up to {upgrade.new})" if upgrade.removal else ""
     return f"Kyverno {upgrade.old} → {target}: {', '.join(inputs)}{evaluated}"
 
@@ -182,6 +191,17 @@ def _sections(upgrade: Upgrade) -> Iterator[_Section]:
         for row in upgrade.rows
     ]
     yield _Section("Changed rows of tests", rows)
+    courses = [
+        _Entry(
+            one.impact,
+            f"{counted(len(one.events), 'event')} in only one of the releases",
+            one.place,
+            (*one.ending, *_first(one.events)),
+            *_reason(one.cause),
+        )
+        for one in upgrade.scenarios
+    ]
+    yield _Section("Changed scenarios", courses)
     notes = [
         _Entry(
             note.change.impact,
@@ -199,6 +219,10 @@ def _sections(upgrade: Upgrade) -> Iterator[_Section]:
     )
     if upgrade.removal:
         yield _removal_section(upgrade, upgrade.removal)
+
+
+def _first(lines: Sequence[str]) -> tuple[str, ...]:
+    return (*lines[:_MOST_LINES], *(("…",) if len(lines) > _MOST_LINES else ()))
 
 
 def _listed(items: Sequence[str]) -> tuple[str, ...]:
@@ -248,8 +272,7 @@ def _messages(verdict: VerdictDifference) -> tuple[str, ...]:
 def _object_entry(one: ChangedObject) -> _Entry:
     old, new = one.difference.old, one.difference.new
     lines = changed_yaml(old.object if old else None, new.object if new else None)
-    shown = [f"{mark} {line}" for mark, line in lines[:_MOST_LINES]]
-    shown += ["…"] if len(lines) > _MOST_LINES else []
+    shown = _first([f"{mark} {line}" for mark, line in lines])
     title = f"{one.resource}: {object_title(one.difference)}"
     lines_of = (*author_lines(one.difference), *shown)
     return _Entry(Impact.DIFFERENT, title, one.place, lines_of, *_reason(one.cause))
@@ -471,6 +494,16 @@ def render_json(upgrade: Upgrade, _: RenderOptions) -> Iterator[str]:
                 for one in upgrade.objects
             ),
             "rows": ({**row._asdict(), "place": place_json(row.place)} for row in upgrade.rows),
+            "scenarios": (
+                {
+                    "impact": one.impact.value,
+                    "cause": _cause_json(one.cause),
+                    "file": one.place.file,
+                    "events": [*one.events],
+                    "ending": [*one.ending],
+                }
+                for one in upgrade.scenarios
+            ),
             "notes": (
                 {
                     **(_cause_json(note.change) or {}),

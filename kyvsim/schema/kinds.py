@@ -11,6 +11,7 @@ from kyvsim.kubernetes.discovery import (
     KindTable,
     every_kind,
     is_namespaced_in_cluster,
+    preferred_version,
     split_api_version,
 )
 from kyvsim.kubernetes.objects import Json
@@ -172,6 +173,18 @@ def is_written(name: str) -> bool:
 def is_deprecated(api_version: str, kind: str) -> bool:
     """Return whether Kyverno requires another version of one of its kinds."""
     return "deprecated" in (_facts_of(api_version, kind) or ())
+
+
+def version_deprecation(api_version: str, kind: str) -> str:
+    """Return an API server's warning about a deprecated version of a kind, "" for none.
+
+    upstream: k8s.io/apiextensions-apiserver pkg/apiserver `defaultDeprecationWarning`
+    """
+    if not is_deprecated(api_version, kind):
+        return ""
+    group = split_api_version(api_version)[0]
+    newer = preferred_version(group, kind, kyverno_kinds())
+    return f"{api_version} {kind} is deprecated; use {group}/{newer} {kind}"
 
 
 def has_status_apart(api_version: str, kind: str) -> bool:

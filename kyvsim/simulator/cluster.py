@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.schema.kinds import kyverno_kinds, version_deprecation
 from kyvsim.simulator.admission.admission_policies import AdmissionPolicies, refuse_uncompiled
 from kyvsim.simulator.admission.cel import CelAdmission, ImageAdmission
 from kyvsim.simulator.admission.classic import AdmissionController, AdmissionNotes, record_requests
@@ -177,6 +177,8 @@ def open_cluster(
 def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionController) -> None:
     """Register everything that admits, mutates or records requests with the API server."""
     server, store, identities = sim.server, sim.store, sim.identities
+    release = sim.settings.release
+    server.deprecation = lambda *kind: release.requested(*kind) or version_deprecation(*kind)
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
     server.validators += [

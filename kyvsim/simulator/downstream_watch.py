@@ -40,6 +40,10 @@ class DownstreamWatch:
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
+        release = sim.settings.release
+        self._tracks_restored = release.tracks_restored
+        self.renews_in_place = release.renews_in_place
+        """Whether objects stay while they are generated again."""
         self.restart()
         sim.store.watch(self._observe)
 
@@ -97,9 +101,12 @@ class DownstreamWatch:
         for kind in self._of_policy.get(policy, ()):
             self._delete(policy, kind, _fits(policy, trigger))
 
-    def invalidate(self, policy: str) -> None:
-        """Restore the objects that a policy generated only after it generated them again."""
-        self._invalid.update(map(_uid, self.of(policy)))
+    def renew(self, policy: str) -> None:
+        """Expect that a policy generates its objects again; until then they are not restored."""
+        if self.renews_in_place:
+            self._invalid.update(map(_uid, self.of(policy)))
+        else:
+            self.delete(policy)
 
     def delete_others(self, policy: str, trigger: str, kept: Iterable[KubernetesObject]) -> None:
         """Delete the objects that a policy generated for a trigger, except for `kept`."""
@@ -173,7 +180,7 @@ class DownstreamWatch:
             return
         made = self._client("restore", labels(desired)[POLICY]).create(_clean(desired))
         # Otherwise it is still known by its old uid: a second deletion is not undone.
-        if made.object is not None and self._sim.settings.release.tracks_restored:
+        if made.object is not None and self._tracks_restored:
             del known[uid]
             known[_uid(made.object)] = desired
 

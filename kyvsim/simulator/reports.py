@@ -147,10 +147,13 @@ def write_report(
     subject: KubernetesObject,
     responses: Iterable[PolicyResponse],
     base: str,
+    *,
+    like_twins: bool,
 ) -> None:
     """Create a report about results at admission, if there are any to report.
 
-    `base`, the uid of the request, is the prefix of its name.
+    `base`, the uid of the request, is the prefix of its name. With `like_twins`, labels name
+    namespaced kinds in CEL like their cluster-wide twins.
     """
     results = entries(responses, sim)
     if not results:
@@ -174,7 +177,7 @@ def write_report(
     for policy in (one.policy for one in responses if is_reported(one.policy)):
         stored = sim.store.get(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
         kind = policy.kind
-        if sim.settings.release.labels_namespaced_kinds:
+        if like_twins:
             kind = kind.removeprefix("Namespaced")
         label = f"{_LABELS.get(kind, _OTHERS)}/{policy.name}"
         marks[label] = text_field(metadata(stored), "resourceVersion")

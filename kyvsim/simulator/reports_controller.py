@@ -66,6 +66,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     Reports are merged from then on, and updated when policies change.
     """
     sim, reports = kyverno.sim, kyverno.reports
+    like_twins = sim.settings.release.labels_namespaced_kinds
     sim.store.watch(reports.observe, EPHEMERAL)
     kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
@@ -78,7 +79,14 @@ def start_admission_reports(kyverno: Kyverno) -> None:
         named = bool(text_field(metadata(subject), "uid")) or admission.mutating
         if request.operation is Operation.DELETE or request.key.kind == "Event" or not named:
             return
-        write = partial(write_report, sim, subject, admission.responses, admission.review.uid)
+        write = partial(
+            write_report,
+            sim,
+            subject,
+            admission.responses,
+            admission.review.uid,
+            like_twins=like_twins,
+        )
         sim.scheduler.after(NOTICE, "admission-reports", write)
 
     kyverno.admission.listeners.append(record)
@@ -260,6 +268,7 @@ class Scanner:
         self._reported: set[tuple[str, Unevaluated]] = set()
         """Uids and errors of rules that are in the timeline."""
         self._repeats = False
+        self._scans_image_variants = kyverno.sim.settings.release.scans_image_variants
         kyverno.sim.store.watch(self._observe)
         kyverno.policies.changed.append(lambda *_: self._rescan())
         kyverno.policies.dropped.append(lambda _: self._rescan())
@@ -309,11 +318,19 @@ class Scanner:
         group = split_api_version(key.api_version)[0]
         if group in kyverno_groups() or key.kind == "Event":
             return False
-        has_rules = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
+        found = (one for stage in _STAGES for one in self._stage_rules(stage, key.kind, ""))
+        has_rules = any(map(self._decides_kinds, found))
         specs = (read_cel_policy(policy["spec"]) for policy in reported_policies(self._sim))
         constraints = (spec.match_constraints for spec in specs)
         compiled = (compile_constraints(one, "", self._sim.store.defined) for one in constraints)
         return has_rules or any(one.kinds is None or key.kind in one.kinds for one in compiled)
+
+    def _decides_kinds(self, found: PolicyRules) -> bool:
+        """Return whether the kinds of some rules are scanned even if no other policy has them."""
+        of_images = found.policy.policy.kind.endswith("ImageValidatingPolicy")
+        if of_images and not self._scans_image_variants:
+            return any(not one.rule.variant for one in found.rules)
+        return True
 
     def _stage_rules(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
         """Yield the rules of a stage for a kind in the background; "" is any namespace."""

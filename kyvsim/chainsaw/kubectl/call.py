@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -267,6 +267,13 @@ def failure(error: ApiError, about: str = "") -> Printed:
     return Printed(STDERR, f"Error from server{reason}: {message}\n")
 
 
+def warnings_of(call: KubectlCall, kinds: Iterable[NamedKind]) -> tuple[Printed, ...]:
+    """Return what kubectl prints about requested kinds that are deprecated, each text once."""
+    server = call.environment.session.sim.server
+    texts = dict.fromkeys(server.deprecation(*kind) for kind in kinds)
+    return tuple(Printed(STDERR, f"Warning: {text}\n") for text in texts if text)
+
+
 def answer(response: ApiResponse, done: str, about: str = "") -> Result:
     """Return kubectl's output for a response: warnings, then `done` or the error."""
     printed = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
@@ -276,9 +283,14 @@ def answer(response: ApiResponse, done: str, about: str = "") -> Result:
 
 
 def together(results: list[Result]) -> Result:
-    """Join several results; it fails if one of them failed."""
-    printed = tuple(one for result in results for one in result.printed)
-    return Result(max((result.status for result in results), default=0), printed)
+    """Join several results, with each warning once; it fails if one of them failed."""
+    printed, warned = [], set[str]()
+    for one in (one for result in results for one in result.printed):
+        if one.text not in warned:
+            printed.append(one)
+        if one.text.startswith("Warning: "):
+            warned.add(one.text)
+    return Result(max((result.status for result in results), default=0), tuple(printed))
 
 
 def chosen(call: KubectlCall, kind: NamedKind) -> list[KubernetesObject]:

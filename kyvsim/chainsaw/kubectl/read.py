@@ -14,6 +14,7 @@ from kyvsim.chainsaw.kubectl.call import (
     named_objects,
     shown_name,
     timed_out,
+    warnings_of,
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
@@ -28,7 +29,9 @@ def get(call: KubectlCall) -> Result:
     existing: list[KubernetesObject] = []
     printed: list[Printed] = []
     single = False
-    for kind, name in named_objects(call, given.words):
+    named = named_objects(call, given.words)
+    warned = warnings_of(call, (kind for kind, _ in named))
+    for kind, name in named:
         single = bool(name)
         key = call.key(kind, name)
         objects = [call.get(key)] if name else chosen(call, kind)
@@ -39,21 +42,21 @@ def get(call: KubectlCall) -> Result:
     status = 1 if printed else 0
     output = given.value("output")
     if not existing and not printed and not single and not output:
-        namespace = call.key(named_objects(call, given.words)[0][0], "").namespace
+        namespace = call.key(named[0][0], "").namespace
         if call.invocation.is_set("all-namespaces") or not namespace:
             nothing = "No resources found\n"
         else:
             nothing = f"No resources found in {namespace} namespace.\n"
-        return Result(0, (Printed(STDERR, nothing),))
+        return Result(0, (*warned, Printed(STDERR, nothing)))
     if single and not existing:
-        return Result(status, tuple(printed))
+        return Result(status, (*warned, *printed))
     whole = {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
     shown = existing[0] if single and len(existing) == 1 else whole
     try:
         text = _shown(call, shown, existing)
     except JsonPathError as error:
         return error_output(f"error: {error}\n")
-    return Result(status, (*printed, Printed(STDOUT, text)))
+    return Result(status, (*warned, *printed, Printed(STDOUT, text)))
 
 
 def _shown(call: KubectlCall, shown: KubernetesObject, objects: list[KubernetesObject]) -> str:

@@ -12,9 +12,10 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
-from kyvsim.engine.context.cluster_api import allows, blocked
+from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.engine.context.loaders.global_reference import given_data, global_data
+from kyvsim.engine.context.restrictions import blocked, global_context_problem
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, labels
@@ -161,11 +162,13 @@ def global_access(
 
     `namespace` is that of a namespaced policy, "" for others: some releases confine it.
     """
-    confined = namespace and system.release.confines_global_context
+    problem = global_context_problem(
+        "globalContext.*", namespaced=bool(namespace), release=system.release
+    )
 
     def data_of(name: str, projection: str) -> object:
-        if confined:
-            raise LookupError("globalContext.* is not allowed in namespaced policies")
+        if problem:
+            raise LookupError(problem)
         try:
             found = (
                 _of_mock(name, projection, external, system)

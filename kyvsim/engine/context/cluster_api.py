@@ -3,14 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from kyvsim.kubernetes.discovery import ApiPath, parse_path, split_api_version
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_url
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
@@ -21,7 +18,6 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.model.ports import ClusterView
-from kyvsim.model.release import Release
 from kyvsim.model.request import UserInfo
 
 # SubjectAccessReviews, evaluated with the given RBAC objects.
@@ -466,94 +462,3 @@ def list_of(
     """Return the objects of a resource in a namespace, "" for all of them."""
     kind = cluster.kind_of(api_version, resource)
     return list(cluster.list(api_version, kind, namespace))
-
-
-# Addresses that Kyverno does not let policies call; nothing is resolved here.
-#
-# Source of the rules: upstream pkg/toggle/toggle.go (the default block list), kyverno/sdk
-# extensions/cel/libs/http, pkg/engine/apicall/executor.go.
-
-_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
-_PASSWORD = re.compile(r"(//[^/@:]*):[^/@]*@")
-
-
-def blocked(method: str, url: str, release: Release) -> str:
-    """Return why an expression cannot call a URL, or ""."""
-    try:
-        parts = parse_url(url)
-    except UrlError:
-        return ""
-    if _is_blocked_host(parts, release):
-        return _on_the_list(url, parts)
-    reason = _unsendable(parts) or _blocked_address(parts, release)
-    return reason and f"request failed: {_failed(method, url, reason)}"
-
-
-def service_problem(name: str, method: str, url: str, release: Release) -> str:
-    """Return why the service call of a context entry cannot be made, or ""."""
-    guards, reason = release.blocks_service_calls, ""
-    try:
-        parts = parse_url(url)
-    except UrlError as error:
-        if guards:
-            return f"failed to validate URL for APICall {name}: invalid URL: {error}"
-        build = f"failed to build request for APICall {name}: {error}"
-        return f"failed to build HTTP request for APICall {name}: {build}"
-    if guards and _is_blocked_host(parts, release):
-        return f"failed to validate URL for APICall {name}: {_on_the_list(url, parts)}"
-    reason = _unsendable(parts) or (_blocked_address(parts, release) if guards else "")
-    start = f"failed to execute HTTP request for APICall {name}"
-    return reason and f"{start}: {_failed(method, url, reason)}"
-
-
-def _failed(method: str, url: str, reason: str) -> str:
-    shown = _PASSWORD.sub(r"\1:***@", url, count=1)
-    return f'{method.capitalize()} "{shown}": {reason}'
-
-
-def _on_the_list(url: str, parts: GoUrl) -> str:
-    return f'URL "{url}" is blocked: hostname "{parts.hostname}" is on the blocklist'
-
-
-def _is_blocked_host(parts: GoUrl, release: Release) -> bool:
-    return parts.hostname.rstrip(".").lower() in release.blocked_hosts
-
-
-def _unsendable(parts: GoUrl) -> str:
-    if parts.scheme not in _PORTS:
-        return f'unsupported protocol scheme "{parts.scheme}"'
-    return "" if parts.host else "http: no Host in request URL"
-
-
-def _blocked_address(parts: GoUrl, release: Release) -> str:
-    host = parts.hostname
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return ""
-    if isinstance(address, IPv6Address):
-        # Go takes an IPv4-mapped address for the IPv4 address.
-        address = address.ipv4_mapped or address
-    candidates: list[IPv4Address | IPv6Address] = [address]
-    if release.blocks_embedded_addresses and isinstance(address, IPv6Address):
-        candidates += _embedded(address)
-    for one in candidates:
-        for network in map(ip_network, release.blocked_networks):
-            if one.version == network.version and one in network:
-                shown = f"[{host}]" if ":" in host else host
-                port = parts.port or _PORTS[parts.scheme]
-                return (
-                    f"connection to {shown}:{port} blocked: "
-                    f"IP {address} falls in blocked range {network}"
-                )
-    return ""
-
-
-def _embedded(address: IPv6Address) -> list[IPv4Address]:
-    """Return the IPv4 address that an IPv6 address carries, if any: compatible, NAT64 or 6to4."""
-    if address in _NAT64 or address in _COMPATIBLE:
-        return [IPv4Address(int(address) & 0xFFFFFFFF)]
-    return [address.sixtofour] if address.sixtofour else []
-
-
-_NAT64, _COMPATIBLE = IPv6Network("64:ff9b::/96"), IPv6Network("::/96")

@@ -2,7 +2,6 @@
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.kubernetes.cron import next_times
-from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.cel.compile import (
@@ -11,19 +10,12 @@ from kyvsim.languages.cel.compile import (
     pinning,
     problems_of,
     unused_parts,
-    variants_of,
+    webhook_facts_of,
 )
 from kyvsim.languages.cel.exceptions import declare_cel_exceptions
-from kyvsim.languages.cel.facts import (
-    WebhookFacts,
-    matched_resources,
-    policy_facts,
-    rule_facts,
-    webhook_facts,
-)
+from kyvsim.languages.cel.facts import matched_resources, policy_facts, rule_facts
 from kyvsim.languages.cel.payloads import checked_payloads
 from kyvsim.model.policy import Policy
-from kyvsim.model.release import Release
 from kyvsim.model.source import Document
 from kyvsim.policy.cel_autogen import PolicyVariant
 from kyvsim.policy.cel_policy import read_cel_policy
@@ -50,11 +42,6 @@ LANGUAGE = Language(
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
     """Return group, version and resource of everything that a policy names."""
     return tuple(matched_resources(policy.cel))
-
-
-def webhook_facts_of(policy: Policy, release: Release, kinds: KindTable = NO_KINDS) -> WebhookFacts:
-    """Return the facts of a policy for its webhook."""
-    return webhook_facts(policy, variants_of(policy, release), release, kinds)
 
 
 __all__ = [

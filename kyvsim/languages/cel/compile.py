@@ -10,9 +10,10 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.tracing import counted_rule, traced_rule
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
-from kyvsim.languages.cel.facts import mutates, mutating_facts
+from kyvsim.languages.cel.facts import WebhookFacts, mutates, mutating_facts, webhook_facts
 from kyvsim.languages.cel.generating_policy import GENERATING
 from kyvsim.languages.cel.image_validating_policy import IMAGE_VALIDATING, PINNING
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
@@ -80,9 +81,20 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
 
 
 def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
-    """Return the variables that the expressions of a policy read, such as `globalContext`."""
-    kind, written = _BY_NAME[policy.kind], PolicyVariant("", policy.cel)
-    return frozenset(_lower_part(kind, policy, written, options)[1].reads)
+    """Return the variables that the expressions of a policy read, such as `globalContext`.
+
+    These are the expressions in which a cluster searches for what a namespaced policy may not use.
+    """
+    spec = policy.cel
+    if not options.system.release.searches_all_expressions:
+        targets = spec.target_match_constraints
+        spec = spec._replace(
+            target_match_constraints=targets and targets._replace(expression=""),
+            target_match_conditions=(),
+            attestors=tuple(one._replace(expressions=()) for one in spec.attestors),
+        )
+    searched = PolicyVariant("", spec)
+    return frozenset(_lower_part(_BY_NAME[policy.kind], policy, searched, options)[1].reads)
 
 
 def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
@@ -91,9 +103,23 @@ def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
 
 
 def _variants(kind: CelKind, policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:
-    extracts = release.extracts_templates and kind.on_templates is not None
-    extracted = extraction_variants(policy.cel) if extracts else ()
+    extracted = extraction_variants(policy.cel) if _extracts(kind, release) else ()
     return (*kind.variants(policy.cel), *extracted)
+
+
+def extracts_templates(policy: Policy, release: Release) -> bool:
+    """Return whether custom workloads can be among the controllers of a policy."""
+    return _extracts(_BY_NAME[policy.kind], release)
+
+
+def _extracts(kind: CelKind, release: Release) -> bool:
+    return release.extracts_templates and kind.on_templates is not None
+
+
+def webhook_facts_of(policy: Policy, release: Release, kinds: KindTable = NO_KINDS) -> WebhookFacts:
+    """Return the facts of a policy for its webhook."""
+    without = frozenset(alone for kind, alone in release.without_variants if kind == policy.kind)
+    return webhook_facts(policy, variants_of(policy, release), kinds, without)
 
 
 def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingChange, ...]:

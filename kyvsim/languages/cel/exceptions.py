@@ -31,6 +31,7 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
+from kyvsim.model.release import Release
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TraceContext
 
@@ -118,16 +119,16 @@ def compile_exceptions(
     *,
     ignorable: bool,
     variables: Mapping[str, CompiledExpression] | None = None,
-    settled_by_full: bool = True,
-    full_only: bool = False,
+    of_images: bool = False,
 ) -> CompiledExceptions | None:
     """Return the exceptions that name a policy, None if there are none.
 
     Their conditions are compiled with the policy's expressions: their problems are problems of the
     policy. `ignorable` is whether the policy's `failurePolicy` applies to them too; `variables`
-    are those that they may read; `settled_by_full` is whether errors of exceptions are ignored
-    after a full exception that matches; `full_only` is whether other exceptions have no effect.
+    are those that they may read; `of_images` is whether it is an ImageValidatingPolicy, for which
+    releases count exceptions differently.
     """
+    full_only = of_images and not part.options.system.release.counts_partial_exceptions
     policy, entries = part.policy, []
     # Variables that conditions of exceptions may name but that have no value there.
     without = ("exceptions", "variables") if variables is None else ("exceptions",)
@@ -158,7 +159,7 @@ def compile_exceptions(
     ignores = ignorable and not policy.facts.fails_closed
     values = RequestValues(part, variables or {})
     return CompiledExceptions(
-        tuple(entries), values, part.options, ignores, settled_by_full, full_only
+        tuple(entries), values, part.options, ignores, full_only or not of_images, full_only
     )
 
 
@@ -226,9 +227,9 @@ def refused_conditions(exception: CelException) -> tuple[ExpressionProblem, ...]
     return tuple(compiler.problems)
 
 
-def refused_by_cluster(exception: CelException) -> Iterator[Diagnostic]:
+def refused_by_cluster(exception: CelException, release: Release) -> Iterator[Diagnostic]:
     """Yield KV150 for conditions with which a cluster rejects an exception."""
-    for one in refused_conditions(exception):
+    for one in refused_conditions(exception) if release.compiles_exceptions else ():
         place = exception.document.locate(one.path)
         yield expression_error("KV150", f"`{exception.key}`", one.message, place)
 

@@ -1,6 +1,6 @@
 """Facts about a policy in CEL for the engine, the webhook and the controllers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.cel import CompileError, compile_expression
@@ -11,7 +11,6 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
-from kyvsim.model.release import Release
 from kyvsim.model.request import PayloadMode
 from kyvsim.policy.cel_autogen import EXTRACTION, PolicyVariant, is_about_pods
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule
@@ -148,10 +147,13 @@ class WebhookFacts(NamedTuple):
 def webhook_facts(
     policy: Policy,
     variants: Iterable[PolicyVariant],
-    release: Release,
     kinds: KindTable = NO_KINDS,
+    without_variants: Collection[bool] = (),
 ) -> WebhookFacts:
-    """Return the facts of a policy for its webhook."""
+    """Return the facts of a policy for its webhook.
+
+    `without_variants`: whether a webhook that has no rules for its variants is a dedicated one.
+    """
     spec = policy.cel
     constraints = spec.match_constraints or MatchConstraints(())
     conditions = _pushed(spec)
@@ -163,7 +165,7 @@ def webhook_facts(
     exact = constraints.match_policy == "Exact"
     timeout = spec.webhook_timeout_seconds
     alone = conditions is not None or exact or timeout is not None
-    derived = [] if (policy.kind, alone) in release.without_variants else [*variants]
+    derived = [] if alone in without_variants else [*variants]
     rules = [rule for one in (spec, *(one.spec for one in derived)) for rule in one.resource_rules]
     texts = conditions or []
     if conditions is not None and is_about_pods(spec.match_constraints):

@@ -205,7 +205,6 @@ def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, M
     """
     spec, compiler = part.spec, part.compiler
     release = part.options.system.release
-    full_only = not release.counts_partial_exceptions
     conditions = compiler.conditions(spec.match_conditions)
     takes = compile_references(spec.match_image_references, compiler, release)
     attestations = {name: name for name in spec.attestations}
@@ -246,9 +245,7 @@ def image_programs(part: PolicyPart) -> tuple[ImageValidatingPolicy, dict[str, M
         kinds=part.options.kinds,
         conditions=tuple(one for one in conditions if not one.reads.intersection(_UNBOUND)),
         unbound=next((name for one in conditions for name in _UNBOUND if name in one.reads), ""),
-        exceptions=compile_exceptions(
-            part, ignorable=True, settled_by_full=full_only, full_only=full_only
-        ),
+        exceptions=compile_exceptions(part, ignorable=True, of_images=True),
         takes=takes,
         extractors=extractors,
         attestors=attestors,

@@ -1,5 +1,6 @@
 """The admission controller: Kyverno's answers to admission requests, and their events."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 from typing import NamedTuple
@@ -419,6 +420,9 @@ _NODES = "system:node:"
 _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 
+_KIND_DEPRECATED = re.compile(r" is deprecated( and will be removed in a future release)?; ")
+
+
 def record_requests(
     timeline: Timeline, noted: Callable[[ApiRequest], RequestNote]
 ) -> Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]:
@@ -440,8 +444,8 @@ def record_requests(
         reasons: tuple[FailureReason, ...] = ()
         outcome = "done" if response.changed else "unchanged"
         # Warnings about a kind as a whole are omitted.
-        deprecated = " is deprecated and will be removed in a future release"
-        messages = [purpose.message, *(one for one in response.warnings if deprecated not in one)]
+        texts = (one for one in response.warnings if not _KIND_DEPRECATED.search(one))
+        messages = [purpose.message, *texts]
         if note.failed:
             messages.append(f"admitted despite an Audit failure: {', '.join(note.failed)}")
         if error is not None:

@@ -9,6 +9,7 @@ from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.context.restrictions import global_context_problem
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
@@ -387,7 +388,8 @@ def _first(subject: _Subject, checks: Iterable[Callable[[_Subject], Iterable[Dia
 
 
 # CEL policies: errors.
-# Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
+# Source of the rules: upstream validate.go of pkg/cel/policies/{vpol,mpol,gpol,dpol} and of
+# pkg/image/verification/evaluator.
 
 
 def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
@@ -395,9 +397,6 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     for problem in problems_of(policy, options):
         place = path_text(problem.path)
         yield f"{place}: Invalid value: {quote(problem.text)}: {problem.message}"
-    confined = options.system.release.confines_global_context and policy.namespace
-    if confined and "globalContext" in names_read(policy, options):
-        yield "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
     if not resources_of(policy):
         why = "a matchConstraints with at least one resource rule is required"
         yield f"spec.matchConstraints: Required value: {why}"
@@ -411,6 +410,15 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
         except ValueError as error:
             why = "schedule spec in the deletingPolicy is not in proper cron format"
             yield f"spec.schedule: Invalid value: {quote(policy.facts.schedule)}: {why}: {error}"
+    if not policy.namespace:
+        return
+    read, release = names_read(policy, options), options.system.release
+    confined = global_context_problem("globalContext.*", namespaced=True, release=release)
+    if confined and "globalContext" in read:
+        yield f"spec: Forbidden: {confined}"
+    if "http" in read:
+        why = "set --allowHTTPInNamespacedPolicies to enable"
+        yield f"spec: Forbidden: http.* is not allowed in namespaced policies; {why}"
 
 
 # PolicyExceptions of both groups: errors.

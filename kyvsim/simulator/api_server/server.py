@@ -272,6 +272,8 @@ class ApiServer:
         self.validators: list[Callable[[Review], ApiError | None]] = []
         """Return the error of an object as it would be stored, or None."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
+        self.deprecation: Callable[[str, str], str] = lambda _api_version, _kind: ""
+        """Returns the warning about a requested kind, "" for none."""
         self.observers: list[
             Callable[[ApiRequest, ApiResponse, KubernetesObject | None], None]
         ] = []
@@ -288,23 +290,28 @@ class ApiServer:
         try:
             refusals = (authorize(request) for authorize in self.authorizers)
             problem = next((one for one in refusals if one is not None), None)
-            problem = problem or _place_problem(request, self.store)
+            if problem is not None:
+                return self._refuse(request, problem, (), old)
+            text = self.deprecation(*request.key[:2])
+            warnings = [text] if text else []
+            problem = _place_problem(request, self.store)
             creates = request.operation is Operation.CREATE and not request.subresource
             if problem is None and old is None and not creates:
                 problem = errors.not_found(request.key, self.store.defined)
             if problem is None:
-                return self._through_webhooks(request, old)
+                return self._through_webhooks(request, old, warnings)
+            return self._refuse(request, problem, tuple(warnings), old)
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error rejects the request
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 
     def _through_webhooks(
-        self, request: ApiRequest, old: KubernetesObject | None
+        self, request: ApiRequest, old: KubernetesObject | None, warnings: list[str]
     ) -> Admitted | ApiResponse:
+        """Admit a request; append to `warnings`."""
         obj = self._prepared(request, old)
         if isinstance(obj, ApiError):
-            return self._refuse(request, obj, (), old)
-        warnings: list[str] = []
+            return self._refuse(request, obj, tuple(warnings), old)
         before = old if request.operation in {Operation.UPDATE, Operation.DELETE} else None
         if request.subresource == "scale" and before is not None:
             before = scale_of(before)
@@ -313,7 +320,7 @@ class ApiServer:
         for plugin in self.plugins:
             changed = plugin(review)
             if isinstance(changed, ApiError):
-                return self._refuse(request, changed, (), old)
+                return self._refuse(request, changed, tuple(warnings), old)
             review = review._replace(object=changed)
         refused, review = self._mutated(review, warnings)
         if refused is None:
@@ -476,6 +483,8 @@ class ApiServer:
     def _answer(
         self, request: ApiRequest, response: ApiResponse, old: KubernetesObject | None
     ) -> ApiResponse:
+        # An API server sends each text once.
+        response = response._replace(warnings=tuple(dict.fromkeys(response.warnings)))
         for observer in self.observers:
             observer(request, response, old)
         return response

@@ -631,8 +631,7 @@ def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
     """Submit the work of a policy for existing objects."""
     sim, facts, watch = kyverno.sim, generating_facts(policy), kyverno.downstreams
 
-    in_place = sim.settings.release.renews_in_place
-    cleans_up = in_place and facts.synchronizes
+    cleans_up = watch.renews_in_place and facts.synchronizes
 
     def context(trigger: Json, *, restores: bool = False) -> Json:
         return cel_context(policy.key, trigger, synchronizes=cleans_up, restores=restores)
@@ -645,11 +644,7 @@ def sync_generating_policy(policy: Policy, kyverno: Kyverno) -> None:
     contexts: Iterable[Json] = ()
     if known:
         contexts = [context(trigger_from_labels(labels(obj))) for obj in known]
-        if in_place:
-            watch.invalidate(policy.key)
-        else:
-            # They are generated again.
-            watch.delete(policy.key)
+        watch.renew(policy.key)
     elif facts.synchronizes:
         # If none is known, existing objects are collected.
         contexts = of_triggers(restores=True)

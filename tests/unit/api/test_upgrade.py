@@ -7,7 +7,9 @@ from kyvsim.api.upgrade import UpgradeInputs, preview_upgrade
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import ConversionOutcome
 from kyvsim.model.release import PLANNED, RELEASES
+from kyvsim.model.result import RunVerdict
 from kyvsim.model.upgrade import Impact
+from kyvsim.report.upgrade import upgrade_ending
 
 OLD, NEW = RELEASES["1.19.0"], RELEASES["1.19.1"]
 CONFINED = """
@@ -108,6 +110,36 @@ results:
 """
 
 
+SCENARIO = """
+apiVersion: kyvsim/v1
+kind: Scenario
+name: s
+settings: {horizon: 1m}
+policies: policies
+steps:
+%s
+"""
+NETWORKS = """
+apiVersion: policies.kyverno.io/v1
+kind: GeneratingPolicy
+metadata: {name: closed}
+spec:
+  evaluation: {synchronize: {enabled: true}}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
+  generate:
+  - template:
+      interpolate: cel
+      value: |
+        {apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}},
+         metadata: {name: closed, namespace: ((object.metadata.name))}}
+"""
+CREATED = "- create: {apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n- wait: 1s\n"
+NETWORK = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, namespace: shop, name: closed}"
+DELETED = f"- delete: {NETWORK}\n- wait: 1s\n"
+
+
 @pytest.fixture
 def preview(tmp_path, monkeypatch):
     """Return what previews an upgrade for the texts of policies and resources."""
@@ -127,6 +159,61 @@ def preview(tmp_path, monkeypatch):
         return preview_upgrade(UpgradeInputs(**{**given, **inputs}))
 
     return run
+
+
+@pytest.fixture
+def course(preview, tmp_path):
+    """Return what previews an upgrade for a policy, and a scenario of some steps."""
+
+    def run(policy, steps):
+        (tmp_path / "scenario.yaml").write_text(SCENARIO % steps)
+        return preview([policy], scenarios=("scenario.yaml",))
+
+    return run
+
+
+def test_events_of_a_scenario_that_only_one_release_has(course):
+    upgrade = course(NETWORKS, CREATED + DELETED + DELETED)
+    (found,) = upgrade.scenarios
+    assert [one.partition("s ")[2] for one in found.events] == [
+        "background restore NetworkPolicy shop/closed"
+    ]
+    assert found.events[0].startswith("+ ")
+    assert found.ending == ("further: NetworkPolicy shop/closed",)
+    assert found.impact is Impact.DIFFERENT
+    assert "tracks_restored" in found.cause.facts
+    assert not upgrade.diagnostics
+
+
+def test_a_scenario_without_differences(course):
+    upgrade = course(TEAM, CREATED)
+    assert upgrade.scenarios == ()
+    assert upgrade.scenario_count == 1
+    assert upgrade_ending(upgrade).verdict is RunVerdict.SAME
+
+
+def test_a_hazard_of_only_one_release(course):
+    (found,) = course(NETWORKS, CREATED + DELETED).scenarios
+    assert found.events == ()
+    assert found.ending == ("no hazard: KH032",)
+    assert "tracks_restored" in found.cause.facts
+
+
+def test_an_expectation_that_only_the_older_release_meets(course):
+    policy = CONFINED.replace("\n", "\n    ")
+    stored = "{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: regions, namespace: shop}}"
+    expected = f"  expect: {{eventually: {stored}, within: 1s}}\n"
+    (found,) = course(TEAM, f"{CREATED}- create:{policy}\n{expected}").scenarios
+    assert found.impact is Impact.BREAKS
+    assert found.cause.facts == ("confines_global_context",)
+
+
+def test_a_scenario_that_cannot_be_read(preview, tmp_path):
+    (tmp_path / "scenario.yaml").write_text("kind: Scenario\napiVersion: kyvsim/v1\nsteps: 3\n")
+    upgrade = preview([NETWORKS], scenarios=("scenario.yaml", "missing.yaml"))
+    assert upgrade.scenarios == ()
+    assert {one.location.file for one in upgrade.diagnostics} == {"scenario.yaml", "missing.yaml"}
+    assert upgrade_ending(upgrade).status == 2
 
 
 def test_a_policy_that_the_newer_release_rejects(preview):

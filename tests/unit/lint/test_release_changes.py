@@ -110,6 +110,18 @@ spec:
   generate:
   - expression: "generator.Apply('a', [])"
 """
+MUTATING = """
+apiVersion: policies.kyverno.io/v1
+kind: {kind}
+metadata: {{name: p, namespace: {namespace}}}
+spec:
+  matchConstraints: &pods
+    resourceRules:
+    - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [services]}}
+  targetMatchConstraints: *pods
+  targetMatchConditions: [{{name: c, expression: "{condition}"}}]
+  mutations: []
+"""
 EXCEPTION = """
 apiVersion: policies.kyverno.io/v1
 kind: PolicyException
@@ -159,6 +171,11 @@ def generating(synchronize):
     return GENERATING.format(synchronize=synchronize)
 
 
+def mutating(condition, namespace=""):
+    kind = "NamespacedMutatingPolicy" if namespace else "MutatingPolicy"
+    return MUTATING.format(kind=kind, namespace=namespace or '""', condition=condition)
+
+
 def exception(kind, part):
     return EXCEPTION.format(kind=kind, part=part)
 
@@ -193,13 +210,18 @@ CASES = [
     (cel("json.marshal(object.spec) == ''"), {"marshals_parts"}),
     (cel("json.unmarshal('1') == 1"), set()),
     (cel("this does not parse"), set()),
+    (mutating("http.Get('http://a.b/') == null", "shop"), {"searches_all_expressions"}),
+    (mutating("http.Get('http://a.b/') == null"), set()),
+    (mutating("object.metadata.name == 'http'", "shop"), set()),
     # Variants for controllers.
     (cel(part=CONTROLLERS.format("jobs.v1.example.com")), {"extracts_templates"}),
     (cel(part=CONTROLLERS.format("deployments")), set()),
     (cel(part=CONTROLLERS.format("jobs.v1.example.com"), resources="services"), set()),
     (local_cel(resources="pods"), {"without_variants"}),
     (local_cel(resources="services"), set()),
-    (PINNED, set()),
+    (PINNED, {"scans_image_variants"}),
+    (PINNED.replace("[pods]", "[services]"), set()),
+    (PINNED.replace("spec:", "spec:\n  evaluation: {background: {enabled: false}}"), set()),
     # Generated objects.
     (generating("true"), {"renews_in_place"}),
     (generating("false"), set()),

@@ -9,6 +9,7 @@ import kyvsim
 from kyvsim.model.release import NEWEST, RELEASES, V_1_19_0, V_1_19_1, Release
 
 PACKAGE = Path(kyvsim.__file__).parent
+FACTS = [name for name in Release._fields if name != "name"]
 
 
 @pytest.mark.parametrize("fact", Release._fields)
@@ -16,11 +17,18 @@ def test_releases_differ_in_every_fact(fact):
     assert len({getattr(one, fact) for one in RELEASES.values()}) > 1
 
 
-@pytest.mark.parametrize("fact", [name for name in Release._fields if name != "name"])
+@pytest.mark.parametrize("fact", FACTS)
 def test_every_fact_is_read(fact):
     own = PACKAGE / "model" / "release.py"
     readers = re.compile(rf"\b(?:release|self)\.{fact}\b")
     assert any(readers.search(path.read_text("utf-8")) for path in (own, *PACKAGE.rglob("*.py")))
+
+
+def test_facts_are_read_in_few_modules():
+    # Except for the table that says what each fact means for users.
+    readers = re.compile(rf"\brelease\.(?:{'|'.join(FACTS)})\b")
+    found = {one for one in PACKAGE.rglob("*.py") if readers.search(one.read_text("utf-8"))}
+    assert len(found) < 10, sorted(found)
 
 
 def test_no_code_compares_releases():

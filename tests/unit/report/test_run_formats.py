@@ -14,6 +14,7 @@ import xmlschema
 import yaml
 
 from kyvsim.api.apply import render_document, render_run
+from kyvsim.model.release import NEWEST
 from kyvsim.model.source import Document, Location
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import RenderedRun
@@ -64,6 +65,7 @@ def test_sarif(text_of):
 def test_gitlab(text_of):
     report = json.loads(text_of("gitlab"))
     check(report, "gitlab-code-quality")
+    assert {one["engine_name"] for one in report} <= {f"kyvsim (Kyverno {NEWEST})"}
     assert max(Counter(one["fingerprint"] for one in report).values(), default=1) == 1
 
 

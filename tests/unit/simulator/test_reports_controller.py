@@ -253,6 +253,35 @@ def test_ephemeral_reports_of_kinds_with_long_names_split_them(put, obj, cluster
     cluster.sim.scheduler.advance(60)
     (merged,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
     assert merged["scope"]["name"] == "g"
+@pytest.mark.parametrize(
+    ("release", "beside", "kinds"),
+    [
+        (V_1_19_0, False, ["Pod"]),
+        (V_1_19_1, False, ["Deployment", "Pod"]),
+        # Another policy makes Deployments scanned.
+        (V_1_19_0, True, ["Deployment", "Pod"]),
+    ],
+)
+def test_variants_of_image_policies_decide_what_is_scanned(
+    put, obj, cluster_policy, pod, deployment, reports, beside, kinds
+):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE"]}]},
+        "validationActions": ["Audit"],
+        "matchImageReferences": [{"glob": "*"}],
+        "attestors": [],
+        "validations": [{"expression": "false", "message": "no"}],
+    }
+    put(pod(), deployment(replicas=0))
+    if beside:
+        named = {"match": {"any": [{"resources": {"kinds": ["Deployment"]}}]}}
+        put(cluster_policy("other", {**AUDIT, **named}, background=True))
+    group = "policies.kyverno.io/v1"
+    put(obj("ImageValidatingPolicy", "p", api_version=group, spec=spec))
+    found = reports(300)
+    about = [one["scope"]["kind"] for one in found if "p" in {r["policy"] for r in one["results"]}]
+    assert sorted(about) == kinds
 
 
 def test_what_is_said_of_objects_in_one_second_is_one_entry(

@@ -4,9 +4,7 @@ Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/api
 mocks, cmd/cli/kubectl-kyverno/store/contextloader.go.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from posixpath import normpath
 from typing import NamedTuple
 
 from kyvsim.engine.context.cluster_api import (
@@ -16,9 +14,9 @@ from kyvsim.engine.context.cluster_api import (
     answer_get,
     can_review,
     review,
-    service_problem,
 )
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.restrictions import path_problem, service_problem
 from kyvsim.jmespath import (
     Query,
     QueryError,
@@ -28,14 +26,12 @@ from kyvsim.jmespath import (
     compile_template,
 )
 from kyvsim.kubernetes.discovery import parse_path
-from kyvsim.kubernetes.go_url import path_unescape
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.release import Release
 from kyvsim.model.values import CallAnswer
 from kyvsim.policy.tree import ApiCallEntry
 
-_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(
     {
         ("authorization.k8s.io/v1", "subjectaccessreviews"),
@@ -151,8 +147,7 @@ def _from_cluster(
     scope: JSONContext,
     release: Release,
 ) -> object:
-    path = path_unescape(call.path) if release.decodes_paths else call.path
-    _check_namespace(path, scope.policy_namespace)
+    _check_path(call.path, scope.policy_namespace, release)
     if scope.holds(entry.name):
         return SKIPPED
     try:
@@ -206,24 +201,10 @@ def _hints_for_empty_list(call: _Call, name: str, external: ExternalData) -> Ite
         )
 
 
-def _check_namespace(path: str, namespace: str) -> None:
-    if not namespace:
-        return
-    clean = normpath(path) if path else "."
-    found = _NAMESPACED.match(clean)
-    if found is None:
-        problem = (
-            f"path {clean} does not contain a namespace segment, "
-            "which is required for namespaced policies"
-        )
-    elif found[1] != namespace:
-        problem = (
-            f"path {clean} refers to namespace {found[1]}, "
-            f"which is different from the policy namespace {namespace}"
-        )
-    else:
-        return
-    raise QueryError(f"failed to fetch data for APICall: {problem}")
+def _check_path(path: str, namespace: str, release: Release) -> None:
+    problem = path_problem(path, namespace, release)
+    if problem:
+        raise QueryError(f"failed to fetch data for APICall: {problem}")
 
 
 def _answer(call: _Call, name: str, scope: JSONContext, release: Release) -> object:

@@ -8,8 +8,9 @@ cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 from collections.abc import Mapping
 from contextlib import suppress
 
-from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of, service_problem
+from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.restrictions import global_context_problem, service_problem
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
@@ -19,7 +20,8 @@ from kyvsim.policy.tree import GlobalReferenceEntry
 
 
 def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
-    name, confines = entry.name, system.release.confines_global_context
+    name = entry.name
+    confined = global_context_problem("globalReference", namespaced=True, release=system.release)
     template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
 
     def load(scope: JSONContext) -> object:
@@ -30,10 +32,8 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
             if not scope.holds(name):
                 scope.hints.append(_missing(name, entry.reference))
             return SKIPPED
-        if confines and scope.policy_namespace:
-            raise QueryError(
-                f"context entry {name}: globalReference is not allowed in namespaced policies"
-            )
+        if confined and scope.policy_namespace:
+            raise QueryError(f"context entry {name}: {confined}")
         try:
             filled = template.render(scope)
             key, _, rest = filled["name"].partition(".")

@@ -40,7 +40,7 @@ def body_checks(release: Release) -> tuple[RuleCheck, ...]:
         match_blocks.check_match_presence,
         rule_parts.check_conditions,
         variables.check_elements,
-        rule_parts.context_check(confines_references=release.confines_global_context),
+        rule_parts.context_check(release),
         rule_parts.check_image_extractors,
         match_blocks.check_kinds_present,
         rule_bodies.check_mutate,

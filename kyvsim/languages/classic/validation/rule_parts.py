@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import operators
+from kyvsim.engine.context.restrictions import global_context_problem
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote
@@ -16,6 +17,7 @@ from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.release import Release
 from kyvsim.policy.rule import ForEachMutation, ForEachValidation, RuleNode
 from kyvsim.policy.tree import (
     ApiCallEntry,
@@ -327,20 +329,20 @@ _RESERVED = (
 _MASK = "kyvernojmespathvariable"
 
 
-def context_check(*, confines_references: bool) -> RuleCheck:
-    """Return the check that every context entry of a rule can be loaded.
-
-    Entries of loops are not checked. With `confines_references`, a Policy has no `globalReference`.
-    """
+def context_check(release: Release) -> RuleCheck:
+    """Return the check that every context entry of a rule can be loaded; not those of loops."""
 
     def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-        confined = confines_references and subject.policy.kind == "Policy"
-        return _context_problems(subject, confined=confined)
+        is_namespaced = subject.policy.kind == "Policy"
+        confined = global_context_problem(
+            "globalReference", namespaced=is_namespaced, release=release
+        )
+        return _context_problems(subject, confined)
 
     return check_context
 
 
-def _context_problems(subject: RuleUnderCheck, *, confined: bool) -> Iterator[Diagnostic]:
+def _context_problems(subject: RuleUnderCheck, confined: str) -> Iterator[Diagnostic]:
     entries = subject.rule.tree.context
     validate = subject.rule.tree.validate
     if entries and validate and validate.cel and any(validate.cel[1:]):
@@ -349,7 +351,7 @@ def _context_problems(subject: RuleUnderCheck, *, confined: bool) -> Iterator[Di
         yield subject.error(place, "KV135", f"path: {subject.text_path}: {text}")
         return
     for entry in entries:
-        reason = _name_problem(entry.name) or _source_problem(entry, confined=confined)
+        reason = _name_problem(entry.name) or _source_problem(entry, confined)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
             error = subject.error(entry.path, "KV135", text)
@@ -379,7 +381,7 @@ def _name_problem(name: str) -> str:
     return next((f"{start} {one}" for one in taken), "")
 
 
-def _source_problem(entry: ContextEntry, *, confined: bool) -> str:
+def _source_problem(entry: ContextEntry, confined: str) -> str:
     match entry:
         case VariableEntry():
             return _variable_problem(entry)
@@ -392,7 +394,7 @@ def _source_problem(entry: ContextEntry, *, confined: bool) -> str:
         case ApiCallEntry() if entry.url_path and entry.service is not None:
             return "a URLPath cannot be used for service API calls"
         case GlobalReferenceEntry() if confined:
-            return "globalReference is not allowed in namespaced policies"
+            return confined
         case GlobalReferenceEntry() if not entry.reference:
             return "a name is required for globalReference context entry"
         case ImageRegistryEntry():

@@ -84,6 +84,17 @@ def test_warnings_go_to_standard_error(k):
     assert result.text(STDOUT) == "clusterpolicy.kyverno.io/need-team created\n"
 
 
+def test_a_deprecated_kind_is_warned_of_once_in_each_call(k):
+    two = DENIES + "---" + DENIES.replace("need-team", "other")
+    k("apply -f p.yaml", p=two)
+    for line in ("get cpol", "get cpol need-team -o name", "delete cpol need-team other"):
+        warned = [one for one in k(line).text(STDERR).splitlines() if one.startswith("Warning: ")]
+        assert [
+            one[: len("Warning: kyverno.io/v1 ClusterPolicy is deprecated")] for one in warned
+        ] == ["Warning: kyverno.io/v1 ClusterPolicy is deprecated"]
+    assert k("get pod").text(STDERR) == "No resources found in default namespace.\n"
+
+
 MESSAGES = [
     ("get pod p", 'Error from server (NotFound): pods "p" not found\n'),
     ("delete cm b", 'Error from server (NotFound): configmaps "b" not found\n'),

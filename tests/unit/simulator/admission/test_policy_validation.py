@@ -3,7 +3,8 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.release import V_1_19_0, V_1_19_1
+from kyvsim.model.release import RELEASES, V_1_19_0, V_1_19_1
+from kyvsim.model.request import UserInfo
 
 CEL = "policies.kyverno.io/v1"
 
@@ -110,6 +111,106 @@ def test_namespaced_policies_cannot_read_global_context(admin, obj, namespace, r
     assert (error is not None and text in error.message) is bool(refused and namespace)
 
 
+CONFIG_MAPS = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "resources": ["configmaps"],
+}
+CALL = "http.Get('http://a.b/') == null"
+LABEL = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+MUTATES = {
+    "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": LABEL}}]
+}
+TARGETS = {
+    **MUTATES,
+    "targetMatchConstraints": {"resourceRules": [CONFIG_MAPS]},
+    "targetMatchConditions": [{"name": "c", "expression": CALL}],
+}
+ATTESTS = {
+    "matchImageReferences": [{"glob": "*"}],
+    "attestors": [{"name": "a", "cosign": {"key": {"expression": "http.Get('http://a.b/').key"}}}],
+    "validations": [{"expression": "true"}],
+}
+CHECKS = {"validations": [{"expression": CALL}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "refusing"),
+    [
+        ("NamespacedValidatingPolicy", CHECKS, {"1.19.0", "1.19.1"}),
+        ("ValidatingPolicy", CHECKS, set()),
+        ("NamespacedValidatingPolicy", {"validations": [{"expression": "'http' != ''"}]}, set()),
+        ("NamespacedMutatingPolicy", TARGETS, {"1.19.1"}),
+        ("NamespacedMutatingPolicy", MUTATES, set()),
+        ("NamespacedImageValidatingPolicy", ATTESTS, {"1.19.1"}),
+        ("ImageValidatingPolicy", ATTESTS, set()),
+    ],
+)
+@pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+def test_namespaced_policies_make_no_http_calls(admin, obj, release, kind, spec, refusing):
+    namespace = "default" if kind.startswith("Namespaced") else ""
+    spec = {"matchConstraints": {"resourceRules": [CONFIG_MAPS]}, **spec}
+    error = admin.create(obj(kind, "p", namespace, api_version=CEL, spec=spec)).error
+    text = (
+        "spec: Forbidden: http.* is not allowed in namespaced policies; "
+        "set --allowHTTPInNamespacedPolicies to enable"
+    )
+    assert (error is not None) is (release.name in refusing)
+    assert error is None or text in error.message
+
+
+def test_every_reason_against_a_policy_is_named_in_order(admin, obj):
+    spec = {
+        "matchConstraints": {"resourceRules": []},
+        "variables": [{"name": "a", "expression": "globalContext.Get('a', '')"}],
+        **CHECKS,
+    }
+    message = admin.create(
+        obj("NamespacedValidatingPolicy", "p", "default", api_version=CEL, spec=spec)
+    ).error.message
+    texts = ("at least one resource rule", "globalContext.* is not", "http.* is not")
+    places = [message.find(one) for one in texts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+KIND_WARNING = "is deprecated and will be removed"
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+def test_each_request_for_a_deprecated_kind_is_answered_with_a_warning(
+    admin, release, cluster_policy
+):
+    assert admin.create(cluster_policy("p", DENY)).ok
+    key = ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "p")
+    changed = admin.merge(key, {"metadata": {"labels": {"a": "b"}}})
+    deleted = admin.delete(key)
+    missing = admin.delete(key)
+    counts = [
+        sum(KIND_WARNING in one for one in answer.warnings)
+        for answer in (changed, deleted, missing)
+    ]
+    # The webhook is not called for deletions.
+    assert counts == ([1, 1, 1] if release.deprecates_definitions else [1, 0, 0])
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+def test_old_versions_of_a_kind_are_deprecated_in_every_release(admin, obj):
+    entry = {"kubernetesResource": {"group": "apps", "version": "v1", "resource": "deployments"}}
+    old = "kyverno.io/v2alpha1 GlobalContextEntry is deprecated; use kyverno.io/v2"
+    for version, expected in (("v2alpha1", (f"{old} GlobalContextEntry",)), ("v2", ())):
+        kind = obj("GlobalContextEntry", version, api_version=f"kyverno.io/{version}", spec=entry)
+        assert admin.create(kind).warnings == expected
+
+
+def test_who_may_not_ask_gets_no_warning(cluster, cluster_policy):
+    nobody = cluster.sim.client(UserInfo("nobody"))
+    response = nobody.create(cluster_policy("p", DENY))
+    assert not response.ok
+    assert response.warnings == ()
+
+
 def test_generation_without_rights_is_refused(said, cluster_policy):
     rule = {"generate": {**GENERATE, "kind": "ServiceAccount", "synchronize": True}}
     user = "system:serviceaccount:kyverno:kyverno-background-controller"
@@ -213,7 +314,7 @@ def test_a_moved_target_is_warned_of(put, admin, cluster_policy):
     put(cluster_policy("p", {"generate": GENERATE}))
     response = admin.update(cluster_policy("p", {"generate": {**GENERATE, "name": "other"}}))
     assert response.ok
-    assert "could result in stale targets" in response.warnings[0]
+    assert any("could result in stale targets" in one for one in response.warnings)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +332,10 @@ def test_a_policy_without_rights_to_report_is_let_in_with_a_warning(admin, clust
         admin.delete(ObjectKey(*binding, name))
     response = admin.create(cluster_policy("p", DENY))
     assert response.ok
-    assert response.warnings[0] == (
+    assert (
         "system:serviceaccount:kyverno:kyverno-reports-controller"
         " requires permissions get,list,watch for resource Pod"
-    )
+    ) in response.warnings
 
 
 def test_the_timeline_leaves_out_that_a_kind_is_deprecated(put, cluster, cluster_policy):
