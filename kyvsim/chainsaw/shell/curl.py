@@ -15,7 +15,8 @@ from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError
 from kyvsim.chainsaw.kubectl.call import KubectlError
 from kyvsim.chainsaw.kubectl.write import patched
 from kyvsim.chainsaw.session import REQUEST
-from kyvsim.engine.context.cluster_api import ApiPath, CallError, answer_get, parse_path
+from kyvsim.engine.context.cluster_api import CallError, answer_get
+from kyvsim.kubernetes.discovery import ApiPath, parse_path
 from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiError, ApiRequest, Client, ObjectStore, errors
