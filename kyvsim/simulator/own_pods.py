@@ -1,9 +1,9 @@
-"""Kyverno's own Pods, and their leader election.
+"""Kyverno's own Pods with their leader election, and the Deployments of a cluster made by kind.
 
-Only what other objects and scripts see of them: that they run, and that a container restarts when
-another holder takes its Lease. Specifications are not those of the chart, and Deployments are
-missing. Source of the names: upstream charts/kyverno/templates; of leader election:
-pkg/leaderelection, cmd/*/main.go.
+Only what other objects and scripts see of the Pods: that they run, and that a container restarts
+when another holder takes its Lease. Specifications are not those of the chart, and Kyverno's
+Deployments are missing. Source of the names: upstream charts/kyverno/templates; of leader election:
+pkg/leaderelection, cmd/*/main.go; of the Deployments: kind's default manifests.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,8 +38,25 @@ _LEASES: Mapping[str, str] = MappingProxyType(
 """The component by the name of its Lease."""
 
 
+_DEPLOYMENTS = (
+    ("kube-system", "coredns", {"k8s-app": "kube-dns"}, "registry.k8s.io/coredns/coredns", 2),
+    (
+        "local-path-storage",
+        "local-path-provisioner",
+        {"app": "local-path-provisioner"},
+        "docker.io/kindest/local-path-provisioner",
+        1,
+    ),
+)
+"""Namespace, name, labels of the Pods, image and replicas."""
+
+
 def install_pods(sim: SimulationContext) -> None:
     """Store the running Pods and their Leases; called before controllers watch the store."""
+    for namespace, name, marks, image, replicas in _DEPLOYMENTS:
+        _install_deployment(
+            sim, ObjectKey("apps/v1", "Deployment", namespace, name), marks, image, replicas
+        )
     for component, container in _CONTAINERS.items():
         name = f"kyverno-{component}-7c9d8f6b5-x7k2p"
         image = f"ghcr.io/kyverno/{component}:v{sim.settings.release.name}"
@@ -67,6 +84,29 @@ def install_pods(sim: SimulationContext) -> None:
         }
         kind = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
         _store(sim, {**kind, "metadata": meta, "spec": spec})
+
+
+def _install_deployment(
+    sim: SimulationContext, key: ObjectKey, marks: dict[str, str], image: str, replicas: int
+) -> None:
+    """Store an available Deployment, and its namespace if there is none."""
+    if sim.store.get("v1", "Namespace", "", key.namespace) is None:
+        named = {"name": key.namespace, "labels": {"kubernetes.io/metadata.name": key.namespace}}
+        status = {"phase": "Active"}
+        _store(sim, {"apiVersion": "v1", "kind": "Namespace", "metadata": named, "status": status})
+    template = {
+        "metadata": {"labels": marks},
+        "spec": {"containers": [{"name": key.name, "image": image}]},
+    }
+    numbers = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    deployment = {
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace, "labels": marks},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": marks}, "template": template},
+        "status": {"observedGeneration": 1, **dict.fromkeys(numbers, replicas)},
+    }
+    _store(sim, deployment)
 
 
 def _now(sim: SimulationContext) -> str:

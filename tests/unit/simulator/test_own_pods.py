@@ -1,4 +1,4 @@
-"""Kyverno's own Pods and Leases."""
+"""Kyverno's own Pods and Leases, and what kind installs."""
 
 import pytest
 
@@ -44,6 +44,18 @@ def test_pods_run_without_any_event(cluster):
     cluster.sim.scheduler.run_until(lambda: False, 60.0)
     assert status(cluster, "admission-controller") == ("kyverno", True, 0)
     assert list(cluster.sim.timeline.events) == []
+
+
+def test_the_deployments_of_kind_are_available_and_may_be_scanned(cluster):
+    found = {
+        one["metadata"]["name"]: (one["metadata"]["namespace"], one["status"]["availableReplicas"])
+        for one in cluster.sim.store.list("apps/v1", "Deployment", "")
+    }
+    assert found == {
+        "coredns": ("kube-system", 2),
+        "local-path-provisioner": ("local-path-storage", 1),
+    }
+    assert cluster.sim.store.get("v1", "Namespace", "", "local-path-storage") is not None
 
 
 def test_simulations_have_none_by_default():

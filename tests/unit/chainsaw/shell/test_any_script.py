@@ -65,7 +65,7 @@ TEXTS = (
         "=",
         "-eq",
     ),
-    *("-a", "-o", "]", "-n", "-z", "${x//a/b}"),
+    *("-a", "-o", "]", "-n", "-z", "${x//a/b}", "${x%%*a*}", "${x#?}", "$((x + 1))", "$((1%0))"),
 )
 MANIFESTS = (
     *("a text", "[1, 2]", "5", "{}", "{kind: Pod}", "{apiVersion: v1, kind: Pod}", "a: [", "---"),
@@ -131,6 +131,9 @@ def _commands():
         *("head", "tail", "seq", "tr", "exit", "break", "continue", "export", "set", "unset"),
         *("shift", "sh", "./f", "grep -o", "grep -c", "head -n", "tail -n", "wc -l", "printf %d"),
         *("sort", "cut", "jq", "cd", "eval", "read", "unset -f", "set -e", "set +o", "tr -d"),
+        *("awk '$1>0 {print $2 NR}'", "awk", "sort -n -k 2", "mkfifo", "jq -r .a", "trap", "kill"),
+        *("kubectl proxy &", "curl -s http://localhost:8001/api/v1/namespaces", "return", "f"),
+        *("kyverno apply", "kyverno version", "kubectl rollout status", "trap 'f a' EXIT;"),
     )
     plain = st.builds("{} {}".format, st.sampled_from(programs), several)
     grep = st.builds(
@@ -160,6 +163,7 @@ def _larger(inner):
         st.builds("x=$({}){}".format, inner, st.sampled_from(("", "$x$x", ' y="$x"'))),
         st.builds("cat <<EOF\n$({})\nEOF\n".format, inner),
         st.builds("! {}".format, inner),
+        st.builds("f() {{ {}; }}; f {}".format, inner, name),
     )
 
 
