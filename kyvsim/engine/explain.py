@@ -291,23 +291,26 @@ class Placing:
         below expressions.
         """
         base: Path | None = ()
+        root: Path = ()
         placed = []
         for number, step in enumerate(steps, 1):
             whole = number == len(steps) or step.kind is StepKind.EXPRESSION
-            found = self.step(step, base, deep=whole)
+            found = self.step(step, base, root, deep=whole)
             placed.append(found)
+            root = found.path or root if step.kind is StepKind.TEMPLATE else root
             base = found.path if found.path is not None else base
         return tuple(placed)
 
-    def step(self, step: Step, base: Path | None, *, deep: bool = True) -> Step:
+    def step(self, step: Step, base: Path | None, root: Path = (), *, deep: bool = True) -> Step:
         """Return a step with its location; `base` is the path of the surrounding step.
 
-        Without `deep` the steps inside it are not located.
+        `root` is that of the surrounding Pod template. Without `deep` the steps inside it are not
+        located.
         """
-        if step.kind is StepKind.ELEMENT and step.found is not None:
+        if step.kind in {StepKind.ELEMENT, StepKind.TEMPLATE} and step.found is not None:
             path = self._of_value(step.found.data)
         elif step.path is None or step.rooted:
-            path = step.path
+            path = step.path and (*root, *step.path)
         elif not step.path and step.kind is StepKind.PATTERN and self._is_whole(step):
             path = ()
         else:
@@ -318,7 +321,8 @@ class Placing:
             seen_at = self._document.locate(path)
         steps = step.steps
         if deep and steps:
-            steps = tuple([self.step(one, inner) for one in steps])
+            root = path or root if step.kind is StepKind.TEMPLATE else root
+            steps = tuple([self.step(one, inner, root) for one in steps])
         found, note = step.found, step.note
         if path and found is not None and found.data is None and not self._has(path):
             found, note = None, note or "absent"

@@ -43,6 +43,8 @@ class StepKind(StrEnum):
     LOOP = "loop"
     """The list of a loop."""
     ELEMENT = "element"
+    TEMPLATE = "Pod template"
+    """A Pod template in a custom workload: the paths inside it are those of the Pod."""
     CONTROL = "control"
     """A control of Pod security."""
     FINDING = "finding"
@@ -86,7 +88,7 @@ class Step(NamedTuple):
     path: Path | None = None
     """The path in the object that was read: relative to the parent step, unless `rooted`."""
     rooted: bool = False
-    """Whether `path` is absolute."""
+    """Whether `path` is absolute: in the object, or in the surrounding Pod template."""
     seen_at: Location | None = None
     """The location of that path in the manifest, or of its nearest ancestor."""
     steps: tuple["Step", ...] = ()

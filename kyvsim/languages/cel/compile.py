@@ -200,7 +200,7 @@ def _lower_part(
         if exceptions is not None:
             body = with_exceptions(body, exceptions, kind.unevaluated)
     if variant.name == EXTRACTION and kind.on_templates is not None:
-        body = kind.on_templates(body)
+        body = kind.on_templates(body, compiler.trace)
     written = spec.match_constraints
     constraints = compile_constraints(
         written.for_any_operation() if written and kind.any_operation else written,

@@ -349,7 +349,7 @@ IMAGE_VALIDATING = CelKind(
     _compile,
     ends=ends_of_validations,
     variants=variants,
-    on_templates=lambda body: evaluated_on_templates(body, "failed to evaluate policy"),
+    on_templates=partial(evaluated_on_templates, fault="failed to evaluate policy"),
     without_constraints=True,
     weighs_exceptions=True,
     tells_faults=True,
@@ -397,7 +397,7 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
 
 PINNING = IMAGE_VALIDATING._replace(
     compile=_compile_pinning,
-    on_templates=lambda _: without_mutation(
+    on_templates=lambda *_: without_mutation(
         "mutateDigest", "digest-pinning mutation is not supported for extraction-mode targets"
     ),
 )

@@ -18,9 +18,11 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_v
 from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, object_key, text_field
 from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, variables_on
 from kyvsim.languages.cel_request import review_request
+from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.tracing import TraceContext, traced
 from kyvsim.policy.cel_autogen import PolicyVariant, pod_templates
 from kyvsim.policy.cel_policy import CelPolicyNode
 
@@ -81,7 +83,7 @@ class CelKind(NamedTuple):
     """Whether `test` has an empty response for a specification that does nothing."""
     no_effect: Callable[[CelPolicyNode], Iterable[NoEffect]] = lambda _: ()
     """The parts of a specification that Kyverno accepts but that have no effect."""
-    on_templates: Callable[[CompiledBody], CompiledBody] | None = None
+    on_templates: Callable[[CompiledBody, TraceContext], CompiledBody] | None = None
     """Returns the body for custom workloads; None for kinds without variants for them."""
     unmatched: str = ""
     """The failure message for objects that the policy does not match; "" for no result."""
@@ -233,11 +235,12 @@ _SOURCES: Mapping[str, _Source] = {
 # pkg/cel/policies/ivpol/engine/engine.go.
 
 
-def evaluated_on_templates(body: CompiledBody, fault: str) -> CompiledBody:
+def evaluated_on_templates(body: CompiledBody, trace: TraceContext, *, fault: str) -> CompiledBody:
     """Return a body for custom workloads: the first failure or error of a template ends it.
 
     An exception skips its template only. `fault` is how messages about conditions begin.
     """
+    judge = _on_template(body, trace)
 
     def run(evaluation: Evaluation) -> Outcome | None:
         new, old = _object(evaluation), _old_object(evaluation)
@@ -253,7 +256,8 @@ def evaluated_on_templates(body: CompiledBody, fault: str) -> CompiledBody:
             pod, twin = _pod_of(template, source), None
             if path in paired:
                 twin = _pod_of(paired[path], source)
-            outcome = body(_of_pod(evaluation, *((pod, twin) if new else (twin, pod))))
+            pods = (pod, twin) if new else (twin, pod)
+            outcome = judge(path, template, _of_pod(evaluation, *pods))
             if outcome is None or (outcome.status is RuleStatus.SKIP and not outcome.exceptions):
                 unmatched = outcome
             elif outcome.exceptions:
@@ -269,6 +273,22 @@ def evaluated_on_templates(body: CompiledBody, fault: str) -> CompiledBody:
         return last or unmatched
 
     return run
+
+
+def _on_template(
+    body: CompiledBody, trace: TraceContext
+) -> Callable[[str, KubernetesObject, Evaluation], Outcome | None]:
+    """Return a body that also takes a template and its path, which are shown as a step."""
+
+    def complete(
+        step: Step, found: Outcome | None, path: str, template: KubernetesObject, _: Evaluation
+    ) -> Step:
+        answer = found.status if found else None
+        return step._replace(name=path, found=Value(template), answer=answer)
+
+    return traced(
+        trace, lambda _path, _template, given: body(given), Step(StepKind.TEMPLATE), complete
+    )
 
 
 def _pod_of(template: KubernetesObject, parent: KubernetesObject) -> KubernetesObject:

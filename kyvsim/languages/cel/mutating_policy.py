@@ -330,7 +330,7 @@ MUTATING = CelKind(
     _compile,
     no_effect=_no_effect,
     variants=mutation_variants,
-    on_templates=lambda _: without_mutation(
+    on_templates=lambda *_: without_mutation(
         "", "extraction mode: mutation for custom workload CRDs is not yet supported"
     ),
     names_rules=False,

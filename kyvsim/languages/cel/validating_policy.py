@@ -9,6 +9,7 @@ pkg/cel/compiler (validation.go).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.encodings import native_text
@@ -123,7 +124,7 @@ VALIDATING = CelKind(
     ends=ends_of_validations,
     no_effect=lambda spec: () if spec.validations else ((spec.path, "`validations` is empty"),),
     variants=variants,
-    on_templates=lambda body: evaluated_on_templates(body, "failed to load context"),
+    on_templates=partial(evaluated_on_templates, fault="failed to load context"),
     names_rules=False,
     match_rule="match",
     fault="failed to load context",

@@ -232,3 +232,39 @@ def test_an_error_of_a_mutation_has_its_place_in_the_expression(way, expression,
     (found,) = explained(MUTATING % (PODS, patch_type, way, expression))
     place, _ = places(deciding(found.steps))
     assert (place.line, place.column) == (10, 9 + expression.index(part))
+
+
+WORKLOAD = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: js, namespace: shop}
+spec:
+  jobs:
+  - name: good
+    spec:
+      containers:
+      - {name: a, image: "x:1"}
+  - name: bad
+    spec:
+      containers:
+      - {name: a, image: x}
+"""
+
+
+def _every(steps):
+    return [inner for step in steps for inner in (step, *_every(step.steps))]
+
+
+CONTROLLERS = "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}"
+
+
+def test_a_pod_template_in_a_custom_workload_is_a_step_with_its_fields():
+    policy = VALIDATING.replace("spec:\n", f"spec:\n  {CONTROLLERS}\n", 1) % (PODS, "==")
+    policy = policy.replace("variables.images.all(i, i", "object.spec.containers.all(i, i.image")
+    results = (one for one in explained(policy, WORKLOAD) if one.results)
+    way = deciding(next(results).steps)
+    (template,) = (one for one in way if one.kind is StepKind.TEMPLATE)
+    assert template.name == "spec.jobs[1]"
+    assert template.path == ("spec", "jobs", 1)
+    assert ("spec", "jobs", 1, "spec", "containers") in [one.path for one in _every(way)]
+    assert places(way)[1].line == 12
