@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import Path
 
 # The keys of a YAML text by its lines alone, so that an incomplete document has them, too.
 # Nothing is parsed: the parent of a line's key is the less indented line above. Block scalars are
-# skipped. Flow collections belong to the value of their key.
+# skipped. Flow collections are read if they end on their line.
 
 _LINE: Final = re.compile(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
@@ -19,6 +19,14 @@ _LINE: Final = re.compile(
 )
 _BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
 _TAIL: Final = re.compile(r"\s+#.*$")
+_FLOW: Final = re.compile(
+    r"""(?P<open>[\[{])|(?P<close>[]}])|(?P<comma>,)|(?P<colon>:(?=[\s"'\[{]|$))
+    |(?P<text>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,\[\]{}"'#:](?:[^,\[\]{}:#]|:(?=\S)|(?<=\S)\#)*)
+    |(?P<comment>\s\#.*)""",
+    re.VERBOSE,
+)
+_DEEPEST: Final = 20
+"""Maximum nesting of flow collections that are read."""
 
 
 class YamlEntry(NamedTuple):
@@ -110,6 +118,8 @@ class _OutlineReader:
             if found["dashes"]:
                 value, start = found["rest"], found.start("rest")
                 yield self._entry(number, column, value, start)
+                if value[:1] in {"[", "{"}:
+                    yield from self._flow(number, line, start)
             return
         self.close(column)
         self._levels.append((column, found["key"].strip("\"'")))
@@ -118,13 +128,48 @@ class _OutlineReader:
             self._block = column
         start = found.start("value") if found["value"] is not None else len(line)
         yield self._entry(number, column, value, start)
+        if value[:1] in {"[", "{"}:
+            yield from self._flow(number, line, start)
 
-    def _entry(self, number: int, column: int, value: str, start: int) -> YamlEntry:
+    def _flow(self, number: int, line: str, start: int) -> Iterator[YamlEntry]:
+        """Yield the entries of a flow collection that begins at a column."""
+        path: list[str | int] = [*self.path]
+        within: list[str] = []
+        key_column = -1  # that of the key whose value comes next
+        for token in _FLOW.finditer(line, start):
+            sign, column = token[0], token.start()
+            if token.lastgroup == "open" and len(within) < _DEEPEST:
+                if key_column >= 0:
+                    yield self._entry(number, key_column, "", column, path)
+                within.append(sign)
+                path.append(0 if sign == "[" else "")
+                key_column = -1
+            elif token.lastgroup == "close":
+                within.pop()
+                path.pop()
+                key_column = -1
+            elif token.lastgroup == "comma":
+                last = path[-1]
+                path[-1] = last + 1 if isinstance(last, int) else ""
+                key_column = -1
+            elif token.lastgroup == "text" and path[-1] == "":
+                path[-1], key_column = sign.strip().strip("\"'"), column
+            elif token.lastgroup == "text":
+                yield self._entry(number, max(key_column, 0) or column, sign, column, path)
+                key_column = -1
+            elif token.lastgroup != "colon":
+                return  # a comment, or nested too deeply
+            if not within:
+                return
+
+    def _entry(
+        self, number: int, column: int, value: str, start: int, path: Sequence[str | int] = ()
+    ) -> YamlEntry:
         plain = _TAIL.sub("", value).strip()
         quoted = plain[:1] in {'"', "'"} and plain[-1:] == plain[:1] and len(plain) > 1
         return YamlEntry(
             document=self.document,
-            path=self.path,
+            path=tuple(path) or self.path,
             line=number,
             column=column,
             value=plain[1:-1] if quoted else plain,
@@ -243,3 +288,27 @@ def in_cel(cursor: EditPosition, kind: str) -> bool:
         return False
     others = ("policies.kyverno.io/", "admissionregistration.k8s.io/")
     return kind.startswith(others) or "cel" in cursor.path
+
+
+def in_jmespath(cursor: EditPosition, kind: str) -> bool:
+    """Return whether a position is in a JMESPath expression without braces."""
+    if not (cursor.in_value and cursor.path and kind.startswith("kyverno.io/")):
+        return False
+    name = cursor.path[-1]
+    return name == "jmesPath" or (name == "list" and "foreach" in cursor.path)
+
+
+_STEPS_BACKWARDS: Final = re.compile(r"(?:[\w$@-]+|\][^\[\]]{0,40}\[|\?\.|\.)*")
+_LONGEST_PATH: Final = 500
+_STEP: Final = re.compile(r"[\w$@-]+|\[[^\]]*")
+
+
+def steps_before(cursor: EditPosition) -> tuple[str, ...]:
+    """Return the names before the last dot of the expression at a position; `[]` for an element.
+
+    () if nothing before it is a path.
+    """
+    near = cursor.before[-_LONGEST_PATH:]
+    found = _STEPS_BACKWARDS.match(near[::-1])
+    path, dot, _ = (found[0][::-1] if found else "").rpartition(".")
+    return tuple("[]" if one[0] == "[" else one for one in _STEP.findall(path)) if dot else ()

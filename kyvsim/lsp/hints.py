@@ -1,8 +1,10 @@
 """Completions and hover texts: fields of schemas, JMESPath, and CEL."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -14,8 +16,21 @@ from kyvsim.api.schemas import known_schemas
 from kyvsim.api.workspace import ReportedRule, concerns, rules_in
 from kyvsim.engine.conditions.operators import OPERATORS, operators
 from kyvsim.jmespath.functions import functions
-from kyvsim.kubernetes.objects import Path
-from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
+from kyvsim.kubernetes.discovery import every_kind, kind_of_plural, preferred_version
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.package_data import read_table
+from kyvsim.lint.cel_policy import element_of, field_of
+from kyvsim.lsp.document import (
+    EditPosition,
+    YamlEntry,
+    YamlText,
+    in_cel,
+    in_jmespath,
+    in_template,
+    steps_before,
+    word_at,
+)
+from kyvsim.schema.merge_types import NoTypesError, Type, find_type
 from kyvsim.schema.node import SchemaNode
 
 _CONDITIONS = frozenset({"any", "all", "preconditions", "conditions"})
@@ -30,6 +45,8 @@ class Offer(NamedTuple):
     insert: str = ""
     """The text to insert; "" for the label itself."""
     is_key: bool = False
+    after_dot: bool = False
+    """Whether it only replaces what is typed after the last dot."""
 
 
 @lru_cache(maxsize=1)
@@ -62,6 +79,42 @@ def type_text(node: SchemaNode) -> str:
     return types
 
 
+@cache
+def _field_texts() -> Json:
+    """Return `fields`, descriptions, and `pages`, links to documentation.
+
+    Their keys are ends of paths: the names of fields, without indexes, after the kind. Of several,
+    the longest applies. Those of chainsaw's files begin with `chainsaw` and a blank. Pages are for
+    fields, and all fields below.
+    """
+    return read_table(__file__, "fields.json")
+
+
+def _names(kind: str, path: Path) -> tuple[str, ...]:
+    return (kind.rpartition("/")[2], *(one for one in path if isinstance(one, str)))
+
+
+def description_of(kind: str, path: Path) -> str:
+    """Return the description of a field in a file of an apiVersion/kind, "" if there is none."""
+    own = (one.words.get("description") for one in schema_at(kind, path))
+    written = next(filter(None, own), "")
+    if written:
+        return str(written)
+    prefix = "chainsaw " if kind.startswith("chainsaw.") else ""
+    names, texts = _names(kind, path), _field_texts()["fields"]
+    keys = (prefix + ".".join(names[start:]) for start in range(len(names)))
+    return next((texts[key] for key in keys if key in texts), "")
+
+
+def page_of(kind: str, path: Path) -> str:
+    """Return the address of the documentation of a field, "" if there is none."""
+    names, pages = _names(kind, path), _field_texts()["pages"]
+    if kind.startswith("chainsaw."):
+        return str(pages["chainsaw"])
+    keys = (*reversed([".".join(pair) for pair in pairwise(names)]), names[0])
+    return next((pages[key] for key in keys if key in pages), "")
+
+
 def about(kind: str, path: Path) -> str:
     """Return the documentation of a field, as Markdown; "" for one that no schema has."""
     nodes = schema_at(kind, path)
@@ -69,9 +122,8 @@ def about(kind: str, path: Path) -> str:
         return ""
     names = ".".join(str(one) for one in path if isinstance(one, str))
     lines = [f"**{names}**: {' or '.join(dict.fromkeys(map(type_text, nodes)))}"]
+    lines.append(description_of(kind, path))
     for node in nodes:
-        if node.words.get("description"):
-            lines.append(str(node.words["description"]))
         if node.words.get("enum"):
             lines.append("one of " + ", ".join(f"`{one}`" for one in node.words["enum"]))
         if node.default is not None:
@@ -82,7 +134,9 @@ def about(kind: str, path: Path) -> str:
         path[-1] in (one.words.get("required") or ()) for one in schema_at(kind, path[:-1])
     ):
         lines.append("Required.")
-    return "\n\n".join(lines)
+    page = page_of(kind, path)
+    lines.append(f"[Documentation]({page})" if page else "")
+    return "\n\n".join(filter(None, lines))
 
 
 def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
@@ -109,7 +163,8 @@ def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
                 must = ", required" if name in required else ""
                 is_nested = inner is not None and bool({"object", "array"} & {*inner.types})
                 written = f"{name}:" if is_nested else f"{name}: "
-                yield Offer(name, f"{detail}{must}", insert=written, is_key=True)
+                note = description_of(kind, (*cursor.path, name))
+                yield Offer(name, f"{detail}{must}", note, written, is_key=True)
         yield from _choices_of(node)
 
 
@@ -222,7 +277,11 @@ def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.Compl
     """Yield completions for a position, whose column counts characters."""
     cursor = text.cursor(line, column)
     end = lsp.Position(cursor.line, cursor.column)
-    word = lsp.Range(lsp.Position(cursor.line, cursor.column - len(cursor.typed)), end)
+    last_name = cursor.typed.rpartition(".")[2]
+    word, last = (
+        lsp.Range(lsp.Position(cursor.line, cursor.column - len(one)), end)
+        for one in (cursor.typed, last_name)
+    )
     for one in dict.fromkeys(_offers(text, cursor)):
         kind = lsp.CompletionItemKind.Value
         if one.is_key:
@@ -230,26 +289,93 @@ def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.Compl
         elif one.insert.endswith("(") or "->" in one.detail:
             kind = lsp.CompletionItemKind.Function
         note = lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note) if one.note else None
-        edit = lsp.TextEdit(word, one.insert or one.label)
+        edit = lsp.TextEdit(last if one.after_dot else word, one.insert or one.label)
         yield lsp.CompletionItem(
             label=one.label, kind=kind, detail=one.detail, documentation=note, text_edit=edit
         )
 
 
 def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
-    document = cursor.document
-    if in_template(cursor):
-        names = _names_in(text, document, "context")
-        yield from (Offer(name, "entry of the context") for name in names)
-        yield from (Offer(name, "variable", note) for name, note in VARIABLES.items())
-        for one in functions().values():
-            yield Offer(one.name, one.signature, one.note, f"{one.name}(")
-    elif in_cel(cursor, text.kind(document)):
-        for name in _names_in(text, document, "variables"):
-            yield Offer(f"variables.{name}", "variable of the policy")
-        yield from _cel_names(cel_kind(text.kind(document))).values()
+    kind = text.kind(cursor.document)
+    if in_template(cursor) or in_jmespath(cursor, kind):
+        yield from _jmespath_offers(text, cursor)
+    elif in_cel(cursor, kind):
+        yield from _cel_offers(text, cursor, kind)
     elif concerns(text.text) or len(text.text.split("\n")) <= 2:
         yield from offers_at(text, cursor)
+
+
+def _jmespath_offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
+    steps = steps_before(cursor)
+    names = _names_in(text, cursor.document, "context")
+    known = {**dict.fromkeys(names, "entry of the context"), **VARIABLES}
+    start = ".".join(steps)
+    for name, note in known.items():
+        if name.startswith(f"{start}." if steps else ""):
+            yield Offer(name, "entry" if name in names else "variable", note)
+    if steps:
+        yield from _object_fields(text, cursor.document, steps)
+        return
+    for one in functions().values():
+        yield Offer(one.name, one.signature, one.note, f"{one.name}(")
+
+
+def _cel_offers(text: YamlText, cursor: EditPosition, kind: str) -> Iterator[Offer]:
+    steps = steps_before(cursor)
+    if steps == ("variables",):
+        for name in _names_in(text, cursor.document, "variables"):
+            yield Offer(name, "variable of the policy", after_dot=True)
+        return
+    if steps:
+        yield from _object_fields(text, cursor.document, steps)
+    else:
+        for name in _names_in(text, cursor.document, "variables"):
+            yield Offer(f"variables.{name}", "variable of the policy")
+    for one in _cel_names(cel_kind(kind)).values():
+        is_member = f".{one.label}(" in one.note
+        if is_member or not steps:
+            yield one._replace(after_dot=bool(steps))
+
+
+_OBJECTS: Final = (
+    ("request", "object"), ("request", "oldObject"), ("object",), ("oldObject",), ("target",),
+)  # fmt: skip
+"""Expressions for objects of the kinds that a policy matches."""
+
+
+def _object_fields(text: YamlText, document: int, steps: tuple[str, ...]) -> Iterator[Offer]:
+    """Yield the fields below a path of the objects that a policy matches, if they are known."""
+    root = next((one for one in _OBJECTS if steps[: len(one)] == one), None)
+    if root is None:
+        return
+    found = [*_matched_types(text, document)]
+    for step in steps[len(root) :]:
+        inner = (element_of(one) if step == "[]" else field_of(one, step) for one in found)
+        found = [one for one in inner if one is not None]
+    fields = {name for one in found if one.mapping for name in one.mapping.fields}
+    yield from (Offer(name, "field", after_dot=True) for name in sorted(fields))
+
+
+def _matched_types(text: YamlText, document: int) -> Iterator[Type]:
+    for one in text.of(document):
+        section = one.path[-2] if len(one.path) > 2 else ""
+        keys: Iterable[tuple[str, str]] = ()
+        if section == "kinds" and "exclude" not in one.path:
+            name = one.value.rpartition("/")[2]
+            keys = (key for key in every_kind() if key[1] == name)
+        elif section == "resources" and "resourceRules" in one.path:
+            groups = {
+                other.value
+                for other in text.of(document)
+                if other.path[:-1] == (*one.path[:-2], "apiGroups")
+            }
+            keys = ((group, kind_of_plural(group, one.value)) for group in groups)
+        for group, kind in keys:
+            version = preferred_version(group, kind) if kind else ""
+            with contextlib.suppress(NoTypesError):
+                found = find_type(f"{group}/{version}".lstrip("/"), kind) if version else None
+                if found is not None:
+                    yield found
 
 
 def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
@@ -257,7 +383,7 @@ def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
     word, start = word_at(text.text, line, column)
     cursor = text.cursor(line, start)
     kind = text.kind(cursor.document)
-    if word and in_template(cursor):
+    if word and (in_template(cursor) or in_jmespath(cursor, kind)):
         return jmespath_note(word)
     if word and in_cel(cursor, kind):
         return cel_note(word, kind)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.lsp.document import read_text
+from kyvsim.lsp.document import read_text, steps_before
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,56 @@ from kyvsim.lsp.document import read_text
 def test_the_word_before_a_position(before, typed):
     text = read_text(f"{before}\n")
     assert text.cursor(0, len(before)).typed == typed
+
+
+def entries(text):
+    return [(one.path, one.value, one.line, one.value_column) for one in read_text(text).entries]
+
+
+def test_flow_collections_on_one_line_are_read():
+    text = "a: {b: c, 'd': [e, \"f g\", {h: i}], k: http://x} # y: z\nb:\n- [p, [q]]\n- r\n"
+    assert entries(text)[1:] == [
+        (("a", "b"), "c", 0, 7),
+        (("a", "d"), "", 0, 15),
+        (("a", "d", 0), "e", 0, 16),
+        (("a", "d", 1), "f g", 0, 20),
+        (("a", "d", 2, "h"), "i", 0, 30),
+        (("a", "k"), "http://x", 0, 38),
+        (("b",), "", 1, 2),
+        (("b", 0), "[p, [q]]", 2, 2),
+        (("b", 0, 0), "p", 2, 3),
+        (("b", 0, 1, 0), "q", 2, 7),
+        (("b", 1), "r", 3, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [[[[", "a: {b: c}}}", "a: ]", "a: {:,", "a: [,,]", "a: [" * 50]
+)
+def test_flow_collections_that_are_not_closed(text):
+    assert entries(text)[0][0] == ("a",)
+
+
+def test_deep_flow_collections_are_not_read_further():
+    depth = 5000
+    found = entries(f"a: {'[' * depth}{'b,' * depth}\n")
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "steps"),
+    [
+        ("variables.", ("variables",)),
+        ("a && object.spec.re", ("object", "spec")),
+        ("object.?spec.containers[0].", ("object", "spec", "containers", "[]")),
+        ("size(object.spec.containers[?x].", ("object", "spec", "containers", "[]")),
+        ("object", ()),
+        ("1 + ", ()),
+        (".", ()),
+        ("]" * 10_000 + ".", ()),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_the_names_before_a_position(before, steps):
+    text = read_text(f"a: {before}\n")
+    assert steps_before(text.cursor(0, len(before) + 3)) == steps
