@@ -1,20 +1,22 @@
 """Diagnostics and rules of files in editors."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.api.lint import lint, with_fixes
 from kyvsim.api.schemas import known_schemas
 from kyvsim.languages import READERS, derived_rules
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents
+from kyvsim.load.edits import with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.diagnostic import Diagnostic, strictly
+from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, strictly
 from kyvsim.model.source import Document
 
 _MARKS = ("kyverno", "kyvsim/", "admissionregistration.k8s.io/")
@@ -30,6 +32,8 @@ class Rules(NamedTuple):
     crd_paths: tuple[str, ...] = ()
     walking: Walking = USUAL
     strict: bool = False
+    shows_results: bool = True
+    """Whether open manifests are evaluated."""
 
 
 USUAL_RULES = Rules()
@@ -92,13 +96,44 @@ def remarks_on(
     return strictly(remarks) if rules.strict else remarks
 
 
-def can_be_fixed(remark: Diagnostic, source: Source, rules: Rules = USUAL_RULES) -> bool:
-    """Return whether a fix works and causes no other diagnostic."""
+def can_be_fixed(
+    remark: Diagnostic, source: Source, check: Callable[[Source], tuple[Diagnostic, ...]]
+) -> bool:
+    """Return whether a fix works; `check` returns the diagnostics of a text.
 
-    def check(source: Source) -> tuple[Diagnostic, ...]:
-        return remarks_on(source, (), rules)
+    A fix of `lint` must cause no other diagnostic. After a suggested name, there may be some: a
+    policy is only checked further if it can be read.
+    """
+    if remark.fix is None:
+        return False
+    if remark.fix.changes:
+        return with_fixes([remark], source, check(source), check) is not None
+    place = remark.location
+    then = check(source._replace(text=with_edits(source.text, remark.fix.edits)))
+    return all((one.code, one.location) != (remark.code, place) for one in then)
 
-    return remark.fix is not None and with_fixes([remark], source, check(source), check) is not None
+
+_SUGGESTION = re.compile(r"^(.*)did you mean `([^`]+)`", re.DOTALL)
+
+
+def with_suggestion(remark: Diagnostic, source: Source) -> Diagnostic:
+    """Return a diagnostic whose fix writes the name that its message suggests, if it has one.
+
+    `likely` and the checks name the unknown word in backticks before the suggestion; a path ends
+    with it. It is replaced on the reported line. Such a fix is a guess: it is for editors.
+    """
+    found, place = _SUGGESTION.match(remark.message), remark.location
+    lines = source.text.split("\n")
+    if remark.fix or not (found and place and 0 < place.line <= len(lines)):
+        return remark
+    named = re.findall(r"`([^`]+)`", found[1])
+    for word in (word for name in reversed(named) for word in (name, re.split(r"[.\]]", name)[-1])):
+        pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
+        at = re.compile(pattern).search(lines[place.line - 1], max(place.column - 1, 0))
+        if at and word and word != found[2]:
+            edit = Edit(place.line, at.start() + 1, place.line, at.end() + 1, found[2])
+            return remark._replace(fix=Fix(f"use {found[2]}", (), (edit,)))
+    return remark
 
 
 def _of_forms(source: Source) -> Iterator[Diagnostic]:

@@ -16,16 +16,17 @@ from kyvsim.cli.options import (
     walking_of,
     walking_options,
 )
-from kyvsim.cli.parameters import PathType, argument, origin_of
+from kyvsim.cli.parameters import INPUT, PathType, argument, flag_option, origin_of
 from kyvsim.cli.streams import OK
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 _HELP = """Start the language server for editors, over standard input and output.
 
-It shows the diagnostics of `kyvsim lint` with quick fixes, completes and explains fields, operators
-and functions, and links tests and exceptions to their policies. Files in PATH are read in addition
-to open files [default: the workspace folders of the editor].
+It shows the diagnostics of `kyvsim lint` with quick fixes, and failed results of the workspace's
+policies in open manifests. It completes and explains fields, operators and functions, finds and
+renames policies and rules, and runs tests. Files in PATH are read in addition to open files
+[default: the workspace folders of the editor].
 
 \b
     kyvsim lsp
@@ -40,6 +41,11 @@ to open files [default: the workspace folders of the editor].
 @exception_option(shared=True)
 @crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
+@flag_option(
+    "--no-results",
+    group=INPUT,
+    help="Do not evaluate the workspace's policies on open manifests.",
+)
 @walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -77,5 +83,6 @@ def editor_settings(ctx: click.Context, given: Mapping[str, object]) -> ProjectS
         crd_paths=tuple(options["crd_path"]),
         walking=walking,
         strict=options["strict"],
+        shows_results=not options["no_results"],
     )
     return ProjectSettings(rules, tuple(remarks))

@@ -1,6 +1,7 @@
-"""Document symbols and definitions."""
+"""Document symbols, definitions, references and new names of policies and rules, code lenses."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -98,6 +99,98 @@ def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> 
     return NamedTarget(file=value)
 
 
+def defined_by(text: YamlText, entry: YamlEntry) -> NamedTarget:
+    """Return the policy or rule that an entry defines, with empty fields if there is none."""
+    if not text.value(entry.document, "kind").endswith("Policy") or not entry.value:
+        return NamedTarget()
+    if entry.path == ("metadata", "name"):
+        return NamedTarget(policy=entry.value)
+    if entry.names_rule:
+        return NamedTarget(text.value(entry.document, "metadata", "name"), entry.value)
+    return NamedTarget()
+
+
+class Occurrence(NamedTuple):
+    """A definition of a policy or rule, or a reference to one."""
+
+    range: SourceRange
+    """The name without prefixes of namespaces and autogen rules."""
+    is_definition: bool
+
+
+def occurrences_of(wanted: NamedTarget, files: Mapping[str, Source]) -> Iterator[Occurrence]:
+    """Yield the places in files, by their real paths, where a policy or rule is named."""
+    name = wanted.rule or wanted.policy
+    for file, source in files.items() if name else ():
+        if name not in source.text:
+            continue
+        text = read_text(source.text)
+        for entry in text.entries:
+            if name not in entry.value or entry.value[:1] in {"[", "{", "|", ">"}:
+                continue
+            defined = defined_by(text, entry)
+            found = defined if defined.policy else named_by(text, entry)
+            if _without_prefixes(found) == wanted:
+                column = entry.value_column + entry.value.rindex(name)
+                place = SourceRange(file, entry.line, column, len(name))
+                yield Occurrence(place, defined == found)
+
+
+def _without_prefixes(named: NamedTarget) -> NamedTarget:
+    return NamedTarget(named.policy, written_rule(named.rule), named.object, named.file)
+
+
+def written_rule(name: str) -> str:
+    """Return the name of the rule from which an autogen rule is derived, or the name."""
+    return name.removeprefix("autogen-").removeprefix("cronjob-")
+
+
+_PLAIN_NAME = re.compile(r"(?=[^.]*[A-Za-z])[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_NOT_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_LONGEST_RULE = 63
+_LONGEST_POLICY = 253
+
+
+def rename_problem(
+    wanted: NamedTarget, name: str, found: Iterable[Occurrence], files: Mapping[str, Source]
+) -> str:
+    """Return why a policy or rule cannot be renamed, "" if it can."""
+    longest = _LONGEST_RULE if wanted.rule else _LONGEST_POLICY
+    if len(name) > longest or not _PLAIN_NAME.fullmatch(name) or name.lower() in _NOT_TEXTS:
+        return (
+            f"`{name}` cannot be a name here: use at most {longest} letters, digits, `-`, `_` and "
+            "`.`, beginning and ending with a letter or digit"
+        )
+    definitions = [one.range for one in found if one.is_definition]
+    kind = "rule" if wanted.rule else "policy"
+    if not definitions:
+        return f"the workspace does not define this {kind}"
+    if len(definitions) > 1:
+        places = ", ".join(f"{one.file}:{one.line + 1}" for one in definitions)
+        return f"several definitions have this name, and references do not tell which: {places}"
+    new = wanted._replace(rule=name) if wanted.rule else wanted._replace(policy=name)
+    if any(one.is_definition for one in occurrences_of(new, files)):
+        return f"there is already a {kind} named `{name}`"
+    return ""
+
+
+def runnable_rows(text: YamlText) -> Iterator[tuple[str, YamlEntry]]:
+    """Yield what can be run in a test manifest, with its position: "" for all rows, or a row."""
+    for document in sorted({one.document for one in text.entries}):
+        if text.kind(document).endswith("/Test") and text.kind(document).startswith("cli.kyverno"):
+            own = [*text.of(document)]
+            rows = {one.path[1]: one for one in reversed(own) if _is_in_row(one)}
+            if rows:
+                yield "", own[0]
+            for row in reversed(rows.values()):
+                rule = text.value(document, *row.path[:2], "rule")
+                yield rule or text.value(document, *row.path[:2], "policy") or "row", row
+
+
+def _is_in_row(entry: YamlEntry) -> bool:
+    return entry.path[:1] == ("results",) and len(entry.path) > 1
+
+
 class DefinitionContext(NamedTuple):
     """The files in which a name can be looked up."""
 
@@ -149,7 +242,7 @@ def _beside(file: str, path: str) -> str:
 
 def _rule(entries: Iterable[YamlEntry], name: str) -> YamlEntry | None:
     """Return the entry of a rule's name: for a derived rule, that of its original."""
-    written = name.removeprefix("autogen-").removeprefix("cronjob-")
+    written = written_rule(name)
     rules = [one for one in entries if one.names_rule]
     exact = (one for one in rules if one.value == name)
     return next(exact, next((one for one in rules if one.value == written), None))

@@ -6,16 +6,30 @@ https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/spe
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lsprotocol import types as lsp
 from pygls import uris
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from kyvsim import __version__
 from kyvsim.api.workspace import ProjectSettings
+from kyvsim.lsp.document import YamlText
 from kyvsim.lsp.hints import completions_at, hover_at
-from kyvsim.lsp.navigation import DefinitionContext, named_by, spots_of, symbols_of
+from kyvsim.lsp.navigation import (
+    DefinitionContext,
+    NamedTarget,
+    Occurrence,
+    defined_by,
+    named_by,
+    occurrences_of,
+    rename_problem,
+    runnable_rows,
+    spots_of,
+    symbols_of,
+    written_rule,
+)
 from kyvsim.lsp.session import (
     EditorSession,
     actions_of,
@@ -38,6 +52,8 @@ def serve(settle: Callable[[], ProjectSettings]) -> None:
     session = EditorSession(server, settle)
     _follow(server, session)
     _answer(server, session)
+    _rename(server, session)
+    _run(server, session)
     # The output is closed at the end, and standard output must stay open.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         server.start_io(sys.stdin.buffer, output)
@@ -65,7 +81,7 @@ def _follow(server: LanguageServer, session: EditorSession) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        session.schedule_check(params.text_document.uri)
+        session.changed(params.text_document.uri)
 
     # pygls stores the name of the feature on the function: each needs a function of its own.
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
@@ -115,6 +131,118 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
     def act(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
         return session.guarded(lambda: [*actions_of(session, uri, params.range)], [])
+
+
+def _rename(server: LanguageServer, session: EditorSession) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def refer(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        def found() -> list[lsp.Location]:
+            wanted = _target_at(session, params.text_document.uri, params.position)
+            with_definition = params.context.include_declaration
+            every = occurrences_of(wanted, session.sources())
+            return [
+                *_locations(
+                    session, (one for one in every if with_definition or not one.is_definition)
+                )
+            ]
+
+        return session.guarded(found, [])
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    def prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+        return session.guarded(
+            lambda: _renamed_range(session, params.text_document.uri, params.position), None
+        )
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+        wanted = _target_at(session, params.text_document.uri, params.position)
+        files = session.sources()
+        found = [*occurrences_of(wanted, files)]
+        problem = rename_problem(wanted, params.new_name, found, files)
+        if problem:
+            raise JsonRpcInvalidParams(problem)
+        changes: dict[str, list[lsp.TextEdit]] = {}
+        for place in _locations(session, found):
+            changes.setdefault(place.uri, []).append(lsp.TextEdit(place.range, params.new_name))
+        return lsp.WorkspaceEdit(changes=changes)
+
+
+RUN_TEST, REPORT = "kyvsim.runTest", "kyvsim.report"
+
+
+def _run(server: LanguageServer, session: EditorSession) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions())
+    def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        uri = params.text_document.uri
+        return session.guarded(lambda: [*_lenses(session.text(uri), uri)], [])
+
+    @server.command(RUN_TEST)
+    async def run_test(uri: str, line: int) -> dict[str, int]:
+        """Run the tests in a document, or the row on a line unless it is 0; return the counts."""
+        if not session.is_open(uri):
+            raise JsonRpcInvalidParams(f"{uri} is not open")
+        outcomes = await session.run_tests(uri, line)
+        rows = [row for manifest in outcomes for row in manifest.rows]
+        failed = sum(row.failed for row in rows)
+        kind = lsp.MessageType.Warning if failed or not rows else lsp.MessageType.Info
+        text = f"{len(rows) - failed} passed, {failed} failed" if rows else "no row was run"
+        server.window_show_message(lsp.ShowMessageParams(kind, f"kyvsim test: {text}"))
+        return {"passed": len(rows) - failed, "failed": failed}
+
+    @server.command(REPORT)
+    async def report(uri: str) -> str:
+        """Return the page with the results of the tests or manifests in a document."""
+        if not session.is_open(uri):
+            raise JsonRpcInvalidParams(f"{uri} is not open")
+        return await session.report(uri)
+
+
+def _lenses(text: YamlText, uri: str) -> Iterator[lsp.CodeLens]:
+    for name, entry in runnable_rows(text):
+        start = lsp.Position(entry.line, entry.column)
+        title, line = (f"Run {name}", entry.line + 1) if name else ("Run all rows", 0)
+        yield lsp.CodeLens(
+            lsp.Range(start, start), command=lsp.Command(title, RUN_TEST, arguments=[uri, line])
+        )
+
+
+def _target_at(session: EditorSession, uri: str, position: lsp.Position) -> NamedTarget:
+    """Return the policy or rule that is defined or referenced at a position."""
+    if not session.is_open(uri):
+        return NamedTarget()
+    text = session.text(uri)
+    entry = text.entry_at(*from_client(session.document(uri), position))
+    if entry is None:
+        return NamedTarget()
+    defined = defined_by(text, entry)
+    found = defined if defined.policy else named_by(text, entry)
+    return NamedTarget(found.policy, written_rule(found.rule))
+
+
+def _locations(session: EditorSession, found: Iterable[Occurrence]) -> Iterator[lsp.Location]:
+    codec = session.server.workspace.position_codec
+    files = session.sources()
+    for one, _ in found:
+        uri = uris.from_fs_path(one.file)
+        if uri is not None:
+            start = lsp.Position(one.line, one.column)
+            own = lsp.Range(start, lsp.Position(one.line, one.column + one.length))
+            lines = files[one.file].text.splitlines(keepends=True)
+            yield lsp.Location(uri, codec.range_to_client_units(lines, own))
+
+
+def _renamed_range(
+    session: EditorSession, uri: str, position: lsp.Position
+) -> lsp.PrepareRenamePlaceholder | None:
+    """Return the range and name of the policy or rule at a position, None if there is none."""
+    wanted = _target_at(session, uri, position)
+    file = os.path.realpath(session.source(uri).name)
+    own = {name: one for name, one in session.sources().items() if name == file}
+    for place in _locations(session, occurrences_of(wanted, own)):
+        if place.range.start.line == position.line:
+            return lsp.PrepareRenamePlaceholder(place.range, wanted.rule or wanted.policy)
+    return None
 
 
 def _completions(

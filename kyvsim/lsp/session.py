@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -12,6 +13,7 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
+from kyvsim import report
 from kyvsim.api import Source
 from kyvsim.api.workspace import (
     ProjectSettings,
@@ -21,11 +23,25 @@ from kyvsim.api.workspace import (
     read_within,
     read_workspace,
     remarks_on,
+    with_suggestion,
+)
+from kyvsim.api.workspace_runs import (
+    WorkspacePolicies,
+    compile_workspace,
+    findings_on,
+    holds_manifests,
+    report_on,
+    run_tests_in,
+    unknown_names,
 )
 from kyvsim.lsp.document import YamlText, read_text
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
-from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name
+from kyvsim.model.source import Location
+from kyvsim.model.suite import ManifestOutcome
+from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name, description_place
+from kyvsim.report.finding import Finding
+from kyvsim.report.suite_text import reason
 
 
 def for_client(document: TextDocument, own: lsp.Range) -> lsp.Range:
@@ -53,18 +69,79 @@ _REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
-    """Yield LSP diagnostics for a text, with columns that count characters."""
+    """Yield LSP diagnostics for a text, with columns that count characters.
+
+    Codes of test results, such as `Rule not found`, have no description.
+    """
     lines = text.split("\n")
     known = codes_by_name()
     for one in remarks:
+        code = known.get(one.code)
         yield lsp.Diagnostic(
-            range=range_of(one, lines),
+            range=range_of(one.location, lines),
             message=one.message,
             severity=_SEVERITIES[one.severity],
             code=one.code,
+            code_description=_link(code.code) if code else None,
             source="kyvsim",
-            tags=[lsp.DiagnosticTag.Deprecated] if known[one.code].deprecated else None,
+            tags=[lsp.DiagnosticTag.Deprecated] if code and code.deprecated else None,
         )
+
+
+def _link(code: str) -> lsp.CodeDescription | None:
+    """Return the link to the description of a code, in a file of the installed package."""
+    name, line = description_place(code)
+    file = os.path.join(os.path.dirname(report.__file__), name)
+    uri = uris.from_fs_path(file)
+    return lsp.CodeDescription(f"{uri}#L{line}") if uri and os.path.isfile(file) else None
+
+
+_STATUSES = MappingProxyType(
+    {
+        "fail": lsp.DiagnosticSeverity.Error,
+        "warn": lsp.DiagnosticSeverity.Warning,
+        # Often because of data that only a cluster has.
+        "error": lsp.DiagnosticSeverity.Information,
+    }
+)
+
+
+def shown_findings(findings: Iterable[Finding], text: str) -> Iterator[lsp.Diagnostic]:
+    """Yield LSP diagnostics for results of policies on the objects in a text.
+
+    They refer to the positions of the rules.
+    """
+    lines = text.split("\n")
+    for one in findings:
+        rule = _location(one.rule_location)
+        status = one.row.status
+        if status in _STATUSES:
+            yield lsp.Diagnostic(
+                range=range_of(one.location, lines),
+                message=f"{one.shown_name}: {one.shown_text or status}",
+                severity=_STATUSES[status],
+                code=status,
+                source="kyvsim",
+                related_information=[lsp.DiagnosticRelatedInformation(rule, one.shown_name)],
+            )
+
+
+def _location(place: Location) -> lsp.Location:
+    start = lsp.Position(max(place.line - 1, 0), max(place.column - 1, 0))
+    uri = uris.from_fs_path(os.path.abspath(place.file)) or place.file
+    return lsp.Location(uri, lsp.Range(start, start))
+
+
+def failures_of(outcomes: Iterable[ManifestOutcome]) -> Iterator[Diagnostic]:
+    """Yield the failed rows of tests as diagnostics whose code is the reason."""
+    for manifest in outcomes:
+        yield from manifest.diagnostics
+        for row in manifest.rows:
+            if row.failed:
+                reasons = [one.text for one in row.reasons if one.text]
+                lines = [f"{row.rule or row.policy}: {reason(row)}", row.message, *reasons]
+                text = "\n".join(dict.fromkeys(filter(None, lines)))
+                yield Diagnostic(row.reason, Severity.ERROR, text, row.location)
 
 
 def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Iterator[str]:
@@ -75,9 +152,8 @@ def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Itera
             yield code_markdown(code, f"**{name}**: {code.title}")
 
 
-def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
+def range_of(place: Location | None, lines: Sequence[str]) -> lsp.Range:
     """Return the range of a diagnostic: a key, or a value to the end of its line."""
-    place = remark.location
     line = max(0, min((place.line if place else 1) - 1, len(lines) - 1))
     column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
     rest = lines[line].removesuffix("\r")
@@ -89,6 +165,13 @@ def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
 
 _PAUSE: Final = 0.15
 """Seconds without typing before a text is checked."""
+_PAUSE_OF_OTHERS: Final = 0.5
+"""The same before manifests are evaluated again after a change of a policy."""
+_LARGEST: Final = 1_000_000
+"""Maximum number of characters of a text that is read while it is edited."""
+_NO_REMARKS: tuple[Diagnostic, ...] = ()
+_NO_RESULTS: tuple[lsp.Diagnostic, ...] = ()
+_NO_OUTCOMES: tuple[ManifestOutcome, ...] = ()
 _Answer = TypeVar("_Answer")
 
 
@@ -103,6 +186,11 @@ class EditorSession:
         self._settle = settle
         self._rules = Rules()
         self._waiting: dict[str, asyncio.Task[None]] = {}
+        self._failures: dict[str, tuple[Diagnostic, ...]] = {}
+        """The failed rows of the last test run of documents that are unchanged since."""
+        self._compiled: tuple[tuple[Source, ...], WorkspacePolicies] | None = None
+        # One thread, so that checks do not run beside outdated ones, which cannot be stopped.
+        self._worker = ThreadPoolExecutor(max_workers=1)
         self._reported: frozenset[str] = frozenset()
 
     def is_open(self, uri: str) -> bool:
@@ -114,8 +202,9 @@ class EditorSession:
         return self.server.workspace.get_text_document(uri)
 
     def text(self, uri: str) -> YamlText:
-        """Return the text of an open document, an empty one if it is not open."""
-        return read_text(self.document(uri).source if self.is_open(uri) else "")
+        """Return the text of an open document, an empty one if it is not open or too large."""
+        text = self.document(uri).source if self.is_open(uri) else ""
+        return read_text(text if len(text) <= _LARGEST else "")
 
     def sources(self) -> Mapping[str, Source]:
         """Return all sources by real path; open documents with their unsaved content."""
@@ -129,8 +218,10 @@ class EditorSession:
     def read(self, file: str) -> Source | None:
         """Return a file of the workspace or of configured paths, by its real path."""
         known = self.sources().get(file)
-        roots = (*self._folders(), *self._rules.paths, *self._rules.exceptions)
-        return known or read_within(file, roots)
+        return known or read_within(file, self._roots())
+
+    def _roots(self) -> tuple[str, ...]:
+        return (*self._folders(), *self._rules.paths, *self._rules.exceptions)
 
     def source(self, uri: str) -> Source:
         """Return an open document as an input; its name is its path or URI."""
@@ -146,9 +237,7 @@ class EditorSession:
         self._publish_settings(settings.remarks)
         paths = (*(self._rules.paths or folders), *self._rules.exceptions)
         walking = self._rules.walking
-        self.files = await asyncio.to_thread(
-            self.guarded, lambda: read_workspace(paths, walking), self.files
-        )
+        self.files = await self._work(lambda: read_workspace(paths, walking), self.files)
         for uri in [*self.server.workspace.text_documents]:
             self.schedule_check(uri, 0)
 
@@ -174,6 +263,15 @@ class EditorSession:
             self.server.text_document_publish_diagnostics(published)
         self._reported = frozenset(files)
 
+    def changed(self, uri: str) -> None:
+        """Check a document after a pause in typing; after a policy, manifests are evaluated."""
+        self._failures.pop(uri, None)
+        self.schedule_check(uri)
+        if concerns(self.document(uri).source):
+            for other in [*self.server.workspace.text_documents]:
+                if other != uri and not concerns(self.document(other).source):
+                    self.schedule_check(other, _PAUSE_OF_OTHERS)
+
     def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
         """Check a document after a pause in typing."""
         self._cancel_check(uri)
@@ -184,28 +282,86 @@ class EditorSession:
         if waiting is not None:
             waiting.cancel()
 
+    async def _work(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
+        """Return a result that takes a while, or a default if it fails because of a document."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self.guarded, answer, default)
+
     async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
         version, own = self.document(uri).version, self.source(uri)
-        others = [one for one in self.sources().values() if not _are_same(one, own)]
-        remarks = await asyncio.to_thread(
-            self.guarded, lambda: remarks_on(own, others, self._rules), ()
-        )
+        others = self._others(own)
+        remarks = await self._work(lambda: self._remarks(own, others), _NO_REMARKS)
+        results = await self._work(lambda: self._results(own, others), _NO_RESULTS)
         if not self.is_open(uri) or self.document(uri).version != version:
             return
         document = self.document(uri)
+        remarks = (*remarks, *self._failures.get(uri, ()))
         published = [*shown(remarks, document.source)]
+        self.found[uri] = list(zip(remarks, published, strict=True))
+        published += results
         for one in published:
             one.range = for_client(document, one.range)
-        self.found[uri] = list(zip(remarks, published, strict=True))
         self.server.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, published, document.version)
         )
+
+    def _others(self, own: Source) -> list[Source]:
+        return [one for one in self.sources().values() if not _are_same(one, own)]
+
+    def _remarks(self, own: Source, others: Sequence[Source]) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of a text, with unknown names in the rows of tests."""
+        if len(own.text) > _LARGEST:
+            text = (
+                f"files of more than {_LARGEST} characters are not checked in editors: use "
+                "`kyvsim lint` and `kyvsim apply`"
+            )
+            return (Diagnostic("KV065", Severity.INFO, text, Location(own.name, 1, 1)),)
+        remarks = remarks_on(own, others, self._rules)
+        if concerns(own.text):
+            remarks = (*remarks, *unknown_names(own, self._roots()))
+        return remarks
+
+    def _results(self, own: Source, others: Sequence[Source]) -> tuple[lsp.Diagnostic, ...]:
+        """Return the failed results of the workspace's policies on the manifests in a text."""
+        if not self._rules.shows_results or len(own.text) > _LARGEST or not holds_manifests(own):
+            return ()
+        return tuple(shown_findings(findings_on(own, self._policies(others)), own.text))
+
+    def _policies(self, others: Sequence[Source]) -> WorkspacePolicies:
+        given = tuple(others)
+        if self._compiled is None or self._compiled[0] != given:
+            self._compiled = given, compile_workspace(given, self._rules)
+        return self._compiled[1]
+
+    async def run_tests(self, uri: str, line: int = 0) -> tuple[ManifestOutcome, ...]:
+        """Return the outcomes of the tests in a document, and show failed rows in it.
+
+        With `line`, which counts from 1, only the row on this line is run.
+        """
+        own = self.source(uri)
+        outcomes = await self._work(lambda: run_tests_in(own, line), _NO_OUTCOMES)
+        if self.is_open(uri) and self.source(uri) == own:
+            self._failures[uri] = tuple(failures_of(outcomes))
+            self.schedule_check(uri, 0)
+        return outcomes
+
+    async def report(self, uri: str) -> str:
+        """Return a page with the results of a test or of manifests, "" if it fails."""
+        own = self.source(uri)
+        others = self._others(own)
+        return await self._work(lambda: report_on(own, others, self._rules), "")
+
+    def can_be_fixed(self, remark: Diagnostic, own: Source) -> bool:
+        """Return whether the fix of a diagnostic works and causes no other diagnostic."""
+        others = self._others(own)
+        return can_be_fixed(remark, own, lambda source: self._remarks(source, others))
 
     def close(self, uri: str) -> None:
         """Forget a document and its diagnostics."""
         self._cancel_check(uri)
         self.found.pop(uri, None)
+        self._failures.pop(uri, None)
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def guarded(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
@@ -223,21 +379,26 @@ def _are_same(first: Source, second: Source) -> bool:
 
 
 def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """Yield a quick fix for each diagnostic in a range that `lint --fix` can fix."""
-    document = session.document(uri)
+    """Yield a quick fix for each diagnostic in a range that has one.
+
+    It is a fix of `lint --fix`, which is preferred, or the name that the message suggests.
+    """
+    document, source = session.document(uri), session.source(uri)
     for remark, published in session.found.get(uri, ()):
         start, end = published.range.start.line, published.range.end.line
-        is_within = start <= requested.end.line and requested.start.line <= end
-        if remark.fix is None or not (is_within and can_be_fixed(remark, session.source(uri))):
+        if not (start <= requested.end.line and requested.start.line <= end):
+            continue
+        fixable = with_suggestion(remark, source)
+        if fixable.fix is None or not session.can_be_fixed(fixable, source):
             continue
         edits = [
-            lsp.TextEdit(for_client(document, _range(one)), one.text) for one in remark.fix.edits
+            lsp.TextEdit(for_client(document, _range(one)), one.text) for one in fixable.fix.edits
         ]
         yield lsp.CodeAction(
-            title=remark.fix.title,
+            title=fixable.fix.title,
             kind=lsp.CodeActionKind.QuickFix,
             diagnostics=[published],
-            is_preferred=True,
+            is_preferred=remark.fix is not None,
             edit=lsp.WorkspaceEdit(
                 document_changes=[
                     lsp.TextDocumentEdit(

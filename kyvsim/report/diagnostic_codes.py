@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -105,6 +105,17 @@ def every_code() -> tuple[DiagnosticCode, ...]:
 def codes_by_name() -> Mapping[str, DiagnosticCode]:
     """Return all codes by name; the files are read once."""
     return MappingProxyType({entry.code: entry for entry in every_code()})
+
+
+@lru_cache(maxsize=1024)
+def description_place(code: str) -> tuple[str, int]:
+    """Return the file with the description of a code, below this package, and its line, from 1."""
+    for name in _GROUPS:
+        text = read_text(__file__, "codes", f"{name}.md")
+        start = text.find(f"\n## {code} ")
+        if start >= 0:
+            return f"codes/{name}.md", text.count("\n", 0, start) + 2
+    raise KeyError(code)
 
 
 def files_of(text: str) -> Iterator[tuple[str, str]]:

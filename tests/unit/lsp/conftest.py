@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 types = pytest.importorskip("lsprotocol.types", reason="the extra `lsp` is not installed")
+exceptions = pytest.importorskip("pygls.exceptions", reason="the extra `lsp` is not installed")
 client = pytest.importorskip("pygls.lsp.client", reason="the extra `lsp` is not installed")
 
 ROOT = Path(__file__).parents[3]
@@ -17,7 +18,7 @@ class Editor:
     """An editor with a folder open."""
 
     def __init__(self, folder, *arguments, cwd=None):
-        self.types, self.folder = types, folder
+        self.types, self.folder, self.error = types, folder, exceptions.JsonRpcException
         self.told, self.versions, self.logged = {}, {}, []
         self.loop = asyncio.new_event_loop()
         self.client = client.LanguageClient("editor", "1")
@@ -120,10 +121,7 @@ class Editor:
         """Return the files and lines, from 1, to which a name leads."""
         params = self._at(self.types.DefinitionParams, name, line, column)
         found = self.run(self.client.text_document_definition_async(params))
-        return [
-            (one.uri.removeprefix(self.folder.as_uri() + "/"), one.range.start.line + 1)
-            for one in found
-        ]
+        return [(self._name(one.uri), one.range.start.line + 1) for one in found]
 
     def symbols(self, name):
         params = self.types.DocumentSymbolParams(self._document(name))
@@ -137,6 +135,45 @@ class Editor:
             context=self.types.CodeActionContext(diagnostics=[]),
         )
         return self.run(self.client.text_document_code_action_async(params))
+
+    def references(self, name, line, column, *, definition=True):
+        """Return the places, as file, line from 1 and column from 0, where a name is used."""
+        params = self.types.ReferenceParams(
+            context=self.types.ReferenceContext(include_declaration=definition),
+            text_document=self._document(name),
+            position=self.types.Position(line, column),
+        )
+        found = self.run(self.client.text_document_references_async(params))
+        return [
+            (self._name(one.uri), one.range.start.line + 1, one.range.start.character)
+            for one in found
+        ]
+
+    def renamed_name(self, name, line, column):
+        params = self._at(self.types.PrepareRenameParams, name, line, column)
+        found = self.run(self.client.text_document_prepare_rename_async(params))
+        return found.placeholder if found else ""
+
+    def rename(self, name, line, column, new):
+        """Return the edits of a new name by file; raises the server's error."""
+        params = self.types.RenameParams(
+            new_name=new,
+            text_document=self._document(name),
+            position=self.types.Position(line, column),
+        )
+        found = self.run(self.client.text_document_rename_async(params))
+        return {self._name(uri): edits for uri, edits in found.changes.items()}
+
+    def lenses(self, name):
+        params = self.types.CodeLensParams(self._document(name))
+        return self.run(self.client.text_document_code_lens_async(params))
+
+    def execute(self, command, *arguments):
+        params = self.types.ExecuteCommandParams(command, [*arguments])
+        return self.run(self.client.workspace_execute_command_async(params))
+
+    def _name(self, uri):
+        return uri.removeprefix(self.folder.as_uri() + "/")
 
     def end(self):
         """End the server as editors do; return its exit status."""

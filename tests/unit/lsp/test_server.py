@@ -426,6 +426,35 @@ def test_odd_texts_and_questions_cost_only_themselves(edit):
     assert editor.open("policies/named.yaml") == []
 
 
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefghijk", "bcdefghijkl", strict=True)
+)
+
+
+@pytest.mark.slow
+def test_hostile_texts_and_files_do_not_stall_it(edit):
+    editor = edit(FILES)
+    (editor.folder / "latin.yaml").write_bytes(b"apiVersion: kyverno.io/v1\nkind: \xff\xfe\n")
+    editor.open("policies/named.yaml")
+    editor.save("policies/named.yaml")
+    large = POLICY + "# kyverno\n" * 110_000
+    (found,) = editor.open("large.yaml", large)
+    assert (found.code, found.severity) == ("KV065", editor.types.DiagnosticSeverity.Information)
+    assert "kyvsim lint" in found.message
+    assert editor.labels("large.yaml", 5, 3) is not None
+    assert editor.symbols("large.yaml") == []
+    assert editor.type("large.yaml", POLICY) != []  # the same policy twice
+    editor.open("pod.yaml", f"{POD}{BOMB}")
+    editor.type("pod.yaml", f"{POD}spec: &a {{b: *a}}\n")
+    editor.type("pod.yaml", f"{POD}spec: {'[' * 20_000}\n")
+    editor.type("pod.yaml", f"{POD}# {'x' * 300_000} {'{{' * 1000}\n")
+    editor.complete("pod.yaml", 4, 300_000)
+    editor.open("bomb.yaml", POLICY.replace("name: named", "name: bomb") + BOMB)
+    assert editor.type("pod.yaml", POD) == []
+    assert editor.logged == []
+
+
 @pytest.mark.slow
 def test_the_server_ends_as_editors_ask(edit):
     editor = edit(FILES)
@@ -434,8 +463,8 @@ def test_the_server_ends_as_editors_ask(edit):
 
 
 @pytest.mark.slow
-def test_a_message_that_is_no_json_does_not_end_it():
-    body = b"{nonsense"
+@pytest.mark.parametrize("body", [b"{nonsense", b'{"jsonrpc": "2.0", "method": "\xff\xfe"}'])
+def test_a_message_that_is_no_json_does_not_end_it(body):
     exit_ = b'{"jsonrpc": "2.0", "method": "exit"}'
     given = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(one), one) for one in (body, exit_))
     done = subprocess.run(
@@ -488,3 +517,22 @@ def test_what_lint_can_fix_is_an_action_of_its_remark(edit):
     now = applied(old, changed.edits)
     assert "failureAction: Enforce" in now
     assert editor.type("old.yaml", now) == []
+
+
+@pytest.mark.slow
+def test_a_suggested_name_is_an_action_and_codes_link_to_their_descriptions(edit):
+    editor = edit(FILES)
+    wrong = POLICY.replace("pattern:", "patern:").replace("[Pod]", "[Pods]")
+    found = {one.code: one for one in editor.open("new.yaml", wrong)}
+    place = found["KV012"].range.start.line
+    (action,) = editor.actions("new.yaml", place)
+    assert action.title == "use pattern"
+    assert not action.is_preferred
+    (changed,) = action.edit.document_changes
+    assert applied(wrong, changed.edits) == wrong.replace("patern:", "pattern:")
+
+    link = found["KV012"].code_description.href
+    file, line = link.removeprefix("file://").split("#L")
+    assert (
+        Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("## KV012 ")
+    )
