@@ -353,9 +353,8 @@ class EditorSession:
         return await self._work(lambda: report_on(own, others, self._rules), "")
 
     def can_be_fixed(self, remark: Diagnostic, own: Source) -> bool:
-        """Return whether the fix of a diagnostic works and causes no other diagnostic."""
-        others = self._others(own)
-        return can_be_fixed(remark, own, lambda source: self._remarks(source, others))
+        """Return whether the fix of a diagnostic works; other files are not checked again."""
+        return can_be_fixed(remark, own, lambda source: self._remarks(source, ()))
 
     def close(self, uri: str) -> None:
         """Forget a document and its diagnostics."""
