@@ -12,16 +12,17 @@ from kyvsim.kubernetes.objects import Path
 
 _LINE: Final = re.compile(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
-    (?:(?P<key>"[^"]*"|'[^']*'|[^\s\#"'{\[&*!|>%@`-][^:\#]*?|-[^\s:][^:\#]*?)\ *:
+    (?:(?P<key>"[^"]*"|'(?:[^']|'')*'|[^\s\#"'{\[&*!|>%@`-][^:\#]*?|-[^\s:][^:\#]*?)\ *:
     (?:\s+(?P<value>.*))?$
     |(?P<rest>.*))""",
     re.VERBOSE,
 )
 _BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
 _TAIL: Final = re.compile(r"\s+#.*$")
+_QUOTED: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 _FLOW: Final = re.compile(
     r"""(?P<open>[\[{])|(?P<close>[]}])|(?P<comma>,)|(?P<colon>:(?=[\s"'\[{]|$))
-    |(?P<text>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,\[\]{}"'#:](?:[^,\[\]{}:#]|:(?=\S)|(?<=\S)\#)*)
+    |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s,\[\]{}"'#:](?:[^,\[\]{}:#]|:(?=\S)|(?<=\S)\#)*)
     |(?P<comment>\s\#.*)""",
     re.VERBOSE,
 )
@@ -153,7 +154,8 @@ class _OutlineReader:
                 path[-1] = last + 1 if isinstance(last, int) else ""
                 key_column = -1
             elif token.lastgroup == "text" and path[-1] == "":
-                path[-1], key_column = sign.strip().strip("\"'"), column
+                path[-1] = sign[1:-1] if _QUOTED.fullmatch(sign) else sign.strip()
+                key_column = column
             elif token.lastgroup == "text":
                 yield self._entry(number, max(key_column, 0) or column, sign, column, path)
                 key_column = -1
@@ -165,7 +167,8 @@ class _OutlineReader:
     def _entry(
         self, number: int, column: int, value: str, start: int, path: Sequence[str | int] = ()
     ) -> YamlEntry:
-        plain = _TAIL.sub("", value).strip()
+        whole = _QUOTED.match(value)
+        plain = whole[0] if whole else _TAIL.sub("", value).strip()
         quoted = plain[:1] in {'"', "'"} and plain[-1:] == plain[:1] and len(plain) > 1
         return YamlEntry(
             document=self.document,

@@ -1,6 +1,10 @@
 """What stands before a position of a text."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kyvsim.lsp.document import read_text, steps_before
 
@@ -75,3 +79,27 @@ def test_deep_flow_collections_are_not_read_further():
 def test_the_names_before_a_position(before, steps):
     text = read_text(f"a: {before}\n")
     assert steps_before(text.cursor(0, len(before) + 3)) == steps
+
+
+WORDS = st.text("ab-_/.: ,[]{}#'", min_size=1, max_size=6).map(str.strip).filter(bool)
+DATA = st.recursive(
+    WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def leaves(data, path):
+    """Yield the path and value of each scalar."""
+    if isinstance(data, str):
+        yield path, data
+        return
+    for step, inner in data.items() if isinstance(data, dict) else enumerate(data):
+        yield from leaves(inner, (*path, step))
+
+
+@given(data=DATA)
+def test_flow_collections_have_the_entries_of_their_data(data):
+    value = json.dumps(data, ensure_ascii=False)
+    found = [(path, text) for path, text, *_ in entries(f"a: {value}\n")]
+    assert [one for one in found[not isinstance(data, str) :] if one[1]] == [*leaves(data, ("a",))]
