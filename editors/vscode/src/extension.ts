@@ -24,8 +24,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 }
 
 export async function deactivate(): Promise<void> {
-  await client?.dispose();
+  const old = client;
   client = undefined;
+  if (old?.isRunning()) await old.dispose(); // one that never started cannot be stopped
 }
 
 function settings(): vscode.WorkspaceConfiguration {
@@ -59,7 +60,7 @@ async function start(): Promise<void> {
 }
 
 async function restart(): Promise<void> {
-  await deactivate().catch(() => undefined); // a server that never started cannot be stopped
+  await deactivate();
   await start();
 }
 
