@@ -273,6 +273,15 @@ def cel_note(word: str, kind: str) -> str:
     return offer.note or f"`{offer.label}`: {offer.detail}"
 
 
+def _variable_note(text: YamlText, document: int, word: str) -> str:
+    """Return the expression of the variable in `variables.NAME`, as Markdown; "" for others."""
+    root, _, name = word.partition(".")
+    for one in text.of(document) if root == "variables" else ():
+        if one.name == "name" and one.path[-3:-2] == ("variables",) and one.value == name:
+            return f"```\n{text.value(document, *one.path[:-1], 'expression')}\n```"
+    return ""
+
+
 def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
     """Yield completions for a position, whose column counts characters."""
     cursor = text.cursor(line, column)
@@ -386,7 +395,7 @@ def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
     if word and (in_template(cursor) or in_jmespath(cursor, kind)):
         return jmespath_note(word)
     if word and in_cel(cursor, kind):
-        return cel_note(word, kind)
+        return _variable_note(text, cursor.document, word) or cel_note(word, kind)
     entry = text.entry_at(line, column)
     if entry is None:
         return ""

@@ -189,8 +189,9 @@ class EditorSession:
         self._failures: dict[str, tuple[Diagnostic, ...]] = {}
         """The failed rows of the last test run of documents that are unchanged since."""
         self._compiled: tuple[tuple[Source, ...], WorkspacePolicies] | None = None
-        # One thread, so that checks do not run beside outdated ones, which cannot be stopped.
-        self._worker = ThreadPoolExecutor(max_workers=1)
+        # One thread each, so that work does not run beside outdated work, which cannot be stopped.
+        self._checks = ThreadPoolExecutor(max_workers=1)
+        self._evaluations = ThreadPoolExecutor(max_workers=1)
         self._reported: frozenset[str] = frozenset()
 
     def is_open(self, uri: str) -> bool:
@@ -237,7 +238,7 @@ class EditorSession:
         self._publish_settings(settings.remarks)
         paths = (*(self._rules.paths or folders), *self._rules.exceptions)
         walking = self._rules.walking
-        self.files = await self._work(lambda: read_workspace(paths, walking), self.files)
+        self.files = await self._check_apart(lambda: read_workspace(paths, walking), self.files)
         for uri in [*self.server.workspace.text_documents]:
             self.schedule_check(uri, 0)
 
@@ -282,17 +283,22 @@ class EditorSession:
         if waiting is not None:
             waiting.cancel()
 
-    async def _work(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
-        """Return a result that takes a while, or a default if it fails because of a document."""
+    async def _check_apart(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
+        """Return a result of reading, or a default if it fails because of a document."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self.guarded, answer, default)
+        return await loop.run_in_executor(self._checks, self.guarded, answer, default)
+
+    async def _evaluate_apart(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
+        """Return a result of evaluation, which may take longer, in the same way."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._evaluations, self.guarded, answer, default)
 
     async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
         version, own = self.document(uri).version, self.source(uri)
         others = self._others(own)
-        remarks = await self._work(lambda: self._remarks(own, others), _NO_REMARKS)
-        results = await self._work(lambda: self._results(own, others), _NO_RESULTS)
+        remarks = await self._check_apart(lambda: self._remarks(own, others), _NO_REMARKS)
+        results = await self._evaluate_apart(lambda: self._results(own, others), _NO_RESULTS)
         if not self.is_open(uri) or self.document(uri).version != version:
             return
         document = self.document(uri)
@@ -340,7 +346,7 @@ class EditorSession:
         With `line`, which counts from 1, only the row on this line is run.
         """
         own = self.source(uri)
-        outcomes = await self._work(lambda: run_tests_in(own, line), _NO_OUTCOMES)
+        outcomes = await self._evaluate_apart(lambda: run_tests_in(own, line), _NO_OUTCOMES)
         if self.is_open(uri) and self.source(uri) == own:
             self._failures[uri] = tuple(failures_of(outcomes))
             self.schedule_check(uri, 0)
@@ -350,7 +356,7 @@ class EditorSession:
         """Return a page with the results of a test or of manifests, "" if it fails."""
         own = self.source(uri)
         others = self._others(own)
-        return await self._work(lambda: report_on(own, others, self._rules), "")
+        return await self._evaluate_apart(lambda: report_on(own, others, self._rules), "")
 
     def can_be_fixed(self, remark: Diagnostic, own: Source) -> bool:
         """Return whether the fix of a diagnostic works; other files are not checked again."""

@@ -2,9 +2,10 @@
 
 import pytest
 
+from kyvsim.api import Source
 from kyvsim.api.schemas import known_schemas
 from kyvsim.lsp.document import read_text
-from kyvsim.lsp.hints import about, completions_at, description_of, page_of
+from kyvsim.lsp.hints import about, completions_at, description_of, hover_at, page_of
 
 CLASSIC = """\
 apiVersion: kyverno.io/v1
@@ -85,6 +86,14 @@ def test_variables_and_fields_are_completed_in_cel():
     assert "base64.decode" not in found
     assert "image" in completed(CEL, "object.spec.template.spec.containers[0].")
     assert "variables.limit" in completed(CEL, "var")
+
+
+def test_a_variable_shows_its_expression():
+    text = CEL.replace("HERE", "variables.limit > 0").replace('"1"', "size(object.spec)")
+    line = text.split("\n").index("          variables.limit > 0")
+    source = Source("new.yaml", text)
+    assert hover_at(read_text(text), source, line, 22) == "```\nsize(object.spec)\n```"
+    assert hover_at(read_text(text.replace("limit >", "x >")), source, line, 22) == ""
 
 
 def paths_of(node, path=(), above=()):
