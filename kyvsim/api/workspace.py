@@ -16,7 +16,7 @@ from kyvsim.load.policy import load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, strictly
+from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, nearest, strictly
 from kyvsim.model.source import Document
 
 _MARKS = ("kyverno", "kyvsim/", "admissionregistration.k8s.io/")
@@ -119,20 +119,30 @@ _SUGGESTION = re.compile(r"^(.*)did you mean `([^`]+)`", re.DOTALL)
 def with_suggestion(remark: Diagnostic, source: Source) -> Diagnostic:
     """Return a diagnostic whose fix writes the name that its message suggests, if it has one.
 
-    `likely` and the checks name the unknown word in backticks before the suggestion; a path ends
-    with it. It is replaced on the reported line. Such a fix is a guess: it is for editors.
+    The message names the unknown word before the suggestion, mostly in backticks, where a path ends
+    with it. It is replaced on the reported line, or where it is if it occurs once in the text. Such
+    a fix is a guess: it is for editors.
     """
     found, place = _SUGGESTION.match(remark.message), remark.location
-    lines = source.text.split("\n")
-    if remark.fix or not (found and place and 0 < place.line <= len(lines)):
+    if remark.fix or not (found and place and place.line):
         return remark
-    named = re.findall(r"`([^`]+)`", found[1])
-    for word in (word for name in reversed(named) for word in (name, re.split(r"[.\]]", name)[-1])):
-        pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
-        at = re.compile(pattern).search(lines[place.line - 1], max(place.column - 1, 0))
-        if at and word and word != found[2]:
-            edit = Edit(place.line, at.start() + 1, place.line, at.end() + 1, found[2])
-            return remark._replace(fix=Fix(f"use {found[2]}", (), (edit,)))
+    before, suggested = found[1], found[2]
+    last = suggested.rpartition("/")[2]
+    pairs = []
+    for name in reversed(re.findall(r"`([^`]+)`", before)):
+        pairs += [(name, suggested), (re.split(r"[.\]]", name)[-1], suggested)]
+    pairs.append((nearest(last, re.findall(r"[A-Za-z][\w.-]*", before)), last))
+    lines = source.text.split("\n")
+    for word, new in pairs:
+        if not word or word == new:
+            continue
+        exactly = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        places = [(n, at) for n, line in enumerate(lines, 1) for at in exactly.finditer(line)]
+        here = [(n, at) for n, at in places if n == place.line and at.start() >= place.column - 1]
+        if here or len(places) == 1:
+            line, at = (here or places)[0]
+            edit = Edit(line, at.start() + 1, line, at.end() + 1, new)
+            return remark._replace(fix=Fix(f"use {new}", (), (edit,)))
     return remark
 
 

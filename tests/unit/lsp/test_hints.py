@@ -1,11 +1,14 @@
 """Completions, and descriptions of fields, without a server."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kyvsim.api import Source
 from kyvsim.api.schemas import known_schemas
 from kyvsim.lsp.document import read_text
 from kyvsim.lsp.hints import about, completions_at, description_of, hover_at, page_of
+from kyvsim.lsp.navigation import defined_by, named_by, occurrences_of, runnable_rows, symbols_of
 
 CLASSIC = """\
 apiVersion: kyverno.io/v1
@@ -49,6 +52,25 @@ spec:
     - expression: |
         size(object.spec) > 0 &&
           HERE
+"""
+TESTS = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: carts}
+policies: [policies/named.yaml]
+resources: [pods.yaml]
+results:
+  - {policy: named, rule: cart, resources: [cart], kind: Pod, result: pass}
+  - policy: named
+    rule: cart
+    resources:
+      - cart
+---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: some, namespace: shop}
+spec:
+  exceptions: [{policyName: named, ruleNames: [cart]}]
 """
 
 
@@ -130,3 +152,24 @@ def test_descriptions_are_those_of_the_nearest_field():
     assert about(kind, ("spec", "ruless")) == ""
     steps = about("chainsaw.kyverno.io/v1alpha1/Test", ("spec", "steps"))
     assert "The steps, in order." in steps
+
+
+@given(data=st.data())
+def test_no_text_and_no_position_is_an_error(data):
+    """Texts are cut, joined and changed at random, as while typing."""
+    text = data.draw(st.sampled_from([CLASSIC, CEL, TESTS]))
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    junk = data.draw(st.text("[]{}:,-'\"#|&*! \n\tax.0{", max_size=12))
+    text = text[:start] + junk + text[end:]
+    line = data.draw(st.integers(0, text.count("\n")))
+    column = data.draw(st.integers(0, 40))
+    read, source = read_text(text), Source("new.yaml", text)
+    for one in completions_at(read, line, column):
+        assert one.text_edit.range.start.character >= 0
+    hover_at(read, source, line, column)
+    assert all(one.range.start.line <= one.range.end.line for one in symbols_of(read))
+    assert len([*runnable_rows(read)]) <= len(read.entries)
+    for entry in read.entries:
+        named_by(read, entry)
+        found = occurrences_of(defined_by(read, entry), {"new.yaml": source})
+        assert all(one.range.line < len(text.split("\n")) for one in found)
