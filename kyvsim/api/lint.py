@@ -17,7 +17,7 @@ from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
-from kyvsim.lint.policies import lint_policy
+from kyvsim.lint.policies import lint_cel_exceptions, lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.lint.runs import CheckSubject, LintInputs
 from kyvsim.load.documents import STRICT, Loaded, read_documents
@@ -255,6 +255,7 @@ def _findings(
             located = {one.location for one in diagnostics}
             refused = chain.from_iterable(map(refused_by_cluster, exceptions.policies))
             diagnostics += (one for one in refused if one.location not in located)
+        diagnostics += lint_cel_exceptions(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that are passed by a hook may refer to policies in other files.
@@ -272,7 +273,18 @@ def _findings(
     tests = sum(is_reported(manifest.file) for manifest in manifests)
     texts = {source.name: source.text for source in sources}
     fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
-    return Findings(fixable, checked, left_out, texts, tests, release=release.name)
+    return Findings(
+        fixable,
+        checked,
+        left_out,
+        texts,
+        tests,
+        release=release.name,
+        deprecated=sum(
+            is_reported(one.file) and bool(release.deprecation(*sniff(one.data).rsplit("/", 1)))
+            for one in documents
+        ),
+    )
 
 
 def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:

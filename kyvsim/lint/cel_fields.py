@@ -1,6 +1,7 @@
 """Checks of the fields that CEL expressions read: optional, misspelled, of another type."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from kyvsim.cel.nodes import Bind, Call, Ident, Literal, Loop, Node, Select, children
@@ -15,6 +16,7 @@ from kyvsim.lint.cel_policy import (
     matched_kinds,
     matched_types,
 )
+from kyvsim.lint.matching import not_in_body
 from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
 
@@ -83,10 +85,15 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tup
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV323 to KV325: fields in expressions that are optional, of another type, or misspelled."""
+    """KV323 to KV325, KV329: fields that are optional, of another type, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
+    named = {name for rule in policy.spec.resource_rules for name in rule.resources}
+    subresources = {name.partition("/")[2] for name in named}
+    subresource = subresources.pop() if len(subresources) == 1 else ""
     for one, reads in _field_reads(policy):
+        bodies = (path[1:3] for _, path in reads if path[0] != "namespaceObject")
         found = [
+            *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
             *(_mistyped(one, reads, types) if types else ()),
             *(_misspelt({path for _, path in reads}, types) if types else ()),

@@ -1,5 +1,6 @@
 """Checks of the matching of CEL policies, and of their autogen variants for Pod controllers."""
 
+import re
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
@@ -44,6 +45,28 @@ def no_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     if rules and not narrowed and not any(rule.resource_names for rule in rules):
         text = "the policy deletes every object of the kinds it names: it has no `conditions`"
         yield policy.warn("KV256", text, ("spec",))
+
+
+_GROUP_AND_VERSION = re.compile(r"(?:([\w.-]+)/)?(v\d+(?:(?:alpha|beta)\d+)?)")
+
+
+def versions_as_groups(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV332: a version in `apiGroups`, or a group in `apiVersions`, so that nothing matches."""
+    constraints = policy.spec.match_constraints
+    if constraints is None:
+        return
+    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
+        for name, texts in (("apiGroups", rule.api_groups), ("apiVersions", rule.api_versions)):
+            for index, text in enumerate(texts):
+                found = _GROUP_AND_VERSION.fullmatch(text)
+                if found is None or (name == "apiVersions" and found[1] is None):
+                    continue
+                group = found[1] or '""'
+                problem = (
+                    f"nothing matches `{text}` here: write `apiGroups: [{group}]` and "
+                    f"`apiVersions: [{found[2]}]`"
+                )
+                yield policy.warn("KV332", problem, (*rule.path, name, index))
 
 
 def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:

@@ -26,9 +26,7 @@ _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
 def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV240: a validation that is always true, or a condition that is always or never true."""
     for one in policy.expressions:
-        if one.path[-1] != "expression":
-            continue
-        value = constant_value(one, policy)
+        value = constant_value(one, policy) if one.path[-1] == "expression" else None
         if one.list_name == "validations" and value is True and policy.kind in VALIDATING:
             text = f"`{one.text}` is always true: the validation checks nothing"
             yield policy.warn("KV240", text, one.path)
@@ -36,6 +34,8 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
             effect = "it excludes nothing" if value else "the policy does nothing"
             holds = "is always true" if value else "is never true"
             text = f"the condition `{one.text}` {holds}: {effect}"
+            yield policy.warn("KV240", text, one.path)
+        for text in _unknown_operations(one):
             yield policy.warn("KV240", text, one.path)
 
 
@@ -84,6 +84,44 @@ def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
                 "cannot be evaluated"
             )
             yield policy.warn("KV249", text, (*one.path, "message"))
+
+
+def templates_in_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV333: a variable `{{ }}` in a message of a policy in CEL, which is shown as it is written.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
+    for one in policy.spec.validations:
+        if "{{" in one.message and "}}" in one.message:
+            text = (
+                "variables `{{ }}` are not replaced in policies in CEL: write `messageExpression`, "
+                'such as `"Pod " + object.metadata.name`'
+            )
+            yield policy.warn("KV333", text, (*one.path, "message"))
+
+
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
+    """Yield the comparisons of `request.operation` with a string that is not an operation."""
+    for node in expression.nodes():
+        if not isinstance(node, Call) or node.function not in {"_==_", "_!=_", "@in"}:
+            continue
+        if not any(dotted_name(argument) == "request.operation" for argument in node.arguments):
+            continue
+        for value in (each for argument in node.arguments for each in _strings(argument)):
+            if value not in _OPERATIONS:
+                near = value.upper().removesuffix("D")
+                hint = f": write `'{near}'`" if near in _OPERATIONS else ""
+                every = ", ".join(_OPERATIONS)
+                yield f"`request.operation` is never `'{value}'`{hint} ({every})"
+
+
+def _strings(node: Node) -> Iterator[str]:
+    for one in (node, *children(node)):
+        if isinstance(one, Literal) and isinstance(one.value, str):
+            yield one.value
 
 
 _EPHEMERAL = "pods/ephemeralcontainers"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import metadata, text_field
@@ -66,3 +67,25 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
         if end < now.timestamp():
             text = f"the exception has no effect: it expired at {expires}"
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
+
+
+_SCHEDULED = frozenset({"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy"})
+
+
+def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV234: a schedule that is not in the format of cron, for which a cluster rejects the policy.
+
+    upstream: api/kyverno/v2/cleanup_policy_types.go `ValidateSchedule`,
+    pkg/controllers/deleting/controller.go
+    """
+    for document in documents:
+        kind = text_field(document.data, "kind").removeprefix("Namespaced")
+        spec = document.data.get("spec")
+        schedule = spec.get("schedule") if kind in _SCHEDULED and spec.__class__ is dict else None
+        if schedule.__class__ is not str or is_standard_schedule(schedule):
+            continue
+        text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the policy"
+        number = len(schedule.split())
+        if number != 5:
+            text = f"{text}: it has {number} fields instead of minute, hour, day, month and weekday"
+        yield warn(document, "KV234", text, ("spec", "schedule"))

@@ -1,7 +1,10 @@
 """Checks of conditions, unused context entries, and invalid JMESPath."""
 
+import contextlib
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TypeVar
 
 from kyvsim.engine.compile.compiled import warn
@@ -25,9 +28,11 @@ from kyvsim.languages.classic.validation.variables import (
 from kyvsim.lint.patterns import are_apart, order, unit_hint
 from kyvsim.lint.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.source import Document
+from kyvsim.policy.nodes import Node
 from kyvsim.policy.tree import Condition, Conditions, ContextEntry
-from kyvsim.policy.visit import TextKind
+from kyvsim.policy.visit import TextKind, walk
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -47,27 +52,44 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
     be compared, operations that do not exist, and lengths. Long lists with wildcards end the
     search: compiling reports rules that exceed the budget.
     """
+    yield from _constant_in(
+        policy.document, [one for rule in policy.rules for one in nodes_of(rule)]
+    )
+
+
+def constant_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV222 in the conditions of exceptions."""
+    for one in exceptions:
+        if one.conditions:
+            yield from _constant_in(one.document, [*walk(one.conditions)])
+
+
+def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnostic]:
     pairs = 0
-    for condition in _nodes(policy, Condition):
+    for condition in nodes:
+        if isinstance(condition, Conditions):
+            for group in condition.groups:
+                for path in _complementary(group.any or ()):
+                    text = (
+                        "one of these conditions is true for every value: a value that differs "
+                        "from either is enough under `any` (write `all`, or one condition with "
+                        "`AnyNotIn`)"
+                    )
+                    yield warn(document, "KV222", text, path)
+        if not isinstance(condition, Condition):
+            continue
         operator, key, value = operators.get(condition.operator), condition.key, condition.value
         if operator is None or key is None:
             continue
         pairs += operator.pairs(key, value) if operator.pairs is not None else 0
         if pairs > _MOST_PAIRS:
             return
-        for holds, why in () if is_open(value) else _constant(operator, key, value):
+        found = chain(_constant(operator, key, value), _never_equal(operator, key, value))
+        for holds, why in () if is_open(value) else found:
             word = "always" if holds else "never"
             text = f"the condition is {word} true: {why}"
-            yield warn(policy.document, "KV222", text, condition.path)
+            yield warn(document, "KV222", text, condition.path)
             break
-    for block in _nodes(policy, Conditions):
-        for group in block.groups:
-            for path in _complementary(group.any or ()):
-                text = (
-                    "one of these conditions is true for every value: a value that differs from "
-                    "either is enough under `any` (write `all`, or one condition with `AnyNotIn`)"
-                )
-                yield warn(policy.document, "KV222", text, path)
 
 
 def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
@@ -77,7 +99,7 @@ def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
 
 def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     if not is_open(key):
-        yield operator.holds(key, value), "it contains no variable"
+        yield operator.holds(key, value), f"it contains no variable{_braces_hint(key)}"
     elif operator.name == "AnyIn" and value == []:
         yield False, "an empty list contains nothing"
     elif operator.name.startswith(_ORDERS) and not _is_comparable(operator, value):
@@ -94,11 +116,55 @@ def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
             operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
-            yield found.pop(), f"the operations are {operations}"
+            hint = _list_hint(operator) if isinstance(value, list) else ""
+            yield found.pop(), f"the operations are {operations}{hint}"
     elif isinstance(key, str) and operator.name.startswith(_ORDERS) and _is_length(key):
         found = {operator.holds(one, value) for one in _LENGTHS}
         if len(found) == 1:
             yield found.pop(), "a length is never negative"
+
+
+_BARE = re.compile(r"\{?\s*((?:request|element|target|images)\.[\w.]+)\s*\}?")
+_LABEL = re.compile(
+    r"request\.(?:object|oldObject)\.metadata\.(?:labels|annotations)"
+    r"""\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^']*')?"""
+)
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("Equal", "Equals"), "AnyIn"),
+    **dict.fromkeys(("NotEqual", "NotEquals"), "AnyNotIn"),
+}
+"""The operators for lists, by those for single values."""
+_LISTS = frozenset({"projection", "filter_projection", "value_projection", "flatten"})
+"""Nodes of JMESPath whose value is a list or null."""
+
+
+def _braces_hint(key: object) -> str:
+    bare = _BARE.fullmatch(key.strip()) if isinstance(key, str) else None
+    return f" (write `{{{{ {bare[1]} }}}}`)" if bare else ""
+
+
+def _list_hint(operator: Operator) -> str:
+    instead = _INSTEAD.get(operator.name)
+    return f" (write `{instead}` for a list)" if instead else ""
+
+
+def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
+    """Yield that a list is compared with a single value, or a label with a boolean or number."""
+    expression = _expression(key) if operator.name in _INSTEAD else ""
+    samples: tuple[object, ...] = ()
+    why = ""
+    if expression and "[" in expression and not isinstance(value, list | dict):
+        with contextlib.suppress(QuerySyntaxError):
+            if parse(expression)["type"] in _LISTS:
+                samples = ([], ["x"], [value], [value, "x"])
+        why = f"`{expression}` is a list, and the value is not{_list_hint(operator)}"
+    elif _LABEL.fullmatch(expression) and isinstance(value, bool | int | float):
+        written = json.dumps(value)
+        samples = ("", "x", written)
+        why = f"labels and annotations are strings (write `'{written}'` in quotes)"
+    found = {operator.holds(one, value) for one in samples}
+    if len(found) == 1:
+        yield found.pop(), why
 
 
 _DIFFERING = frozenset({"NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllNotIn"})

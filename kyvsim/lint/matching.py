@@ -1,7 +1,7 @@
 """Checks of match and exclude blocks: kinds, names and namespaces that never occur."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import (
@@ -15,6 +15,7 @@ from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.lint.fields import kinds_served
+from kyvsim.lint.references import target_kinds
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
@@ -136,6 +137,14 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
 
     upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors
     """
+    for one in (one for rule in policy.rules for one in rule.tree.match.filters):
+        kinds = cluster_kinds(one) if policy.kind == "Policy" else frozenset()
+        if one.kinds and kinds:
+            text = (
+                f"{listed(kinds)} objects have no namespace, and a Policy only applies to its own: "
+                "write a ClusterPolicy"
+            )
+            yield warn(policy.document, "KV314", text, (*one.path, "resources", "kinds"))
     for one in (one for rule in policy.rules for one in rule.tree.filters):
         if not one.namespaces and not one.namespace_selector:
             continue
@@ -183,6 +192,42 @@ _SENT_TO: Mapping[str, str] = {
     "Scale": "*/scale",
 }
 """Kinds of objects that are sent to a subresource, and how rules match them."""
+_BODIES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "exec": (
+        "PodExecOptions",
+        frozenset({"stdin", "stdout", "stderr", "tty", "container", "command"}),
+    ),
+    "attach": ("PodAttachOptions", frozenset({"stdin", "stdout", "stderr", "tty", "container"})),
+    "portforward": ("PodPortForwardOptions", frozenset({"ports"})),
+    "eviction": ("Eviction", frozenset({"metadata", "deleteOptions"})),
+    "binding": ("Binding", frozenset({"metadata", "target"})),
+    "scale": ("Scale", frozenset({"metadata", "spec.replicas", "status"})),
+    "token": ("TokenRequest", frozenset({"metadata", "spec", "status"})),
+}
+"""The kinds of objects that are sent to subresources, and their fields."""
+
+
+def not_in_body(subresource: str, fields: Sequence[str]) -> str:
+    """Return why an object that is sent to a subresource does not have a field, or "".
+
+    upstream: k8s.io/api core/v1, policy/v1, autoscaling/v1, authentication/v1
+    """
+    kind, known = _BODIES.get(subresource, ("", frozenset()))
+    name, inner = fields[0], ".".join(fields[:2])
+    is_known = name in {"apiVersion", "kind", *known} or inner in known
+    if (
+        not kind
+        or is_known
+        or (len(fields) == 1 and any(one.startswith(f"{name}.") for one in known))
+    ):
+        return ""
+    shown = name if all(not one.startswith(f"{name}.") for one in known) else inner
+    return (
+        f"`{shown}` has no value: the object of a request for `{subresource}` is a {kind}, with "
+        f"the fields {listed(known, 7)} (an API call in the context can read the owner)"
+    )
+
+
 _REMOVED: Mapping[str, str] = {
     "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
 }
@@ -206,6 +251,11 @@ def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for one in rule.tree.filters:
             yield from _passed_kinds(policy.document, one)
+        for path, api_version, kind in target_kinds(rule.tree):
+            problem = _passed(f"{api_version}/{kind}".lstrip("/"), alone=True)
+            if problem:
+                text = problem.replace("no request has", "no object has")
+                yield warn(policy.document, "KV315", text, path)
 
 
 def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:

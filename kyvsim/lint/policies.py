@@ -1,9 +1,11 @@
 """`lint` of a single policy: its validation errors, and the checks of its language."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.jmespath import QuerySyntaxError
@@ -26,11 +28,12 @@ from kyvsim.languages.classic.validation import check_policy
 from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.native.compile import compile_native_policy
-from kyvsim.lint.cel_policy import CelPolicy, expressions_of
+from kyvsim.lint.cel_fields import field_problems
+from kyvsim.lint.cel_policy import CelPolicy, ParsedExpression, expressions_of
 from kyvsim.lint.registry import run_checks
 from kyvsim.lint.runs import CheckSubject
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.policy.cel_autogen import is_about_pods, mutation_variants, variants
 from kyvsim.policy.visit import texts
@@ -110,6 +113,31 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         is_about_pods=is_about_pods(policy.cel.match_constraints),
     )
     return tuple(run_checks((CheckSubject.CEL, CheckSubject.EXPRESSIONS), checked))
+
+
+def lint_cel_exceptions(
+    exceptions: Iterable[CelException], policies: Iterable[Policy], options: CompileOptions
+) -> Iterator[Diagnostic]:
+    """Yield KV323 to KV325 and KV329 for conditions of exceptions, which read the same objects."""
+    system, by_name = options.system, {(one.kind, one.name): one for one in policies}
+    for exception in exceptions:
+        for policy in filter(
+            None, (by_name.get((one.kind, one.name)) for one in exception.policies)
+        ):
+            if kinds_of(policy) is not CEL_POLICIES:
+                continue
+            env = kyverno_environment(
+                policy.kind, system.clock, system.entropy, release=system.release
+            )
+            with contextlib.suppress(ExpressionSyntaxError):
+                conditions = tuple(
+                    ParsedExpression(
+                        (*one.path, "expression"), one.expression, parse(one.expression, env.macros)
+                    )
+                    for one in exception.conditions
+                )
+                own = policy._replace(document=exception.document)
+                yield from field_problems(CelPolicy(own, env, conditions))
 
 
 def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:

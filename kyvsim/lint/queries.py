@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
@@ -45,6 +46,35 @@ _LATER = frozenset(
     | {"value_projection"}
 )
 """Nodes that evaluate all parts but the first one on another value."""
+
+
+_SWAPPED = re.compile(
+    r"(?P<name>regex_match|pattern_match)\(\s*(?:'\{\{[^']*\}\}'|[\w.\[\]\"@]+)\s*,\s*'(?P<second>[^']*)'"
+)
+_OF_REGEXES = re.compile(r"\.[*+]|^\^|\$$|\\[dwsb.]|\[[^\]]+\]")
+
+
+def swapped_arguments(policy: Policy) -> Iterator[Diagnostic]:
+    """KV336: a regular expression or wildcard as the second argument instead of the first.
+
+    upstream: pkg/engine/jmespath/functions.go `jpRegexMatch`, `jpPatternMatch`
+    """
+    for rule in policy.rules:
+        if "_match(" not in joined_texts(rule):
+            continue
+        for path, text, kind in texts_of(rule):
+            found = _SWAPPED.search(text) if kind is not TextKind.CEL else None
+            if found is None or "{{" in found["second"]:
+                continue
+            name, second = found["name"], found["second"]
+            is_regex = _OF_REGEXES.search(second) is not None
+            if is_regex if name == "regex_match" else has_wildcard(second):
+                what = "regular expression" if name == "regex_match" else "pattern"
+                message = (
+                    f"the first argument of `{name}` is the {what}, the second one the string: "
+                    f"write `{name}('{second}', …)`"
+                )
+                yield warn(policy.document, "KV336", message, path)
 
 
 class _Problem(NamedTuple):

@@ -1,5 +1,6 @@
 """References to kinds, resources, policies and rules that do not exist."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,6 +76,9 @@ def _always_known() -> frozenset[tuple[str, str]]:
     return frozenset({*own, *kyverno_kinds(), *every_kind()})
 
 
+_SEPARATOR = re.compile(r"[,|;]")
+
+
 def unknown_kinds(
     policies: Iterable[Policy],
     known: frozenset[tuple[str, str]],
@@ -100,6 +104,10 @@ def unknown_kinds(
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
+        if _SEPARATOR.search(use.text):
+            text = f"no object has the kind `{use.text}`: write each kind as an item of the list"
+            yield warn(use.document, "KV215", text, use.path)
+            continue
         group, _, kind, subresource = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
@@ -136,7 +144,8 @@ def unknown_target_kinds(
     """KV215: a typo in the kind of objects that a rule generates, clones or changes."""
     for policy in policies:
         for rule in policy.rules:
-            for path, group, kind in _target_kinds(rule.tree):
+            for path, api_version, kind in target_kinds(rule.tree):
+                group = split_api_version(api_version)[0]
                 meant = "" if (group, kind) in known else _meant(group, kind, known)
                 if meant:
                     text = f"no object has the kind `{kind}`"
@@ -147,19 +156,19 @@ def unknown_target_kinds(
                     yield warn(policy.document, "KV215", text, path)
 
 
-def _target_kinds(rule: RuleNode) -> Iterator[tuple[Path, str, str]]:
-    """Yield path, group and kind of objects that a rule generates, clones or changes."""
+def target_kinds(rule: RuleNode) -> Iterator[tuple[Path, str, str]]:
+    """Yield path, apiVersion and kind of objects that a rule generates, clones or changes."""
     generate, mutate = rule.generate, rule.mutate
     made = [generate.target, *(one.target for one in generate.foreach or ())] if generate else []
     targets = [(one.path, one.api_version, one.kind) for one in made]
     targets += [(one.path, one.api_version, one.kind) for one in (mutate and mutate.targets) or ()]
     for path, api_version, kind in targets:
         if kind and api_version and not is_open([api_version, kind]) and "*" not in kind:
-            yield (*path, "kind"), split_api_version(api_version)[0], kind
+            yield (*path, "kind"), api_version, kind
     for clones in (one.clone_list for one in made if one.clone_list):
         for index, text in enumerate(clones.kinds or ()):
             api_version, _, kind = text.rpartition("/")
-            yield (*clones.path, "kinds", index), split_api_version(api_version)[0], kind
+            yield (*clones.path, "kinds", index), api_version, kind
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
@@ -504,6 +513,14 @@ def powerless_exceptions(
                     f"the exception has no effect: it matches {listed(excepted)}, but the rules "
                     f"that it lists match {listed(looked_at)}"
                 )
+                others = {
+                    one.name
+                    for one in rules[entry.policy]
+                    if (one.facts.kinds or frozenset()) & excepted
+                    and one.name.removeprefix("autogen-").removeprefix("cronjob-") in entry.rules
+                }
+                if others:
+                    text = f"{text} (add the rule {listed(others)}, which autogen derives)"
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 
 

@@ -12,7 +12,9 @@ from kyvsim.lint import (
     documents,
     expressions,
     fields,
+    lookups,
     matching,
+    patches,
     patterns,
     queries,
     references,
@@ -129,6 +131,7 @@ CHECKS: Final = (
         KV323="expression: \"object.metadata.labels.team != ''\"",
         KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
+        KV329='key: "{{ request.object.spec.hostNetwork }}"',
     ),
     _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),
     _documents(
@@ -139,6 +142,9 @@ CHECKS: Final = (
     _documents(
         lambda given: documents.expired_exceptions(given.documents, given.now),
         KV219='expiresAt: "2024-01-31T00:00:00Z"',
+    ),
+    _documents(
+        lambda given: documents.unreadable_schedules(given.documents), KV234='schedule: "0 3 * *"'
     ),
     *RUN_CHECKS,
     _files(
@@ -194,6 +200,27 @@ CHECKS: Final = (
     _rules(requests.ascending_removals, KV319="- list: request.object.spec.ports"),
     _rules(requests.wildcard_selectors, KV320="selector:"),
     _rules(requests.lifetime_annotations, KV321="cleanup.kyverno.io/ttl: 1h"),
+    _files(
+        lambda given: expressions.constant_exceptions(given.exceptions),
+        KV222="key: request.object.metadata.name",
+    ),
+    _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),
+    _rules(lookups.unknown_api_paths, KV335="urlPath: /api/v1/configmap"),
+    _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
+    _rules(
+        queries.swapped_arguments,
+        KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
+    ),
+    _cel(
+        cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'
+    ),
+    _expressions(cel_matching.versions_as_groups, KV332="apiGroups: [v1]"),
+    _rules(requests.fields_of_owners, KV329='key: "{{ request.object.spec.hostNetwork }}"'),
+    _rules(requests.patterns_at_deletion, KV338="pattern:"),
+    _rules(requests.requests_of_cleanup, KV337='key: "{{ request.object.metadata.name }}"'),
+    _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
+    _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
+    _rules(patches.names_without_anchor, KV331='name: "*"'),
     _rules(requests.names_with_spaces, KV322='namespace: "{{ request.object.metadata.name }} "'),
     _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
     _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
 from kyvsim.languages.classic.validation.rule_parts import patch_operations
 from kyvsim.languages.classic.validation.variables import expression_of
-from kyvsim.lint.matching import cluster_kinds
+from kyvsim.lint.matching import cluster_kinds, not_in_body
+from kyvsim.lint.patterns import validation_patterns
 from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
@@ -23,13 +25,14 @@ from kyvsim.policy.rule import (
     MutateTarget,
     RuleNode,
 )
+from kyvsim.policy.tree import PatternMap
 from kyvsim.policy.visit import Text, TextKind, written_at
 
 _NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
 _OF_REQUEST = re.compile(r"request\.namespace\b")
 
 
-def _expressions(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
+def expressions_in(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
     """Yield the JMESPath of strings without defaults, with paths."""
     for path, text, kind in found:
         if kind is TextKind.QUERY:
@@ -43,7 +46,7 @@ def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         found = [cluster_kinds(one) for one in rule.tree.match.effective]
         kinds = frozenset[str]().union(*found) if all(found) else frozenset()
-        for path, expression in _expressions(texts_of(rule)) if kinds else ():
+        for path, expression in expressions_in(texts_of(rule)) if kinds else ():
             read = _NAMESPACE.search(expression)
             if read is None and "Namespace" not in kinds:
                 read = _OF_REQUEST.search(expression)
@@ -69,7 +72,7 @@ def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
         return
     derived = {one.written for one in compute_rules(policy).derived}
     for rule in policy.rules:
-        for path, expression in _expressions(texts_of(rule)) if rule in derived else ():
+        for path, expression in expressions_in(texts_of(rule)) if rule in derived else ():
             found = _OF_POD.search(expression)
             if found is None or "||" in expression or path[-1] != "message":
                 continue
@@ -90,7 +93,7 @@ def old_objects(policy: Policy) -> Iterator[Diagnostic]:
         operations = [one.operations for one in rule.tree.match.effective]
         if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
             continue
-        for path, expression in _expressions(texts_of(rule)):
+        for path, expression in expressions_in(texts_of(rule)):
             if path[len(rule.path)] != "validate" or path[-1] == "message":
                 continue
             if "request.oldObject." in expression and "||" not in expression:
@@ -112,6 +115,76 @@ def _tests_operation(rule: RuleNode) -> bool:
         or contains_text(guards, "request.oldObject")
         or rule.cel_preconditions is not None
     )
+
+
+_READ = re.compile(r"request\.(?:object|oldObject)\.(\w+)(?:\.(\w+))?")
+
+
+def fields_of_owners(policy: Policy) -> Iterator[Diagnostic]:
+    """KV329: a field that the object sent to a subresource does not have, such as that of exec."""
+    for rule in policy.rules:
+        kinds = [
+            parse_kind_selector(text) for one in rule.tree.match.effective for text in one.kinds
+        ]
+        subresources = {one.subresource for one in kinds}
+        if len(subresources) != 1 or not all(one.kinds for one in rule.tree.match.effective):
+            continue
+        (subresource,) = subresources
+        reads = [
+            (path, tuple(filter(None, found)))
+            for path, expression in expressions_in(texts_of(rule))
+            for found in _READ.findall(expression)
+        ]
+        for pattern in validation_patterns(rule.tree):
+            entries = pattern.root.entries if isinstance(pattern.root, PatternMap) else ()
+            for one in entries:
+                inner = one.value.entries if isinstance(one.value, PatternMap) else ()
+                reads += [(below.path, (one.key, below.key)) for below in inner] or [
+                    (one.path, (one.key,))
+                ]
+        for path, fields in dict.fromkeys(reads):
+            problem = not_in_body(subresource, fields)
+            if problem:
+                yield warn(policy.document, "KV329", problem, path)
+
+
+def patterns_at_deletion(policy: Policy) -> Iterator[Diagnostic]:
+    """KV338: a pattern in a rule for deletions only, which is not evaluated then.
+
+    upstream: pkg/engine/handlers/validation/validate_resource.go `validateResourceWithRule`
+    """
+    for rule in policy.rules:
+        operations = [one.operations for one in rule.tree.match.effective]
+        validate = rule.tree.validate
+        if validate is None or not operations or any(one != ("DELETE",) for one in operations):
+            continue
+        for pattern in filter(None, (validate.pattern, *(validate.any_pattern or ()))):
+            text = (
+                "patterns are not evaluated when an object is deleted, so the rule never fails: "
+                "write `deny` with conditions on `request.oldObject`"
+            )
+            yield warn(policy.document, "KV338", text, pattern.path)
+            break
+
+
+_NOT_IN_CLEANUP = re.compile(r"(?<![\w.])request\.(object|oldObject|operation|userInfo|name)\b")
+
+
+def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
+    """KV337: a field of a request in a cleanup policy, which runs without one.
+
+    upstream: pkg/controllers/cleanup/controller.go, which sets `target` and `request.namespace`
+    """
+    if policy.kind not in {"CleanupPolicy", "ClusterCleanupPolicy"}:
+        return
+    for rule in policy.rules:
+        for path, expression in expressions_in(texts_of(rule)):
+            found = _NOT_IN_CLEANUP.search(expression)
+            if found:
+                meant = {"object": "`target`", "name": "`target.metadata.name`"}.get(found[1], "")
+                advice = f": write {meant}" if meant else ", only `target`"
+                text = f"`{found[0]}` has no value, since no request starts a cleanup{advice}"
+                yield warn(policy.document, "KV337", text, path)
 
 
 _AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")

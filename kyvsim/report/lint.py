@@ -42,6 +42,8 @@ class Findings(NamedTuple):
     """Further facts for the closing line."""
     release: str = NEWEST.name
     """The release of Kyverno that is emulated."""
+    deprecated: int = 0
+    """Number of policy documents whose kinds later releases remove."""
 
     @property
     def errors(self) -> int:
@@ -65,7 +67,9 @@ class Findings(NamedTuple):
         errors = error_fact(diagnostics)
         fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
         hint = info_fact("fixable", fixable, f"{fixable} fixable (--fix)")
-        facts = errors, checked, aside, warning_fact(diagnostics)
+        leaving = f"{self.deprecated} of deprecated kinds (kyvsim migrate)"
+        old = info_fact("deprecated", self.deprecated, leaving)
+        facts = errors, checked, aside, warning_fact(diagnostics), old
         return RunEnding((*facts, *(self.further or (hint,))), release=self.release)
 
     def end_of(self, diagnostic: Diagnostic) -> tuple[int, int]:

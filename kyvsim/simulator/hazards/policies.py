@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.objects import ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.simulation import (
@@ -278,10 +278,13 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
 def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
     """KH024: an object has a TTL label, but the cleanup controller may not delete its kind.
 
-    Yield each such kind, with its objects.
+    Yield each such kind, with its objects, and all objects with an annotation instead of the label.
     """
     labelled: dict[tuple[str, str], list[ObjectKey]] = {}
+    annotated: list[ObjectKey] = []
     for obj in facts.sim.store.every():
+        if TTL_LABEL in annotations(obj) and TTL_LABEL not in labels(obj):
+            annotated.append(object_key(obj))
         if TTL_LABEL in labels(obj) and not is_terminating(obj):
             key = object_key(obj)
             labelled.setdefault(key[:2], []).append(key)
@@ -295,3 +298,9 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
                 f"{_CLEANUP_ROLE}"
             )
             yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])
+    if annotated:
+        text = (
+            f"the annotation `{TTL_LABEL}` has no effect: the cleanup controller reads the label "
+            "with this name"
+        )
+        yield facts.hazard("KH024", text, objects=annotated)

@@ -1,6 +1,13 @@
 from datetime import UTC, datetime
 
-from kyvsim.lint.documents import deprecated_versions, duplicate_names, expired_exceptions
+import pytest
+
+from kyvsim.lint.documents import (
+    deprecated_versions,
+    duplicate_names,
+    expired_exceptions,
+    unreadable_schedules,
+)
 from kyvsim.model.source import Document, Location
 
 
@@ -61,3 +68,22 @@ def test_exceptions_that_last():
         excepting("2026-01-31T08:00:00Z", version="kyverno.io/v2"),
     ]
     assert list(expired_exceptions(lasting, now)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "text"),
+    [
+        ("CleanupPolicy", "*/5 * * *", "it has 4 fields"),
+        ("ClusterCleanupPolicy", "0 0 3 * * *", "it has 6 fields"),
+        ("NamespacedDeletingPolicy", "0 25 * * *", "is not a schedule of cron"),
+        ("ClusterPolicy", "x", ""),
+        ("ClusterCleanupPolicy", "0 3 * * *", ""),
+        ("ClusterCleanupPolicy", "@daily", ""),
+        ("DeletingPolicy", 5, ""),
+    ],
+)
+def test_schedules(kind, schedule, text):
+    one = document(kind=kind)
+    one = one._replace(data={**one.data, "spec": {"schedule": schedule}})
+    found = [(each.code, text in each.message) for each in unreadable_schedules([one])]
+    assert found == ([("KV234", True)] if text else [])

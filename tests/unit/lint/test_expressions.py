@@ -158,7 +158,22 @@ CONSTANT += [
     ("{{length(request.object.spec.x[?a == 'b'])}}", "GreaterThanOrEquals", 0, "always"),
     (LENGTH, "GreaterThan", -1, "always"),
 ]
+IMAGES = "{{ request.object.spec.containers[].image }}"
+TEAM = "{{ request.object.metadata.labels.team || '' }}"
+CONSTANT += [
+    (IMAGES, "Equals", "nginx", "never"),
+    (IMAGES, "NotEquals", "nginx", "always"),
+    ("{{ request.object.spec.containers[?name == 'a'] }}", "Equals", "a", "never"),
+    (TEAM, "Equals", True, "never"),
+    ('{{ request.object.metadata.annotations."a/b" }}', "Equals", False, "never"),
+]
 OPEN = [
+    (IMAGES, "Equals", ["nginx"]),
+    (IMAGES, "AnyIn", "nginx"),
+    ("{{ request.object.spec.containers[0].image }}", "Equals", "nginx"),
+    ("{{ request.object.spec.containers[].image | [0] }}", "Equals", "nginx"),
+    (TEAM, "Equals", "true"),
+    ("{{ request.object.spec.hostPID }}", "Equals", True),
     (FIELD, "Equals", "a"),
     ("a", "Equals", FIELD),
     (FIELD, "AllIn", []),

@@ -159,3 +159,47 @@ def test_kinds_and_namespaces_of_exceptions(tmp_path):
 )
 def test_kinds_that_requests_have(remarks, kinds):
     assert codes(remarks, kinds_never_requested, {"kinds": kinds}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [
+        (
+            {"mutate": {"targets": [{"apiVersion": "batch/v1beta1", "kind": "CronJob"}]}},
+            "`batch/v1/CronJob`",
+        ),
+        ({"generate": {"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy"}}, "1.25"),
+        ({"generate": {"cloneList": {"kinds": ["v1/Secret", "v1/Scale"]}}}, "`*/scale`"),
+    ],
+)
+def test_a_target_whose_kind_no_object_has(remarks, rule, hint):
+    ((code, _, text),) = remarks(kinds_never_requested, rule)
+    assert code == "KV315"
+    assert text.startswith("no ")
+    assert hint in text
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"apiVersion": "v1", "kind": "Secret"},
+        {"apiVersion": "{{ version }}", "kind": "CronJob"},
+        {"apiVersion": "batch/v1", "kind": "CronJob"},
+    ],
+)
+def test_targets_that_may_exist(remarks, target):
+    assert remarks(kinds_never_requested, {"generate": target}) == []
+
+
+def test_a_namespaced_policy_for_cluster_scoped_objects(tmp_path):
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "Policy",
+        "metadata": {"name": "p", "namespace": "a"},
+        "spec": {"rules": [{"name": "r", **rule({"kinds": ["Namespace"]})}]},
+    }
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps(policy))
+    assert "KV314" in [one.code for one in lint([str(file)]).diagnostics]
+    file.write_text(json.dumps(policy).replace('"Namespace"]', '"ConfigMap"]'))
+    assert "KV314" not in [one.code for one in lint([str(file)]).diagnostics]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from kyvsim.api.lint import lint
-from kyvsim.lint.queries import misread_queries
+from kyvsim.lint.queries import misread_queries, swapped_arguments
 from kyvsim.load.edits import with_edits
 
 
@@ -138,3 +138,21 @@ def test_conditions_of_exceptions_and_cleanup_policies(tmp_path):
         file.write_text(json.dumps(data))
         found = [one for one in lint([str(file)]).diagnostics if one.code == "KV301"]
         assert len(found) == 1, kind
+
+
+@pytest.mark.parametrize(
+    ("expression", "codes"),
+    [
+        ("regex_match(request.object.spec.nodeName, '^gpu-.*')", ["KV336"]),
+        ("regex_match('{{ request.name }}', '^gpu')", ["KV336"]),
+        ("pattern_match(request.object.spec.nodeName, 'gpu-*')", ["KV336"]),
+        ("regex_match('^gpu-.*', request.object.spec.nodeName)", []),
+        ("regex_match('^gpu-.*', '{{ request.name }}')", []),
+        ("regex_match(request.object.spec.nodeName, 'gpu')", []),
+        ("regex_match(settings.data.expression, 'a.b')", []),
+        ("pattern_match('gpu-*', request.object.spec.nodeName)", []),
+        ("regex_match(settings.data.expression, '{{ request.name }}')", []),
+    ],
+)
+def test_arguments_in_the_wrong_order(remarks, expression, codes):
+    assert [code for code, _, _ in remarks(swapped_arguments, denies(expression))] == codes

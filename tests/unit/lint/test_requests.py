@@ -1,12 +1,17 @@
+import json
+
 import pytest
 
+from kyvsim.api.lint import lint
 from kyvsim.lint.requests import (
     ascending_removals,
+    fields_of_owners,
     lifetime_annotations,
     lost_metadata,
     missing_namespaces,
     names_with_spaces,
     old_objects,
+    patterns_at_deletion,
     wildcard_selectors,
 )
 
@@ -177,6 +182,69 @@ def test_wildcards_in_selectors(remarks, rule, found):
 def test_lifetimes(remarks, metadata, found):
     rule = {"mutate": {"patchStrategicMerge": {"metadata": metadata}}}
     assert codes(remarks, lifetime_annotations, rule) == found
+
+
+def demands(pattern):
+    return {"validate": {"pattern": pattern}}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rule", "found"),
+    [
+        (["Pod/exec"], denies("request.object.spec.hostPID"), ["KV329"]),
+        (["Pod/exec", "Pod/exec"], denies("request.object.metadata.name"), ["KV329"]),
+        (["Pod/attach"], denies("request.object.command"), ["KV329"]),
+        (["Pod/eviction"], demands({"spec": {"a": "b"}}), ["KV329"]),
+        (["*/scale"], demands({"spec": {"template": {"a": "b"}}}), ["KV329"]),
+        (["Deployment/scale"], denies("request.object.spec.template.metadata"), ["KV329"]),
+        (["Pod/exec"], denies("request.object.command"), []),
+        (["Pod/exec"], denies("request.name"), []),
+        (["*/scale"], denies("request.object.spec.replicas"), []),
+        (["*/scale"], demands({"spec": {"replicas": ">1"}}), []),
+        (["Pod", "Pod/exec"], denies("request.object.spec.hostPID"), []),
+        (["Pod/ephemeralcontainers"], denies("request.object.spec.hostPID"), []),
+        (["Deployment/status"], denies("request.object.spec.replicas"), []),
+    ],
+)
+def test_fields_of_the_owner_of_a_subresource(remarks, kinds, rule, found):
+    assert codes(remarks, fields_of_owners, {**matching(*kinds), **rule}) == found
+
+
+@pytest.mark.parametrize(
+    ("operations", "rule", "found"),
+    [
+        (["DELETE"], demands({"a": "b"}), ["KV338"]),
+        (["DELETE"], {"validate": {"anyPattern": [{"a": "b"}, {"a": "c"}]}}, ["KV338"]),
+        (["DELETE", "UPDATE"], demands({"a": "b"}), []),
+        ([], demands({"a": "b"}), []),
+        (["DELETE"], denies("request.oldObject.a"), []),
+    ],
+)
+def test_patterns_for_deletions(remarks, operations, rule, found):
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"], "operations": operations}}]}
+    assert codes(remarks, patterns_at_deletion, {"match": match, **rule}) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("request.object.metadata.name", ["KV337"]),
+        ("request.userInfo.username", ["KV337"]),
+        ("request.namespace", []),
+        ("target.request.object", []),
+    ],
+)
+def test_requests_of_cleanup_policies(tmp_path, key, found):
+    condition = {"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "x"}
+    spec = {
+        **matching("Pod"),
+        "schedule": "0 3 * * *",
+        "conditions": {"any": [condition]},
+    }
+    data = {"apiVersion": "kyverno.io/v2", "kind": "ClusterCleanupPolicy", "spec": spec}
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({**data, "metadata": {"name": "p"}}))
+    assert [one.code for one in lint([str(file)]).diagnostics] == found
 
 
 @pytest.mark.parametrize(

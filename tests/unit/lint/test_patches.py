@@ -1,0 +1,59 @@
+import pytest
+
+from kyvsim.lint.patches import misread_paths, names_without_anchor
+
+
+def patches(*paths):
+    text = "".join(f"- {{op: add, path: '{path}', value: a}}\n" for path in paths)
+    return {"mutate": {"patchesJson6902": text}}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/spec/containers/*/image", "JSON patches have no wildcards"),
+        ("/spec/containers/[*]/image", "JSON patches have no wildcards"),
+        ("/spec/containers[0]/image", "write `/spec/containers/0/image`"),
+        ("/metadata/labels/example.com/team", "write `/metadata/labels/example.com~1team`"),
+        (
+            "/spec/template/metadata/annotations/a/b",
+            "write `/spec/template/metadata/annotations/a~",
+        ),
+    ],
+)
+def test_a_path_that_is_not_found(remarks, path, text):
+    ((code, _, message),) = remarks(misread_paths, patches("/spec/a", path))
+    assert code == "KV330"
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/metadata/labels/example.com~1team",
+        "/metadata/labels/{{ element.key }}/x",
+        "/metadata/labels",
+        "/spec/containers/-/image",
+        "/spec/containers/{{ elementIndex }}/image",
+        "/spec/data/a*b",
+    ],
+)
+def test_a_path_that_may_be_found(remarks, path):
+    assert remarks(misread_paths, patches(path)) == []
+
+
+def merges(**container):
+    return {"mutate": {"patchStrategicMerge": {"spec": {"containers": [container]}}}}
+
+
+def test_a_wildcard_without_parentheses(remarks):
+    ((code, path, _),) = remarks(names_without_anchor, merges(name="web-*", image="a"))
+    assert (code, path) == (
+        "KV331",
+        "spec/rules/0/mutate/patchStrategicMerge/spec/containers/0/name",
+    )
+
+
+@pytest.mark.parametrize("container", [{"(name)": "*"}, {"name": "web"}, {"name": 1}, {"a": "*"}])
+def test_names_that_are_meant(remarks, container):
+    assert remarks(names_without_anchor, merges(**container)) == []
