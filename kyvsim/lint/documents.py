@@ -72,6 +72,9 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
 _SCHEDULED = frozenset({"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy"})
 
 
+_FIELDS = 5
+
+
 def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
     """KV234: a schedule that is not in the format of cron, for which a cluster rejects the policy.
 
@@ -86,6 +89,6 @@ def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
             continue
         text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the policy"
         number = len(schedule.split())
-        if number != 5:
+        if 1 < number != _FIELDS:
             text = f"{text}: it has {number} fields instead of minute, hour, day, month and weekday"
         yield warn(document, "KV234", text, ("spec", "schedule"))

@@ -54,13 +54,10 @@ def _unknown_name(expression: str, entries: set[str]) -> str:
     if name.startswith("element") and not known:
         return f"`{name}` has no value: did you mean `element`?"
     for field, inner in () if "request" in entries else _READ.findall(expression):
-        if field not in _REQUEST_FIELDS:
-            near = nearest(field, _REQUEST_FIELDS, _NEAR)
-            return f"requests have no field `{field}`" + (
-                f": did you mean `{near}`?"
-                if near
-                else f": they have {listed(_REQUEST_FIELDS, 20)}"
-            )
+        near = nearest(field, _REQUEST_FIELDS, _NEAR)
+        # Values may define other fields, such as `request.mode`.
+        if field not in _REQUEST_FIELDS and near:
+            return f"requests have no field `{field}`: did you mean `{near}`?"
         if field == "userInfo" and inner and inner not in _USER_FIELDS:
             near = nearest(inner, _USER_FIELDS, 0.5)
             hint = f": did you mean `{near}`?" if near else ""

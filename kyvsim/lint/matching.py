@@ -210,10 +210,13 @@ _BODIES: Mapping[str, tuple[str, frozenset[str]]] = {
 def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     """Return why an object that is sent to a subresource does not have a field, or "".
 
-    upstream: k8s.io/api core/v1, policy/v1, autoscaling/v1, authentication/v1
+    upstream: k8s.io/api core/v1, policy/v1, autoscaling/v1, authentication/v1;
+    pkg/utils/admission/utils.go `ConvertResource`
     """
     kind, known = _BODIES.get(subresource, ("", frozenset()))
     name, inner = fields[0], ".".join(fields[:2])
+    if inner in {"metadata", "metadata.namespace"}:
+        return ""  # Kyverno adds the namespace of the request
     is_known = name in {"apiVersion", "kind", *known} or inner in known
     if (
         not kind
@@ -221,7 +224,8 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
         or (len(fields) == 1 and any(one.startswith(f"{name}.") for one in known))
     ):
         return ""
-    shown = name if all(not one.startswith(f"{name}.") for one in known) else inner
+    is_inside = name == "metadata" or any(one.startswith(f"{name}.") for one in known)
+    shown = inner if is_inside else name
     return (
         f"`{shown}` has no value: the object of a request for `{subresource}` is a {kind}, with "
         f"the fields {listed(known, 7)} (an API call in the context can read the owner)"

@@ -120,8 +120,8 @@ _START_OF_NAMES = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 def _pattern(finding: SchemaFinding, shown: str) -> str:
     text = f"`{shown}`: `{finding.value}` does not match `{finding.limit}`"
-    if not finding.limit.startswith(_START_OF_NAMES):
-        return text
+    if not finding.limit.startswith(_START_OF_NAMES) or "(" in finding.value:
+        return text  # such as chainsaw's `($namespace)`
     meant = re.sub("[^a-z0-9.-]+", "-", finding.value.lower()).strip("-.")
     hint = f", such as `{meant}`" if meant else ""
     return f"{text}: names have lowercase letters, digits, `-` and `.`{hint}"

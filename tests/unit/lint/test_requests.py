@@ -199,6 +199,7 @@ def demands(pattern):
         (["Deployment/scale"], denies("request.object.spec.template.metadata"), ["KV329"]),
         (["Pod/exec"], denies("request.object.command"), []),
         (["Pod/exec"], denies("request.name"), []),
+        (["Pod/exec"], denies("request.object.metadata.namespace"), []),
         (["*/scale"], denies("request.object.spec.replicas"), []),
         (["*/scale"], demands({"spec": {"replicas": ">1"}}), []),
         (["Pod", "Pod/exec"], denies("request.object.spec.hostPID"), []),
