@@ -5,6 +5,7 @@ pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -36,6 +37,9 @@ from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import Compiler
+from kyvsim.model.explanation import Step, StepKind
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.tracing import TraceContext, trace_step
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
 from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
@@ -72,8 +76,12 @@ def compile_mutation(
         return None
     patches = node.field == "jsonPatch"
     expression = compiler.compile(*node.expression, list_of(JSON_PATCH) if patches else OBJECT)
+    text, path = node.expression
+    trace = compiler.trace.to(path)
     if patches:
-        return lambda values, obj: patch_object(expression.value(values), obj)
+        return _located(
+            lambda values, obj: patch_object(expression.value(values), obj), text, trace
+        )
 
     def merge(values: Sequence[object], obj: KubernetesObject) -> Json:
         value = expression.value(values)
@@ -83,7 +91,43 @@ def compile_mutation(
         except PatchError as error:
             raise MutationError(f"error applying patch: {error}") from None
 
-    return merge
+    return _located(merge, text, trace)
+
+
+_NAMED_IN_ERROR = re.compile(r"'(/[^']+)'|kind: (\w+)|\.(\w+)(?=:|$)|\b(\w+): (?:missing|type)")
+
+
+def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
+    """Return a mutation that reports the part of its expression that an error names.
+
+    The value of the expression has no positions, so the name is searched in the text.
+    """
+    if not trace.takes_steps:
+        return mutation
+
+    def run(values: Sequence[object], obj: KubernetesObject) -> Json:
+        try:
+            return mutation(values, obj)
+        except MutationError as error:
+            names = [
+                name for found in _NAMED_IN_ERROR.findall(str(error)) for name in found if name
+            ]
+            part = next((name for name in names if name in text), "")
+            place = trace.locate_in(text, text.find(part)) if part else trace.locate()
+            trace_step(
+                trace,
+                Step(
+                    StepKind.EXPRESSION,
+                    "mutation",
+                    part or text.strip(),
+                    answer=RuleStatus.ERROR,
+                    note=str(error),
+                    place=place,
+                ),
+            )
+            raise
+
+    return run
 
 
 def with_whole_results(mutation: Mutation) -> Mutation:

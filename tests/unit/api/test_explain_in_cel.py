@@ -199,3 +199,36 @@ def test_each_image_is_told():
         "docker.io/nginx:1.25",
         "docker.io/busybox:latest",
     ]
+
+
+MUTATING = """\
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints: {resourceRules: [%s]}
+  mutations:
+  - patchType: %s
+    %s:
+      expression: |
+        %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "expression", "part"),
+    [
+        (
+            "jsonPatch",
+            '[JSONPatch{op: "remove", path: "/spec/a"}, JSONPatch{op: "remove", path: "/spec/b"}]',
+            "/spec/a",
+        ),
+        ("jsonPatch", '[JSONPatch{op: "multiply", path: "/spec/a", value: "a"}]', "multiply"),
+        ("applyConfiguration", "Object{spec: Object.spec{hostNetwrk: true}}", "hostNetwrk"),
+    ],
+)
+def test_an_error_of_a_mutation_has_its_place_in_the_expression(way, expression, part):
+    patch_type = way[0].upper() + way[1:] if way == "applyConfiguration" else "JSONPatch"
+    (found,) = explained(MUTATING % (PODS, patch_type, way, expression))
+    place, _ = places(deciding(found.steps))
+    assert (place.line, place.column) == (10, 9 + expression.index(part))
