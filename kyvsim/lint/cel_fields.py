@@ -16,8 +16,9 @@ from kyvsim.lint.cel_policy import (
     matched_kinds,
     matched_types,
 )
+from kyvsim.lint.fields import field_hint
 from kyvsim.lint.matching import not_in_body
-from kyvsim.model.diagnostic import Diagnostic, nearest
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
@@ -304,9 +305,6 @@ def _scalar(root: Type, path: _Names) -> str:
     return found.scalar if found is not None and not found.sequence and not found.mapping else ""
 
 
-_NEAR = 0.75
-
-
 def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str, str]]:
     """KV325: a field that is a typo of one that the policy's kinds have."""
     for path in sorted(paths):
@@ -316,10 +314,7 @@ def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str
         at = max(index for _, index in ends)
         owners = (_below(root, path[1 : at + 1])[0] for root in types)
         known = {field for owner in owners if owner for field in field_names(owner)}
-        near = nearest(path[at + 1], known, _NEAR)
-        if near:
-            text = (
-                f"no kind that the policy matches has the field `{path[at + 1]}` here: "
-                f"did you mean `{near}`?"
-            )
-            yield "KV325", text
+        hint = field_hint(path[at + 1], known)
+        if hint:
+            name = path[at + 1]
+            yield "KV325", f"no kind that the policy matches has the field `{name}` here{hint}"

@@ -84,7 +84,8 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         pairs += operator.pairs(key, value) if operator.pairs is not None else 0
         if pairs > _MOST_PAIRS:
             return
-        found = chain(_constant(operator, key, value), _never_equal(operator, key, value))
+        checks = (_constant, _never_equal, _one_string)
+        found = chain.from_iterable(check(operator, key, value) for check in checks)
         for holds, why in () if is_open(value) else found:
             word = "always" if holds else "never"
             text = f"the condition is {word} true: {why}"
@@ -129,6 +130,7 @@ _LABEL = re.compile(
     r"request\.(?:object|oldObject)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^']*')?"""
 )
+_COMPARISON = re.compile(r"\s*(([<>])(=?))\s*(\d[\w.]*)\s*")
 _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("Equal", "Equals"), "AnyIn"),
     **dict.fromkeys(("NotEqual", "NotEquals"), "AnyNotIn"),
@@ -148,6 +150,15 @@ def _list_hint(operator: Operator) -> str:
     return f" (write `{instead}` for a list)" if instead else ""
 
 
+def _one_string(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
+    """Yield that a name, which has no commas, is compared with several in one string."""
+    is_name = isinstance(key, str) and "{{" in key and _is_string(key)
+    if is_name and isinstance(value, str) and "," in value:
+        found = {operator.holds(one, value) for one in ("", "x", *value.split(","))}
+        if len(found) == 1:
+            yield found.pop(), "a string with commas is one value (write a list)"
+
+
 def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     """Yield that a list is compared with a single value, or a label with a boolean or number."""
     expression = _expression(key) if operator.name in _INSTEAD else ""
@@ -162,6 +173,12 @@ def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tup
         written = json.dumps(value)
         samples = ("", "x", written)
         why = f"labels and annotations are strings (write `'{written}'` in quotes)"
+    elif isinstance(value, str) and (sign := _COMPARISON.fullmatch(value)):
+        written, order_sign, equals, rest = sign.groups()
+        samples = (0, "0", 1 << 31, str(1 << 31), rest)
+        meant = "Greater" if order_sign == ">" else "Less"
+        equal = "OrEquals" if equals else ""
+        why = f"`{written}` is for patterns (write `{meant}Than{equal}` with `{rest}`)"
     found = {operator.holds(one, value) for one in samples}
     if len(found) == 1:
         yield found.pop(), why

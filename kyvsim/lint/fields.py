@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
 from kyvsim.engine.compile.compiled import warn
@@ -253,9 +253,8 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
     )
     for policy, rule, pattern in written:
         types = _types(rule, find, kinds)
-        for path, near in _unknown(pattern.root, types) if types else ():
+        for path, hint in _unknown(pattern.root, types) if types else ():
             key = path[-1]
-            hint = f": did you mean `{near}`?" if near else ""
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, path)
 
@@ -283,8 +282,7 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     yield warn(policy.document, "KV327", text, path)
                 if rule.tree.generate is None:
                     continue
-                for path, near in _unknown(pattern.root, types):
-                    hint = f": did you mean `{near}`?" if near else ""
+                for path, hint in _unknown(pattern.root, types):
                     text = f"the generated kind does not have the field `{path[-1]}` here{hint}"
                     yield warn(policy.document, "KV225", text, path)
 
@@ -366,17 +364,33 @@ def misspelt_paths(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Dia
                 if kind is TextKind.CEL or (kind is not TextKind.QUERY and "{{" not in text):
                     continue
                 for found in dict.fromkeys(_PATH.findall(text)):
-                    field, near = _misspelt(found, types)
-                    if near:
+                    field, hint = _misspelt(found, types)
+                    if hint:
                         message = (
                             f"none of the kinds of rule `{rule.name}` has the field `{field}` "
-                            f"here: did you mean `{near}`?"
+                            f"here{hint}"
                         )
                         yield warn(policy.document, "KV328", message, path)
 
 
+def field_hint(name: str, known: Collection[str]) -> str:
+    """Return the field that is meant instead of an unknown one, as the end of a message, or "".
+
+    `known` are the fields of the same object.
+    """
+    near = nearest(name, known, _NEAR)
+    if near:
+        return f": did you mean `{near}`?"
+    if name in {"template", "jobTemplate"} and "containers" in known:
+        return ": Pods have no template, and `containers` is here (autogen derives other paths)"
+    if name in {"containers", "initContainers", "volumes", "hostNetwork", "securityContext"}:
+        inner = {"template": "template.spec", "jobTemplate": "jobTemplate.spec.template.spec"}
+        return next((f": it is in `{inner[one]}.{name}`" for one in inner if one in known), "")
+    return ""
+
+
 def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
-    """Return the first field of a path that no type has, and a similar one, or ""."""
+    """Return the first field of a path that no type has, and what is meant, or ""."""
     here = list(types)
     for step in _STEP.finditer(path):
         name = step[1]
@@ -387,7 +401,7 @@ def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
         refs = [one.fields.get(name, one.others) for one in maps]
         inner = [resolve(ref) for ref in refs if ref is not None]
         if not inner and maps:
-            return name, nearest(name, (field for one in maps for field in one.fields), _NEAR)
+            return name, field_hint(name, {field for one in maps for field in one.fields})
         here = inner
     return "", ""
 
@@ -439,7 +453,7 @@ def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
 
 
 def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each field that no type has, and a similar field name or ""."""
+    """Yield the path of each field that no type has, and what is meant, or ""."""
     if isinstance(pattern, PatternList):
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
         for item in pattern.items if inner else ():
@@ -454,5 +468,5 @@ def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path
             if inner:
                 yield from _unknown(entry.value, inner)
             else:
-                known = (field for one in maps for field in one.fields)
-                yield entry.path, nearest(entry.key, known, _NEAR)
+                known = {field for one in maps for field in one.fields}
+                yield entry.path, field_hint(entry.key, known)

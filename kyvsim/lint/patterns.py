@@ -25,6 +25,7 @@ _ORDERS = frozenset({">", ">=", "<", "<="})
 _MISPLACED = re.compile(r"(?P<sign>=[<>]|={1,2}|<>)\s*(?P<rest>-?\d.*)")
 _MEANT: Mapping[str, str] = {"=>": ">=", "=<": "<=", "=": "", "==": "", "<>": "!"}
 _SPACED_RANGE = re.compile(r"(\d[\w.]*)\s*(!?-)\s*(\d[\w.]*)")
+_DOTTED_RANGE = re.compile(r"(\d\w*)\s*(?:\.{2,3}|to)\s*(\d\w*)")
 _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]+)")
 _UNITS: Mapping[str, str] = {
     **{f"{letter}i": f"{letter.upper()}i" for letter in "kmgtp"},
@@ -146,12 +147,15 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
     elif sign in _ORDERS and _is_text(operand):
         problem = (
             f"`{text}` never matches: `{operand}` is not a number, quantity or duration"
-            f"{unit_hint(operand)}"
+            f"{_milli_hint(field, operand) or unit_hint(operand)}"
         )
         yield "KV307", problem, ""
     elif not sign and (found := _SPACED_RANGE.fullmatch(operand)) and " " in operand:
         meant = "".join(found.groups())
         yield "KV308", f"`{text}` is not a range, since it contains spaces: write `{meant}`", ""
+    elif not sign and (found := _DOTTED_RANGE.fullmatch(operand)):
+        meant = "-".join(found.groups())
+        yield "KV308", f"`{text}` is not a range: write `{meant}`", meant
     elif field in _AMOUNTS and not has_wildcard(operand):
         yield from _amount_problems(text, field, operand)
     if operand.startswith("^") or (operand.endswith("$") and "*" in operand):
@@ -185,6 +189,13 @@ def unit_hint(operand: str) -> str:
     found = _AMOUNT.fullmatch(operand)
     unit = _UNITS.get(found[2].lower()) if found else None
     return f" (write `{found[1]}{unit}`)" if found and unit is not None else ""
+
+
+def _milli_hint(field: str, operand: str) -> str:
+    """Return the unit for parts of a CPU instead of `mi`, in parentheses, or ""."""
+    found = _AMOUNT.fullmatch(operand)
+    is_milli = found is not None and field == "cpu" and found[2].lower() == "mi"
+    return f" (write `{found[1]}m`)" if found and is_milli else ""
 
 
 def order(first: str, last: str) -> int | None:

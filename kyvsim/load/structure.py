@@ -101,7 +101,8 @@ def _type(finding: SchemaFinding, shown: str) -> str:
 
 def _choice(finding: SchemaFinding, shown: str) -> str:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
-    return f"`{shown}` must be one of {listed}, not `{finding.value}`"
+    near = likely(str(finding.value), map(str, finding.limit))
+    return f"`{shown}` must be one of {listed}, not `{finding.value}`{near}"
 
 
 def _too_few(finding: SchemaFinding, shown: str) -> str:

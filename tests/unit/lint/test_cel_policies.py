@@ -42,6 +42,8 @@ BAD = [
     ("KV240", ["request.operation != 'Delete'"], {}),
     ("KV240", ["request.operation in ['CREATE', 'CHANGE']"], {}),
     ("KV241", ["false", GOOD], {}),
+    ("KV325", [GOOD], {"rules": [DEPLOYMENTS]}),
+    ("KV325", ["object.spec.template.spec.containers.size() > 1"], {}),
     ("KV329", ["has(object.spec.hostPID)"], {"rules": [{**PODS, "resources": ["pods/exec"]}]}),
     ("KV332", [GOOD], {"rules": [PODS, {**PODS, "apiGroups": ["*", "apps/v1"]}]}),
     ("KV332", [GOOD], {"rules": [PODS, {**PODS, "apiVersions": ["*", "apps/v1"]}]}),
@@ -57,7 +59,7 @@ BAD = [
     ("KV246", [GOOD], {"autogen": {"podControllers": {"controllers": ["Deployment", "jobs"]}}}),
     (
         "KV246",
-        [GOOD],
+        ["has(object.spec.replicas)"],
         {"rules": [DEPLOYMENTS], "autogen": {"podControllers": {"controllers": ["jobs"]}}},
     ),
     ("KV247", ["oldObject == null || has(object.spec)"], {}),

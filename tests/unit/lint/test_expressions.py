@@ -165,6 +165,10 @@ CONSTANT += [
     (IMAGES, "NotEquals", "nginx", "always"),
     ("{{ request.object.spec.containers[?name == 'a'] }}", "Equals", "a", "never"),
     (TEAM, "Equals", True, "never"),
+    ("{{ request.object.spec.replicas }}", "Equals", ">3", "never"),
+    ("{{ request.object.spec.replicas }}", "NotEquals", "<= 3", "always"),
+    ("{{ request.namespace }}", "AnyIn", "a,b", "never"),
+    ("{{ request.object.metadata.name }}", "NotEquals", "a, b", "always"),
     ('{{ request.object.metadata.annotations."a/b" }}', "Equals", False, "never"),
 ]
 OPEN = [
@@ -173,6 +177,9 @@ OPEN = [
     ("{{ request.object.spec.containers[0].image }}", "Equals", "nginx"),
     ("{{ request.object.spec.containers[].image | [0] }}", "Equals", "nginx"),
     (TEAM, "Equals", "true"),
+    (TEAM, "Equals", "a,b"),
+    (TEAM, "Equals", "> 1 year"),
+    ("{{ request.namespace }}", "AnyIn", ["a", "b"]),
     ("{{ request.object.spec.hostPID }}", "Equals", True),
     (FIELD, "Equals", "a"),
     ("a", "Equals", FIELD),

@@ -28,6 +28,8 @@ def memory(text):
         ({"spec": {"priority": "9-5"}}, "KV308"),
         ({"spec": {"priority": "1Gi-512Mi"}}, "KV308"),
         ({"spec": {"priority": "5 - 9"}}, "KV308"),
+        ({"spec": {"priority": "5..9"}}, "KV308"),
+        ({"spec": {"priority": "5 to 9"}}, "KV308"),
         ({"spec": {"priority": ">9 & <5"}}, "KV308"),
         ({"spec": {"nodeName": "a & b"}}, "KV308"),
         ({"spec": {"nodeName": "a && b*"}}, "KV308"),

@@ -327,7 +327,10 @@ CREATED = {"operation": "CREATE", "object": POD}
             [
                 (
                     *("KV014", 5),
-                    f"`request.operation` must be one of {OPERATIONS}, not `create`",
+                    (
+                        f"`request.operation` must be one of {OPERATIONS}, not `create`: "
+                        "did you mean `CREATE`?"
+                    ),
                 )
             ],
         ),
