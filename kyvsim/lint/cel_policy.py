@@ -53,13 +53,14 @@ class ParsedExpression(NamedTuple):
         """Return whether it is a mutation of a type, such as `jsonPatch`."""
         return self.list_name == "mutations" and self.path[-2] == way
 
-    def nodes(self) -> Iterator[Node]:
-        """Yield all nodes of its tree."""
-        pending = [self.root]
+    def nodes(self) -> list[Node]:
+        """Return all nodes of its tree."""
+        pending, found = [self.root], []
         while pending:
             node = pending.pop()
-            yield node
+            found.append(node)
             pending += children(node)
+        return found
 
 
 class CelPolicy(NamedTuple):

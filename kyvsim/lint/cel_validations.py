@@ -105,7 +105,7 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
     """Yield the comparisons of `request.operation` with a string that is not an operation."""
-    for node in expression.nodes():
+    for node in expression.nodes() if "operation" in expression.text else ():
         if not isinstance(node, Call) or node.function not in {"_==_", "_!=_", "@in"}:
             continue
         if not any(dotted_name(argument) == "request.operation" for argument in node.arguments):

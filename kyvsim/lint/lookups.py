@@ -54,9 +54,9 @@ def _unknown_name(expression: str, entries: set[str]) -> str:
     if name.startswith("element") and not known:
         return f"`{name}` has no value: did you mean `element`?"
     for field, inner in () if "request" in entries else _READ.findall(expression):
-        near = nearest(field, _REQUEST_FIELDS, _NEAR)
-        # Values may define other fields, such as `request.mode`.
-        if field not in _REQUEST_FIELDS and near:
+        # Values may define other fields, such as `request.mode`, so only typos are certain.
+        near = "" if field in _REQUEST_FIELDS else nearest(field, _REQUEST_FIELDS, _NEAR)
+        if near:
             return f"requests have no field `{field}`: did you mean `{near}`?"
         if field == "userInfo" and inner and inner not in _USER_FIELDS:
             near = nearest(inner, _USER_FIELDS, 0.5)

@@ -123,11 +123,12 @@ _READ = re.compile(r"request\.(?:object|oldObject)\.(\w+)(?:\.(\w+))?")
 def fields_of_owners(policy: Policy) -> Iterator[Diagnostic]:
     """KV329: a field that the object sent to a subresource does not have, such as that of exec."""
     for rule in policy.rules:
-        kinds = [
-            parse_kind_selector(text) for one in rule.tree.match.effective for text in one.kinds
-        ]
+        filters = rule.tree.match.effective
+        if not any("/" in text for one in filters for text in one.kinds):
+            continue
+        kinds = [parse_kind_selector(text) for one in filters for text in one.kinds]
         subresources = {one.subresource for one in kinds}
-        if len(subresources) != 1 or not all(one.kinds for one in rule.tree.match.effective):
+        if len(subresources) != 1 or not all(one.kinds for one in filters):
             continue
         (subresource,) = subresources
         reads = [
