@@ -126,6 +126,24 @@ def shows_colours(stream: IO[str] | None = None) -> bool:
     return is_terminal(stream or sys.stdout) and os.environ.get("TERM") != "dumb"
 
 
+_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
+_LINK_VARIABLES = ("VTE_VERSION", "WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID")
+
+
+def shows_links(stream: IO[str] | None) -> bool:
+    """Return whether a stream is a terminal that is known to support hyperlinks.
+
+    FORCE_HYPERLINK decides, as for other programs; without colours there are none.
+    """
+    if not shows_colours(stream):
+        return False
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced:
+        return forced not in {"0", "false"}
+    known = os.environ.get("TERM_PROGRAM") in _WITH_LINKS
+    return is_terminal(stream) and (known or any(map(os.environ.get, _LINK_VARIABLES)))
+
+
 def shown_width(stream: IO[str] | None) -> int:
     """Return the width of a terminal, within limits; 80 for other streams."""
     if stream is None or not is_terminal(stream):

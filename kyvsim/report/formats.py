@@ -279,7 +279,8 @@ _IGNORED_CHARACTERS = frozenset(
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\ufeff"
 ).union(map(chr, range(0x2060, 0x2070)), map(chr, range(0xFE00, 0xFE10)))
 _IGNORED = "".join(sorted(_IGNORED_CHARACTERS))
-_COLOUR = r"\x1b\[[0-9;]*m"
+_COLOUR = r"\x1b(?:\[[0-9;]*m|\]8;;(?:file://[!-~]*)?\x1b\\)"
+"""Colours, and the links of `TextLayout.linked`."""
 _COMMAND = (
     rf"(?m)(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
     rf"|#(?=[{_IGNORED}]*#[A-Za-z{_IGNORED}]*\[)"

@@ -35,6 +35,28 @@ def test_when_colours_show(monkeypatch, terminal, environment, color, shown):
 
 
 @pytest.mark.parametrize(
+    ("terminal", "environment", "shown"),
+    [
+        (True, {}, False),
+        (True, {"TERM_PROGRAM": "WezTerm"}, True),
+        (True, {"VTE_VERSION": "7200"}, True),
+        (False, {"VTE_VERSION": "7200", "FORCE_COLOR": "1"}, False),
+        (True, {"VTE_VERSION": "7200", "NO_COLOR": "1"}, False),
+        (True, {"VTE_VERSION": "7200", "FORCE_HYPERLINK": "0"}, False),
+        (False, {"FORCE_COLOR": "1", "FORCE_HYPERLINK": "1"}, True),
+    ],
+)
+def test_when_positions_are_links(monkeypatch, terminal, environment, shown):
+    known = ("TERM_PROGRAM", "VTE_VERSION", "WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID")
+    for name in (*known, "FORCE_HYPERLINK", "FORCE_COLOR", "NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(streams, "is_terminal", lambda _stream: terminal)
+    assert streams.shows_links(sys.stdout) is shown
+
+
+@pytest.mark.parametrize(
     ("options", "coloured"),
     [
         ((), False),
