@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.report.results import QUIET
+
+COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="")
+"""The command that is run, which HTML pages show."""
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Applies a style from `STYLES`, given by name, to a text; or returns the text unchanged."""
