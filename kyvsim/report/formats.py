@@ -160,6 +160,7 @@ DIFF_FORMATS: Mapping[str, OutputFormat] = {
     "markdown": _markdown(
         "diff.render_markdown", "The differences as Markdown, for comments on pull requests"
     ),
+    "html": _html("diff.render_html", "A page with the differences by resource"),
 }
 
 # The formats of `explain` by name; each writes explained objects according to `StepPage`.
@@ -239,6 +240,7 @@ COVERAGE_FORMATS: Mapping[str, OutputFormat] = {
     "lcov": OutputFormat(
         "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
     ),
+    "html": _html("coverage.render_html", "A page with what was reached and what was not"),
 }
 
 FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = {

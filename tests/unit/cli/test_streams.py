@@ -6,6 +6,8 @@ import pytest
 
 from kyvsim.cli import streams
 from kyvsim.load import files
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,22 @@ def test_an_option_decides_on_colours(monkeypatch, kyvsim, options, coloured):
         *options,
     )
     assert ("\x1b[" in out) is coloured
+
+
+def test_of_many_diagnostics_that_are_alike_the_first_are_printed(capsys):
+    def about(number, code="KV012"):
+        place = Location(f"f{number}.yaml", 1, 1)
+        return Diagnostic(code, Severity.ERROR, f"unknown field `x{number}`", place)
+
+    streams.print_diagnostics([*map(about, range(5000)), about(1, "KV999")])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines[:11]] == [
+        *(f"f{number}.yaml" for number in range(10)),
+        "f1.yaml",
+    ]
+    assert lines[11:] == [
+        "… 4990 more errors KV012 like those above (--output-format json lists all)"
+    ]
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ PAGES = {
     "equal": "equal/html",
     "migrate": "migrate/html",
     "upgrade": "upgrade/html",
+    "diff": "diff/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",

@@ -22,6 +22,7 @@ PAGES = {
     "test": "test/holes-html",
     "equal": "equal/html",
     "migrate": "migrate/html",
+    "diff": "diff/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
 }
