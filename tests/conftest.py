@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, settings
 # Hundreds of tests start kyvsim as a process: its modules are compiled once, not each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The date of HTML pages, so that golden pages stay the same: 2026-01-01.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")
+
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples each time: a check before a commit fails for what was changed, not by luck.

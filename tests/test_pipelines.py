@@ -41,7 +41,7 @@ def folder(tmp_path):
 def given(step, inputs):
     """Return the variables of a step, its expressions replaced by inputs."""
     return {
-        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+        name: re.sub(r"\$\{\{ (?:inputs\.)?([\w.]+) \}\}", lambda found: inputs[found[1]], text)
         for name, text in step.get("env", {}).items()
     }
 
@@ -63,12 +63,14 @@ def run(folder, script, **variables):
 
 
 def step_run(folder, name, **inputs):
-    every = {key: one["default"] for key, one in ACTION["inputs"].items()} | inputs
+    every = {key: one["default"] for key, one in ACTION["inputs"].items()}
+    every |= {"github.event.pull_request.head.repo.fork": ""} | inputs
     return run(
         folder,
         STEPS[name]["run"],
         **given(STEPS[name], every),
         GITHUB_OUTPUT=str(folder / "output"),
+        GITHUB_STEP_SUMMARY=str(folder / "summary"),
     )
 
 
@@ -85,16 +87,62 @@ def test_a_report_is_written_and_found(folder):
     done = step_run(folder, "Run kyvsim", args="pol -r man", report="sarif=out.sarif")
     assert done.returncode == 0, done.stderr
     step_run(folder, "Find the report", report="sarif=out.sarif")
-    assert (folder / "output").read_text() == "file=out.sarif\n"
+    found = "file=out.sarif\nsarif=out.sarif\n"
+    assert (folder / "output").read_text() == f"exit-status=0\n{found}"
 
 
-def test_another_report_is_not_uploaded(folder):
-    step_run(folder, "Find the report", report="junit=out.xml")
-    assert not (folder / "output").exists()
+@pytest.mark.parametrize(
+    ("report", "more", "found"),
+    [
+        ("junit=out.xml", {}, "file=out.xml\n"),
+        ("junit=other.xml", {}, ""),
+        ("", {}, ""),
+        ("sarif=out.xml", {"upload": "false"}, "file=out.xml\n"),
+        ("sarif=out.xml", {"github.event.pull_request.head.repo.fork": "true"}, "file=out.xml\n"),
+    ],
+)
+def test_another_report_is_not_uploaded(folder, report, more, found):
+    (folder / "out.xml").write_text("")
+    (folder / "output").write_text("")
+    done = step_run(folder, "Find the report", report=report, **more)
+    assert done.returncode == 0
+    assert (folder / "output").read_text() == found
+    assert ("::notice" in done.stdout) is ("true" in more.values())
+
+
+def test_arguments_may_contain_quoted_blanks(folder):
+    (folder / "man").rename(folder / "my manifests")
+    done = step_run(folder, "Run kyvsim", args="pol\n--resource 'my manifests'")
+    assert done.returncode == 0, done.stderr
+    done = step_run(folder, "Run kyvsim", args="pol -r 'my manifests")
+    assert done.returncode == 2
+    assert "::error title=kyvsim::the input args has a quotation mark" in done.stdout
+
+
+def test_results_are_in_the_summary_and_the_status_is_an_output(folder):
+    (folder / "man/n.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    done = step_run(folder, "Run kyvsim", args="pol -r man")
+    assert done.returncode == 1
+    assert (folder / "output").read_text() == "exit-status=1\n"
+    summary = (folder / "summary").read_text()
+    assert summary.startswith("## kyvsim apply\n\n")
+    assert "require-team-label" in summary
+    (folder / "summary").unlink()
+    step_run(folder, "Run kyvsim", args="pol -r man", summary="false")
+    assert not (folder / "summary").exists()
+
+
+def test_a_run_without_manifests_says_what_to_do(folder):
+    done = step_run(folder, "Run kyvsim", args="pol")
+    assert done.returncode == 2
+    assert "--resource" in done.stderr
 
 
 def test_what_inputs_hold_is_no_script(folder):
     done = step_run(folder, "Run kyvsim", args="pol -r man; touch broken $(touch broken)")
+    assert done.returncode == 2
+    assert not (folder / "broken").exists()
+    done = step_run(folder, "Run kyvsim", args="pol -r `touch broken`")
     assert done.returncode == 2
     assert not (folder / "broken").exists()
     written = [step["run"] for step in STEPS.values() if "run" in step]
@@ -114,8 +162,20 @@ def test_jobs_of_the_template_run(folder, job):
 
 def test_the_image_runs_as_nobody_and_starts_the_program():
     lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
-    assert "USER 65532:65532" in lines
+    assert lines.index("USER 65532:65532") > max(
+        number for number, line in enumerate(lines) if line.startswith(("FROM", "COPY", "RUN"))
+    )
     assert lines[-1] == 'ENTRYPOINT ["/opt/kyvsim/bin/python", "-I", "-m", "kyvsim"]'
+
+
+def test_everything_in_the_image_has_a_version():
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    images = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    assert len(images) == 3
+    assert all(re.search(r":\d+\.\d+\.\d+-", image) for image in images)
+    programs = re.findall(r"go install \S+/(\S+)@(\S+)", text)
+    assert all(re.fullmatch(r"v\d+\.\d+\.\d+", version) for _, version in programs)
+    assert [name for name, _ in programs] == ["helm", "v5"]
 
 
 def test_the_image_is_made_of_what_it_needs():
@@ -129,7 +189,8 @@ def test_the_image_is_made_of_what_it_needs():
 
 
 RECORDER = """#!/bin/sh
-{ pwd; for word in "$@"; do echo "$word"; done; echo; } >> "$RUNNER_TEMP/called"
+if [ "$2" = -c ]; then exec {real} "$@"; fi
+{{ pwd; for word in "$@"; do echo "$word"; done; echo; }} >> "$RUNNER_TEMP/called"
 if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 """
 
@@ -137,7 +198,7 @@ if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 def test_the_action_installs_what_is_locked_outside_of_the_checkout(folder):
     step = STEPS["Install kyvsim"]
     assert step["working-directory"] == "${{ runner.temp }}"
-    (folder / "bin/python3").write_text(RECORDER)
+    (folder / "bin/python3").write_text(RECORDER.format(real=sys.executable))
     (folder / "bin/python3").chmod(0o755)
     done = run(folder, step["run"], GITHUB_ACTION_PATH="/action", GITHUB_PATH=str(folder / "path"))
     assert done.returncode == 0, done.stderr
@@ -148,6 +209,7 @@ def test_the_action_installs_what_is_locked_outside_of_the_checkout(folder):
         ["-I", "-m", "pip"],
     ]
     assert calls[1][-3:] == ["--require-hashes", "--requirement", "/action/requirements.lock"]
+    assert calls[1][-5:-3] == ["--cache-dir", f"{folder}/kyvsim-downloads"]
     assert {"--no-index", "--no-deps", "--no-build-isolation", "/action"} <= {*calls[2]}
     start = (folder / "kyvsim-program/kyvsim").read_text()
     assert start == f'#!/bin/sh\nexec "{folder}/kyvsim/bin/python" -I -m kyvsim "$@"\n'

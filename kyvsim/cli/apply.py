@@ -257,7 +257,7 @@ def _apply(
             run = open_application(*given)
 
     def pieces(current: Run) -> Iterator[str]:
-        if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
+        if is_terminal(sys.stderr) and not (streams(chosen, options) and is_terminal(sys.stdout)):
             responses = with_progress(current.responses, current.resource_count, "applying")
         else:
             responses = current.responses

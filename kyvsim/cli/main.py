@@ -2,6 +2,8 @@
 
 import gc
 import os
+import re
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ from kyvsim.cli.streams import (
     abandon_stdout,
     print_stderr,
 )
-from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.style import COMMAND_LINE, safe_line, safe_text
 
 _CALLS = 10_000
 """Maximum call depth: fifty for each level of input (`kyvsim/kubernetes/objects.py`). The stack of
@@ -60,6 +62,9 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     try:
         if alone:
             _take_signals()
+        # The number of processes changes no output, so pages do not contain it.
+        line = shlex.join(("kyvsim", *arguments))
+        COMMAND_LINE.set(re.sub(r" (?:-j|--jobs)[ =]?[0-9]+\b", "", line))
         status = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -18,6 +18,7 @@ from kyvsim.cli.streams import (
     print_stderr,
     shown_width,
     shows_colours,
+    shows_links,
     write_out,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -32,6 +33,9 @@ from kyvsim.report.run import (
     run_ending,
 )
 from kyvsim.report.style import RenderOptions, Show, safe_line, safe_text
+
+_LISTED_FILES: Final = 3
+"""Number of files with the same deprecation that are listed."""
 
 
 class View(NamedTuple):
@@ -51,8 +55,16 @@ def reported_deprecations(lines: Sequence[str], options: Options) -> bool:
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `failOnDeprecationWarnings`
     """
     fails = bool(lines) and options.get("warnings_as_errors")
+    files_by_text: dict[str, list[str]] = {}
     for line in dict.fromkeys(lines) if fails or not options.get("quiet") else ():
-        print_stderr(safe_line(f"Warning: {line}"))
+        file, _, text = line.partition(": ")
+        files_by_text.setdefault(text, []).append(file)
+    for text, files in files_by_text.items():
+        more = len(files) - _LISTED_FILES
+        is_listed = more <= 0 or options.get("verbose")
+        shortened = f"{', '.join(files[:_LISTED_FILES])} and {more} more (--verbose)"
+        for file in files if is_listed else (shortened,):
+            print_stderr(safe_line(f"Warning: {file}: {text}"))
     if fails:
         print_stderr(
             f"error: found {len(lines)} deprecation warning(s) and --warnings-as-errors is set"
@@ -165,9 +177,10 @@ def is_for_people(chosen: Chosen) -> bool:
     return FORMATS[chosen.shown].for_people
 
 
-def streams(chosen: Chosen) -> bool:
+def streams(chosen: Chosen, options: Mapping[str, object]) -> bool:
     """Return whether standard output is a text view, written response by response."""
-    return is_for_people(chosen) and not FORMATS[chosen.shown].whole
+    own = render_options_of(chosen, options)
+    return chosen.shown == _VIEW and (own.lists_all or own.show is Show.OBJECTS)
 
 
 def shown_pieces(
@@ -212,7 +225,9 @@ def render_options_of(chosen: Chosen, options: Mapping[str, object]) -> RenderOp
     if not is_for_people(chosen):
         return plain
     colours = shows_colours()
-    return plain._replace(colours=colours, width=shown_width(sys.stdout))
+    return plain._replace(
+        colours=colours, width=shown_width(sys.stdout), links=shows_links(sys.stdout)
+    )
 
 
 def summary_style(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions | None:

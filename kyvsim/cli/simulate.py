@@ -242,10 +242,13 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         raise click.UsageError(str(error), ctx) from None
     print_diagnostics(done.diagnostics)
     print_ignored(done.left_out, options)
+    least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
+    terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
+    ending = simulation_ending(done.simulation, terms)
     if done.simulation is not None:
         refuse_named(chosen.files, done.files, ctx)
         width = min(shutil.get_terminal_size().columns, _WIDEST)
-        timeline_options = TimelineOptions(every=options["every"], width=width)
+        timeline_options = TimelineOptions(every=options["every"], width=width, ending=ending)
         write_reports(
             (path, FORMATS[name].media, FORMATS[name].write(done.simulation, timeline_options))
             for name, path in chosen.files
@@ -255,9 +258,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             shown.write(done.simulation, timeline_options._replace(colours=shows_colours())),
             shown.media,
         )
-    least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
-    terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
-    ending = simulation_ending(done.simulation, terms)
     close(ending, on_stdout=done.simulation is not None and chosen.shown == "text")
     return ending.status
 

@@ -4,9 +4,11 @@ import contextlib
 import errno
 import itertools
 import os
+import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, NamedTuple, TextIO, TypeVar
@@ -20,7 +22,7 @@ from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_text, source_lines
 from kyvsim.report.formats import TEXT, log_safe, log_safe_pieces
 from kyvsim.report.run import closing_lines, ending_line
-from kyvsim.report.style import RenderOptions, layout_of
+from kyvsim.report.style import RenderOptions, counted, layout_of
 
 # Exit statuses of commands; that of a run is derived from its verdict (`model/result.py`).
 
@@ -124,6 +126,24 @@ def shows_colours(stream: IO[str] | None = None) -> bool:
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0", "false"}:
         return True
     return is_terminal(stream or sys.stdout) and os.environ.get("TERM") != "dumb"
+
+
+_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
+_LINK_VARIABLES = ("VTE_VERSION", "WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID")
+
+
+def shows_links(stream: IO[str] | None) -> bool:
+    """Return whether a stream is a terminal that is known to support hyperlinks.
+
+    FORCE_HYPERLINK decides, as for other programs; without colours there are none.
+    """
+    if not shows_colours(stream):
+        return False
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced:
+        return forced not in {"0", "false"}
+    known = os.environ.get("TERM_PROGRAM") in _WITH_LINKS
+    return is_terminal(stream) and (known or any(map(os.environ.get, _LINK_VARIABLES)))
 
 
 def shown_width(stream: IO[str] | None) -> int:
@@ -256,11 +276,27 @@ def with_growing_progress(
             progress.update(task, completed=number, total=total(item, number))
 
 
+_MOST_ALIKE = 10
+"""Number of diagnostics that only differ in names and values that are printed."""
+_NAMES = re.compile(r"`[^`]*`|\"[^\"]*\"|[0-9]+")
+
+
 def print_diagnostics(remarks: Iterable[Diagnostic]) -> None:
-    """Print diagnostics about inputs."""
-    lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(diagnostic_text, remarks)
+    """Print diagnostics about inputs; of many that are alike, the first ones and their number."""
+    numbers: Counter[tuple[str, str, str]] = Counter()
+    shown = []
+    for remark in remarks:
+        alike = remark.severity.value, remark.code, _NAMES.sub("", remark.message)
+        numbers[alike] += 1
+        if numbers[alike] <= _MOST_ALIKE:
+            shown.append(remark)
+    lines = _remark_lines(shown) if is_terminal(sys.stderr) else map(diagnostic_text, shown)
     for line in lines:
         print_stderr(line)
+    for (severity, code, _), number in numbers.items():
+        if number > _MOST_ALIKE:
+            more = counted(number - _MOST_ALIKE, f"more {severity}")
+            print_stderr(f"… {more} {code} like those above (--output-format json lists all)")
 
 
 class SummaryStyle(NamedTuple):

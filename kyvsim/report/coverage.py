@@ -1,4 +1,4 @@
-"""Coverage of policies by tests, as text, JSON and lcov."""
+"""Coverage of policies by tests, as text, JSON, lcov and HTML."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,6 +6,7 @@ from kyvsim.kubernetes.objects import path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_document
+from kyvsim.report.page import page
 from kyvsim.report.style import safe_line
 
 
@@ -54,6 +55,48 @@ _WORDS: Mapping[PointKind, str] = {
     PointKind.ALTERNATIVE: "was never chosen",
     PointKind.EXPRESSION: "was never evaluated",
 }
+
+
+def render_html(coverage: Coverage) -> Iterator[str]:
+    """Yield the page: for each file, what no test reached, then what was reached."""
+    groups = []
+    for file in coverage.files:
+        entries = []
+        for point in file.points:
+            missing = [outcome.name for outcome in point.outcomes if not outcome.times]
+            times = ", ".join(f"{outcome.name} {outcome.times} times" for outcome in point.outcomes)
+            entries.append(
+                {
+                    "status": "not reached" if missing else "reached",
+                    "style": "bad" if missing else "good",
+                    "policy": point.policy,
+                    "rule": " / ".join(filter(None, (point.policy, point.rule))),
+                    "place": point.location,
+                    "texts": [
+                        _unreached(point, missing) if missing else path_text(point.inside),
+                        f"{point.kind.value}: {times}",
+                    ],
+                }
+            )
+        entries.sort(key=lambda entry: entry["status"] == "reached")
+        groups.append(
+            {"title": percent_text(file.ratio).lstrip(), "place": file.file, "entries": entries}
+        )
+    yield from page(
+        "groups.html",
+        command="kyvsim test --coverage",
+        header="What the tests reached: rules, filters, outcomes of conditions, loops, exceptions",
+        ending={
+            "line": f"coverage: {percent_text(coverage.ratio).lstrip()}",
+            "style": "good" if coverage.ratio.reached == coverage.ratio.total else "warn",
+        },
+        diagnostics=(),
+        subject="By file",
+        filters=(("status", "status"), ("policy", "policy"), ("rule", "rule")),
+        groups=groups,
+        nothing="There is nothing to cover.",
+        lists=(),
+    )
 
 
 def render_json(coverage: Coverage) -> Iterator[str]:

@@ -480,21 +480,23 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
 
 def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:
     """Yield the lines on positions in the manifest with values, then the rules' positions."""
-    shown = tuple(reasons)
+    reasons = tuple(reasons)
     for (seen_at, excerpt), reasons_there in groupby(
-        shown, lambda reason: (reason.seen_at, reason.excerpt)
+        reasons, lambda reason: (reason.seen_at, reason.excerpt)
     ):
         texts = [reason.text for reason in reasons_there if reason.text]
         yield from _seen(seen_at, excerpt, texts, layout)
-    for place in dict.fromkeys(reason.place for reason in shown):
-        yield f"{INDENT}{layout.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
+    for place in dict.fromkeys(reason.place for reason in reasons):
+        shown = layout.paint("dim", f"rule: {safe_line(str(place))}")
+        yield f"{INDENT}{layout.linked(shown, str(place))}\n"
 
 
 def _seen(
     place: Location | None, excerpt: Excerpt | None, texts: list[str], layout: TextLayout
 ) -> Iterator[str]:
     if place:
-        yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
+        shown = layout.paint("place", safe_line(str(place)))
+        yield f"{INDENT}{layout.linked(shown, str(place))}\n"
     if place and excerpt:
         width = layout.width - len(INDENT)
         (gutter, source), (blank, mark) = excerpt_lines(excerpt, place.line, width)

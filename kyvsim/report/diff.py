@@ -1,4 +1,4 @@
-"""The differences between the results of two policy sets, as text, JSON and Markdown."""
+"""The differences between the results of two policy sets, as text, JSON, Markdown and HTML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
@@ -38,6 +38,7 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import (
+    Marked,
     document_origin,
     hunks,
     json_entries,
@@ -46,6 +47,7 @@ from kyvsim.report.object_text import (
     whole_numbers,
     yaml_lines,
 )
+from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import (
     QUIET,
     ChangedObject,
@@ -505,31 +507,95 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
             yield f"  {paint('title', object_title(obj))}\n"
             for line in author_lines(obj):
                 yield f"{_INDENT}{indented(line, _INDENT)}\n"
-            old, new = obj.old, obj.new
-            if old and new:
-                lines = [*hunks(marked_yaml(old.object, new.object))]
-            else:
-                lines = [("-", line) for line in (yaml_lines(old.object) if old else ())]
-                lines += [("+", line) for line in (yaml_lines(new.object) if new else ())]
-            yield from guttered(lines, paint)
+            yield from guttered(_object_lines(obj), paint)
         yield "\n"
-    by_rule = comparison.counts.by_rule
-    width = max((len(arrow((old, new))) for _, _, old, new in by_rule), default=0)
-    lists = (
-        (
-            "By rule",
-            (
-                f"{number:>5}  {arrow((old, new)):<{width}}  {rule_name(policy, rule)}"
-                for (policy, rule, old, new), number in by_rule.items()
-            ),
-        ),
-        (WITHOUT, exception_lines(comparison)),
-        (NOT_COMPARED, uncompared_lines(comparison)),
-    )
-    for head, items in lists:
+    for head, items in _lists(comparison):
         text = "".join(f"  {item}\n" for item in items)
         yield f"{paint('title', head)}\n{text}\n" if text else ""
     yield f"{counts_line(comparison)}\n"
+
+
+def _object_lines(difference: ObjectDifference) -> list[Marked]:
+    """Return the lines that differ; for an object of one set, all lines."""
+    old, new = difference.old, difference.new
+    if old and new:
+        return [*hunks(marked_yaml(old.object, new.object))]
+    lines = [("-", line) for line in (yaml_lines(old.object) if old else ())]
+    return lines + [("+", line) for line in (yaml_lines(new.object) if new else ())]
+
+
+def _lists(comparison: RunComparison) -> Iterator[tuple[str, list[str]]]:
+    """Yield counts by rule, exceptions of one set, and rules that were not compared."""
+    by_rule = comparison.counts.by_rule
+    width = max((len(arrow((old, new))) for _, _, old, new in by_rule), default=0)
+    yield (
+        "By rule",
+        [
+            f"{number:>5}  {arrow((old, new)):<{width}}  {rule_name(policy, rule)}"
+            for (policy, rule, old, new), number in by_rule.items()
+        ],
+    )
+    yield WITHOUT, [*exception_lines(comparison)]
+    yield NOT_COMPARED, [*uncompared_lines(comparison)]
+
+
+_PAGE_STYLES = MappingProxyType(
+    {Direction.STRICTER: "bad", Direction.LAXER: "good", Direction.NEITHER: "warn"}
+)
+_MOST_GROUPS: Final = 1000
+"""Number of resources with differences on a page; the lists count all of them."""
+
+
+def render_html(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
+    """Yield the page: the first resources with differences, then the lists."""
+    groups: list[dict[str, object]] = []
+    further = 0
+    for resource in comparison.resources:
+        entries: list[dict[str, object]] = [
+            {
+                "status": arrow(verdict.results),
+                "style": _PAGE_STYLES[verdict.direction],
+                "policy": verdict.policy,
+                "rule": rule_name(verdict.policy, verdict.rule),
+                "texts": [*verdict_lines(verdict)],
+            }
+            for verdict in resource.verdicts
+            if is_listed(verdict, detailed=options.detailed)
+        ]
+        entries += [
+            {
+                "status": "object",
+                "style": "info",
+                "policy": "",
+                "rule": object_title(obj),
+                "texts": [*author_lines(obj)],
+                "lines": _object_lines(obj),
+            }
+            for obj in resource.objects
+        ]
+        if entries and len(groups) < _MOST_GROUPS:
+            group = {"title": title(resource.resource), "place": resource.place}
+            groups.append(group | {"entries": entries})
+        else:
+            further += bool(entries)
+    more = [f"{counted(further, 'resource')} (--output-format json)"] if further else []
+    ending = comparison_ending(comparison)  # when all resources have been read
+    yield from page(
+        "groups.html",
+        command="kyvsim diff",
+        header=heading(comparison),
+        ending=ending_of(ending),
+        diagnostics=(*comparison.all_diagnostics(), *comparison.final_diagnostics()),
+        subject="Differences",
+        filters=(("status", "change"), ("policy", "policy"), ("rule", "rule")),
+        groups=groups,
+        nothing="There are no differences.",
+        lists=(
+            ("Not on this page", more),
+            *_lists(comparison),
+            ("Counts", [counts_line(comparison)]),
+        ),
+    )
 
 
 def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """Results of `explain` as text, JSON and HTML, and rules as shown in all explanations."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kyvsim.model.explanation import (
     Answer,
@@ -30,7 +31,7 @@ from kyvsim.report.object_text import (
 )
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
-from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
+from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line
 
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
 """Steps that show the values evaluated by their parent step."""
@@ -315,7 +316,20 @@ def _step_json(step: Step) -> dict[str, object]:
 
 def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the page in pieces."""
-    return page("explain.html", objects=map(object_part, objects))
+    shown = [object_part(one) for one in objects]
+    return page("explain.html", objects=shown, ending=_banner(shown))
+
+
+def _banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the number of rules by their words, and the style of the worst one."""
+    rules = [one for shown in objects for one in shown["applied"]]
+    words = Counter(one["word"] for one in rules)
+    numbers = [f"{number} {word}" for word, number in words.items()]
+    numbers.append(f"{sum(len(shown['others']) for shown in objects)} not matching")
+    styles = {one["style"] for one in rules}
+    style = next((one for one in ("bad", "warn", "good") if one in styles), "warn")
+    evaluated = f"{counted(len(rules), 'rule')} evaluated on {counted(len(objects), 'object')}"
+    return {"line": f"{evaluated}: {', '.join(numbers)}", "style": style}
 
 
 def object_part(explanation: ObjectExplanation) -> dict[str, object]:

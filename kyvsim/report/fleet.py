@@ -127,7 +127,7 @@ def compile_report_rows(
 
     Rows no longer need the object, and formats render them exactly like results. Without
     `everything`, passed and skipped ones are omitted, unless they have a note. Of equal failures
-    only the first has reasons: the others are never shown in full.
+    only the first ones have reasons: the others are never shown in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)
@@ -167,7 +167,7 @@ def compile_report_rows(
             )
             if own_title != _title(shown):
                 shown = shown._replace(title=own_title)
-            first = shown.result not in QUIET and seen.is_new(alike(shown))
+            first = shown.result not in QUIET and seen.takes(alike(shown))
             if first or everything:
                 finding = finding_of(row, response, explain, with_reasons=first)
                 at = finding.location or place
@@ -211,8 +211,9 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
 
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
-    rendered = RenderedResult(word_of(row.result), rule_title(row.policy, row.rule))
     is_quiet = row.result in QUIET
+    name, severity = rule_title(row.policy, row.rule), "" if is_quiet else row.severity
+    rendered = RenderedResult(word_of(row.result), name, severity)
     if not (is_quiet or row.reasons):
         return GroupedResult(alike(row), rendered, is_whole=False)
     rendered = with_message(rendered, (row.own, row.message, row.note), layout)

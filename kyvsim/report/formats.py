@@ -160,6 +160,7 @@ DIFF_FORMATS: Mapping[str, OutputFormat] = {
     "markdown": _markdown(
         "diff.render_markdown", "The differences as Markdown, for comments on pull requests"
     ),
+    "html": _html("diff.render_html", "A page with the differences by resource"),
 }
 
 # The formats of `explain` by name; each writes explained objects according to `StepPage`.
@@ -239,6 +240,7 @@ COVERAGE_FORMATS: Mapping[str, OutputFormat] = {
     "lcov": OutputFormat(
         "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
     ),
+    "html": _html("coverage.render_html", "A page with what was reached and what was not"),
 }
 
 FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = {
@@ -279,7 +281,8 @@ _IGNORED_CHARACTERS = frozenset(
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\ufeff"
 ).union(map(chr, range(0x2060, 0x2070)), map(chr, range(0xFE00, 0xFE10)))
 _IGNORED = "".join(sorted(_IGNORED_CHARACTERS))
-_COLOUR = r"\x1b\[[0-9;]*m"
+_COLOUR = r"\x1b(?:\[[0-9;]*m|\]8;;(?:file://[!-~]*)?\x1b\\)"
+"""Colours, and the links of `TextLayout.linked`."""
 _COMMAND = (
     rf"(?m)(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
     rf"|#(?=[{_IGNORED}]*#[A-Za-z{_IGNORED}]*\[)"

@@ -8,21 +8,35 @@ written as visible escapes.
 
 import base64
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from kyvsim import __version__
 from kyvsim.model.result import RunEnding, RunVerdict
 from kyvsim.report.formats import log_safe
 from kyvsim.report.run import ending_line
-from kyvsim.report.style import counted
+from kyvsim.report.style import COMMAND_LINE, counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+def _provenance() -> str:
+    """Return the version of kyvsim, the date in UTC, and the command.
+
+    SOURCE_DATE_EPOCH replaces the date, for pages that are to be reproducible.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    made = f"kyvsim {__version__} · {now:%Y-%m-%d %H:%M} UTC"
+    return " · ".join(filter(None, (made, COMMAND_LINE.get())))
 
 
 def page(
@@ -54,6 +68,7 @@ def page(
         sheet=Markup(sheet),  # noqa: S704 — our own
         code=Markup(code),  # noqa: S704 — our own
         policy=policy,
+        provenance=_provenance(),
         **values,
     )
     stream.enable_buffering(64)
@@ -142,6 +157,8 @@ class Table(NamedTuple):
     lines: tuple[Line, ...]
     further: int
     """Number of omitted lines."""
+    unlisted: frozenset[str] = frozenset()
+    """Columns whose results are only counted: the page has no items for them."""
 
 
 def table_of(

@@ -16,7 +16,13 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.explain import explained_rule
-from kyvsim.report.finding import Finding, compile_findings, recurring_keys
+from kyvsim.report.finding import (
+    WEIGHTS,
+    Finding,
+    compile_findings,
+    finding_of,
+    recurring_keys,
+)
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import Line, Table, TableEntry, ending_of, page, part, stored, table_of
 from kyvsim.report.results import (
@@ -24,12 +30,13 @@ from kyvsim.report.results import (
     generated,
     mutations,
     patched_targets,
+    rule_title,
     severity_of,
     short_title,
     title,
 )
 from kyvsim.report.run import FIGURES, Lists, Run, StreamingDocument, figures, run_ending
-from kyvsim.report.style import RenderOptions
+from kyvsim.report.style import RenderOptions, safe_line
 from kyvsim.report.text_blocks import author_of, header
 
 STYLES: Mapping[str, str] = {
@@ -81,6 +88,12 @@ def streaming_page(
         worst = _status(rows[0]) if rows else _STATUSES[-1]
         if shown[worst] < MOST_OBJECTS:
             shown[worst] += 1
+            rows = [
+                finding_of(found.row, response, run.explain, with_reasons=True)
+                if found.row.status in WEIGHTS and not found.is_known
+                else found
+                for found in rows
+            ]
             section = part("object", _section(run, response, rows, changes))
             lists[worst].append(json.dumps(section))
         return ""
@@ -109,6 +122,7 @@ def _section(
 
 def _shown(finding: Finding, explained: ObjectExplanation | None) -> dict[str, object]:
     policy, own, status, _ = finding.row
+    reasons = finding.reasons
     text = "no result" if status == NO_RESULT else status
     why = None
     for rule in explained.rules if explained else ():
@@ -125,7 +139,8 @@ def _shown(finding: Finding, explained: ObjectExplanation | None) -> dict[str, o
         "severity": severity_of(policy),
         "message": finding.shown_text,
         "place": finding.place,
-        "rule_place": finding.rule_location,
+        "reasons": reasons,
+        "rule_place": reasons[0].place if reasons else finding.rule_location,
         "why": why,
     }
 
@@ -148,14 +163,36 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
             (FIGURES.get(name, name), number, STYLES.get(name, ""))
             for name, number in figures(run).items()
         ],
+        "listed": frozenset(statuses),
         "tables": [
-            table_of("rule", rules, statuses),
+            _with_passes(table_of("rule", rules, statuses), run),
             table_by_object(counts, statuses),
         ],
         "diagnostics": run.all_diagnostics(),
         "sections": islice(sections, MOST_OBJECTS),
         "further": max(sum(1 for _ in counts) - MOST_OBJECTS, 0),
     }
+
+
+def _with_passes(table: Table, run: Run) -> Table:
+    """Return the table of rules with passed and skipped results, which are counted for the run."""
+    quiet = tuple(status for status in ("pass", "skip") if status not in table.columns)
+    numbers: dict[str, list[int]] = {}
+    for (_, policy, rule, _), summary in run.result_counts.by_rule().items():
+        name = safe_line(rule_title(policy, rule))
+        known = numbers.get(name, [0] * len(quiet))
+        numbers[name] = [
+            number + summary.as_dict()[status] for number, status in zip(known, quiet, strict=True)
+        ]
+    none = [0] * len(quiet)
+    lines = [
+        line._replace(counts=(*line.counts, *numbers.pop(line.name, none))) for line in table.lines
+    ]
+    lines += [
+        Line(name, "", (*(0 for _ in table.columns), *counts)) for name, counts in numbers.items()
+    ]
+    columns = (*table.columns, *quiet)
+    return table._replace(columns=columns, lines=tuple(lines), unlisted=frozenset(quiet))
 
 
 def table_by_object(counts: Iterable[str], statuses: Sequence[str]) -> Table:

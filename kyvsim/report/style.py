@@ -1,12 +1,18 @@
 """Functions shared by all text output: options, colours, widths, and escaping."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.report.results import QUIET
+
+COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="")
+"""The command that is run, which HTML pages show."""
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Applies a style from `STYLES`, given by name, to a text; or returns the text unchanged."""
@@ -114,6 +120,8 @@ class RenderOptions(NamedTuple):
     """Time to live of generated exceptions, as a Go duration; "" for no limit."""
     width: int = 80
     """Columns to which lines are wrapped."""
+    links: bool = False
+    """Whether positions are hyperlinks to their files, for a terminal that supports them."""
     on_terminal: bool = False
     """Whether it is written to a terminal, not to a pipe."""
     in_file: bool = False
@@ -125,6 +133,11 @@ class RenderOptions(NamedTuple):
     def hidden(self) -> frozenset[str]:
         """The statuses that are counted but not listed."""
         return frozenset() if self.detailed else QUIET
+
+    @property
+    def lists_all(self) -> bool:
+        """Whether the text view shows every result, instead of a limited number of groups."""
+        return self.detailed or self.show is Show.ALL
 
 
 INDENT = " " * 8
@@ -142,6 +155,13 @@ class TextLayout(NamedTuple):
     def width(self) -> int:
         """Columns of a line."""
         return self.options.width
+
+    def linked(self, text: str, place: str) -> str:
+        """Return a text as a hyperlink (OSC 8) to the file of a position `file:line:column`."""
+        file = re.sub(r"(?::[0-9]+){0,2}$", "", place)
+        if not (self.options.links and file) or file == "-":
+            return text
+        return f"\x1b]8;;{Path(file).absolute().as_uri()}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def layout_of(options: RenderOptions) -> TextLayout:
@@ -173,6 +193,17 @@ def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[
     if gap >= 2:
         return left, " " * gap + right
     return left, f"\n{indent}{right}"
+
+
+def placed_line(
+    name: str, place: str, layout: TextLayout, indent: str = INDENT, style: str = ""
+) -> str:
+    """Return the line with a name and, at its end or on a line of its own, a position."""
+    left, right = justified(safe_line(name), safe_line(place), layout.width, indent)
+    shown = right.lstrip()
+    gap = right[: len(right) - len(shown)]
+    start = layout.paint(style, left) if style else left
+    return f"{start}{gap}{layout.linked(layout.paint('dim', shown), place) if shown else ''}\n"
 
 
 def headline(word: str, name: str, right: str, layout: TextLayout) -> str:

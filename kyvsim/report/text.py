@@ -1,7 +1,9 @@
 """The text view of `apply`: what failed and why, what changed, which rules failed how often."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -24,6 +26,7 @@ from kyvsim.report.results import (
     patched_targets,
     row_title,
     rule_title,
+    severity_of,
     short_title,
     silent_rows,
     title,
@@ -37,9 +40,9 @@ from kyvsim.report.style import (
     TextLayout,
     counted,
     headline,
-    justified,
     layout_of,
     painter,
+    placed_line,
     safe_line,
     truncated,
     wrapped,
@@ -101,18 +104,24 @@ def with_message(
     return rendered._replace(text=text, message=whole if whole != text else "")
 
 
-# Equal results are shown once and counted: the first one in full, the others by number.
+# Equal results are grouped: up to three are shown in full, of more only the first one, with the
+# positions of some others.
 #
 # A run may have any number of objects, so what is stored is bounded: a number of wordings for each
-# rule, and of examples for each wording. Parts of a run are rendered by several processes. Each
-# leaves out what it has already rendered itself, and the process that joins them leaves out the
-# rest. The result is that of a single process: the first result of a wording in the whole run is
-# also the first of its part. The same holds for examples: once a part has enough of them, further
-# objects are counted there, and only the number is passed on.
+# rule, of results in full for each wording, and of positions. Parts of a run are rendered by
+# several processes. Each renders the first results of a wording that it meets in full, and later
+# ones by name; enough positions are rendered, further objects are only counted. The process that
+# joins the parts decides what is shown. The output is that of a single process: the first results
+# of a wording in the whole run are also among the first of their part.
 
 _MOST_WORDINGS: Final = 10
 """Number of wordings of one rule that are shown; results with other wordings are only counted."""
-_MOST_EXAMPLES: Final = 5
+_MOST_CAUSES: Final = 50
+"""The same for causes of errors, which are independent of rules."""
+_MOST_WHOLE: Final = 3
+"""Number of equal results that are shown in full; of more, only the first one."""
+_MOST_LISTED: Final = 10
+"""Number of further equal results that are listed."""
 _LONG: Final = 1000
 """Longer wordings, in characters, are identified by a digest."""
 
@@ -122,6 +131,14 @@ class ResultKey(NamedTuple):
 
     rule: str
     wording: str = ""
+
+
+_ERROR_CAUSE: Final = "cause"
+"""The `rule` of the keys of errors with a known cause."""
+_QUOTED: Final = re.compile(r'"[^"]*"|`[^`]*`')
+_OFFLINE: Final = "kyvsim is offline: "
+_AUTOGEN: Final = re.compile(r" / autogen-(?:cronjob-)?")
+"""An autogen rule has the findings of its source rule, on Pod controllers."""
 
 
 @lru_cache(maxsize=4096)
@@ -135,15 +152,21 @@ def result_key(rule: str, rendered: str) -> ResultKey:
     return ResultKey(rule, digest.hexdigest())
 
 
-def key_of_result(
-    rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
-) -> ResultKey:
-    """Return the key of a result from `rule` with its status, and texts without object names."""
-    text = "\n".join(rendered)
+def key_of_result(rule: tuple[str, ...], texts: tuple[str, str], names: Iterable[str]) -> ResultKey:
+    """Return the key of a result from `rule`, which begins with its status, message and note.
+
+    Names of the object are not part of it. Errors about missing input are grouped by what is
+    missing, whatever rule reads it, so that the remedy is shown once.
+    """
+    message, note = texts
+    cause = note or message.partition(_OFFLINE)[2] if rule[0] == RuleStatus.ERROR.value else ""
+    text = cause or f"{message}\n{note}"
     for name in names:
         if name and name in text:
             text = text.replace(name, "…")
-    return result_key(" ".join(rule), text)
+    if cause:
+        return result_key(_ERROR_CAUSE, _QUOTED.sub("…", text))
+    return result_key(_AUTOGEN.sub(" / ", " ".join(rule)), text)
 
 
 class GroupedResult(NamedTuple):
@@ -152,7 +175,7 @@ class GroupedResult(NamedTuple):
     kind: ResultKey
     rendered: RenderedResult
     is_whole: bool = True
-    """Whether the text is complete; False if this part of the run has rendered an equal one."""
+    """Whether the text is complete; False if this part of the run has rendered equal ones."""
 
 
 class ObjectBlock(NamedTuple):
@@ -167,7 +190,7 @@ class ObjectBlock(NamedTuple):
 
 
 class CountedResults(NamedTuple):
-    """Number of further objects with a result of which a part has rendered enough examples."""
+    """Number of further objects with a result of which a part has rendered enough positions."""
 
     kind: ResultKey
     number: int
@@ -185,10 +208,10 @@ class ChunkGroups:
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
         """Count an object whose results were all rendered for others, or return False.
 
-        An object is rendered while there are too few examples: joining the parts may need it.
+        An object is rendered while there are too few positions: joining the parts may need it.
         """
         examples = self._examples
-        if all(examples.get(kind, 0) >= _MOST_EXAMPLES for kind in kinds):
+        if all(examples.get(kind, 0) > _MOST_LISTED for kind in kinds):
             for kind in kinds:
                 self._numbers[kind] = self._numbers.get(kind, 0) + 1
             return True
@@ -218,122 +241,243 @@ class ChunkGroups:
 
 
 class SeenResults:
-    """The wordings that were already shown."""
+    """How often each wording was rendered in full."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, set[str]] = {}
+        self._rules: dict[str, dict[str, int]] = {}
 
-    def is_new(self, kind: ResultKey) -> bool:
-        """Return whether a result is the first of its kind, and remember it."""
+    def takes(self, kind: ResultKey) -> bool:
+        """Return whether a result is one of the first of its kind, and count it."""
         if not kind.rule:
             return True
-        known = self._rules.setdefault(kind.rule, set())
-        if kind.wording in known or len(known) >= _MOST_WORDINGS:
+        known = self._rules.setdefault(kind.rule, {})
+        most = _MOST_CAUSES if kind.rule == _ERROR_CAUSE else _MOST_WORDINGS
+        number = known.get(kind.wording, 0)
+        if number >= _MOST_WHOLE or not (number or len(known) < most):
             return False
-        known.add(kind.wording)
+        known[kind.wording] = number + 1
         return True
+
+    def knows(self, kind: ResultKey) -> bool:
+        """Return whether a result of this kind was rendered in full."""
+        return kind.wording in self._rules.get(kind.rule, ())
 
 
 class _ResultGroup:
-    """Equal results after the first one."""
+    """Equal results; or those of a rule with further wordings, of which none is shown in full."""
 
-    def __init__(self, rendered: RenderedResult) -> None:
-        self.rendered, self.count = rendered, 0
-        self.examples: list[tuple[str, str]] = []
+    def __init__(self, first: RenderedResult) -> None:
+        self.first, self.count = first, 0
+        self.members: list[tuple[str, str, str]] = []
+        """Title, position and rule of the first ones."""
+
+    def add(self, block: ObjectBlock, name: str) -> None:
+        """Count a result of an object."""
+        self.count += 1
+        if len(self.members) <= _MOST_LISTED:
+            self.members.append((block.title, block.place, name))
+
+
+class _InFull(NamedTuple):
+    """A result that is shown in full, unless it is a later one of a large group."""
+
+    group: _ResultGroup
+    kind: ResultKey
+    rendered: RenderedResult
+    is_first: bool
+
+
+class _ObjectInFull(NamedTuple):
+    title: str
+    place: str
+    items: Sequence[_InFull]
+    needs: Sequence[PendingReference]
+
+
+class _Room:
+    """The room that is left for results, or for changes."""
+
+    def __init__(self, lines: float) -> None:
+        self._findings, self._lines = _MOST_FINDINGS, lines
+        self.represented = 0
+        """Number of results that are shown or listed."""
+
+    def takes(self, text: str, number: int) -> bool:
+        """Return whether a text about a number of results is shown; the first one always is."""
+        lines = text.count("\n")
+        if not self._findings or (self.represented and lines > self._lines):
+            self._findings = 0  # later ones are not shown, even if they would fit
+            return False
+        self._findings -= 1
+        self._lines -= lines
+        self.represented += number
+        return True
+
+
+_MOST_FINDINGS: Final = 50
+"""Number of results that are shown, and of changes."""
+_MOST_SHOWN_LINES: Final = 200
+"""Number of lines for them; the first one is always shown."""
+_CHANGES: Final = frozenset({"edit", "new"})
 
 
 class ResultGroups:
-    """Renders the objects of a run in order, and at the end the results that were only counted."""
+    """Collects the results of a run in groups, and renders a limited number of them at the end."""
 
-    def __init__(self, layout: TextLayout) -> None:
+    def __init__(self, layout: TextLayout, references: ReferenceIndex) -> None:
         self._layout = layout
-        self._seen = SeenResults()
+        self._references = references
+        self._numbers: dict[str, int] = {}
+        """Number of wordings of each rule."""
         self._groups: dict[ResultKey, _ResultGroup] = {}
         self._others: dict[str, _ResultGroup] = {}
+        self._objects: list[_ObjectInFull] = []
+        self._unresolved: list[PendingReference] = []
+        """References of objects that are not shown in full."""
+        self._single: dict[bool, int] = {}
+        """Number of results and of changes that are in no group."""
         self.edited = 0
         self.created = 0
 
-    def add(self, block: ObjectBlock) -> str:
-        """Return the text of an object, or "" if all of it was already shown for others."""
+    def add(self, block: ObjectBlock, needs: Sequence[PendingReference] = ()) -> None:
+        """Add an object with the references that a mutation added."""
         self.edited += block.edited
         self.created += block.created
-        texts = []
+        shown = []
         for kind, rendered, is_whole in block.items:
-            if not self._seen.is_new(kind) or not is_whole:
-                texts.append("")
-                continue
-            if kind.rule:
-                self._groups[kind] = _ResultGroup(rendered._replace(message="", places=""))
-            head = self._head(rendered, rendered.size)
-            texts.append(f"{head}{rendered.message or rendered.text}{rendered.places}")
-        if any(texts):
-            shown = (
-                text or self._head(item.rendered, "(as above)")
-                for item, text in zip(block.items, texts, strict=True)
-            )
-            paint, width = self._layout.paint, self._layout.width
-            left, right = justified(safe_line(block.title), safe_line(block.place), width)
-            return f"{paint('title', left)}{paint('dim', right)}\n{''.join(shown)}\n"
-        for item in block.items:
-            group = self._group_of(item.kind)
-            group.count += 1
-            if len(group.examples) < _MOST_EXAMPLES:
-                group.examples.append((block.title, block.place))
-        return ""
+            group = self._group_of(kind, rendered)
+            group.add(block, rendered.name)
+            if is_whole and kind in self._groups and group.count <= _MOST_WHOLE:
+                shown.append(_InFull(group, kind, rendered, group.count == 1))
+            elif not kind.rule:
+                is_change = rendered.word in _CHANGES
+                number = self._single[is_change] = self._single.get(is_change, 0) + 1
+                if number <= _MOST_FINDINGS:
+                    shown.append(_InFull(group, kind, rendered, group.count == 1))
+        if shown:
+            self._objects.append(_ObjectInFull(block.title, block.place, shown, needs))
+        else:
+            self._unresolved += [need for need in needs if not self._references.met_by(need)]
 
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
         """Count an object of which only the name would be shown; return whether it was counted.
 
-        This is so if all its results were shown for others and there are enough examples.
+        This is so if all its results were shown for others and there are enough positions.
         """
         known = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
-        groups = [group for group in known if group and len(group.examples) >= _MOST_EXAMPLES]
+        groups = [group for group in known if group and group.count > _MOST_LISTED]
         if len(groups) < len(kinds):
             return False
         for group in groups:
             group.count += 1
         return True
 
-    def take(self, part: "ObjectBlock | CountedResults") -> str:
-        """Return the text of an object from a part, as `add` does, or add a count."""
-        if isinstance(part, ObjectBlock):
-            return self.add(part)
-        self._group_of(part.kind).count += part.number
-        return ""
+    def take(self, part: CountedResults) -> None:
+        """Add the number of objects that a part has only counted."""
+        group = self._groups.get(part.kind) or self._others[part.kind.rule]
+        group.count += part.number
 
-    def _head(self, rendered: RenderedResult, end: str) -> str:
-        return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
-
-    def _group_of(self, kind: ResultKey) -> _ResultGroup:
+    def _group_of(self, kind: ResultKey, rendered: RenderedResult) -> _ResultGroup:
+        if not kind.rule:
+            return _ResultGroup(rendered)
         found = self._groups.get(kind) or self._others.get(kind.rule)
-        if found is None:
-            first = next(group for known, group in self._groups.items() if known.rule == kind.rule)
-            rendered = first.rendered._replace(text="", message="")
-            found = self._others[kind.rule] = _ResultGroup(rendered)
+        if found is not None:
+            return found
+        number = self._numbers[kind.rule] = self._numbers.get(kind.rule, 0) + 1
+        most = _MOST_CAUSES if kind.rule == _ERROR_CAUSE else _MOST_WORDINGS
+        if number <= most:
+            found = self._groups[kind] = _ResultGroup(rendered)
+        else:
+            found = self._others[kind.rule] = _ResultGroup(
+                rendered._replace(text="", message="", places="")
+            )
         return found
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines about results that were only counted."""
-        groups = [(group, "same finding on") for group in self._groups.values() if group.count]
-        others = self._others.values()
-        groups += [(group, "with a different message on") for group in others if group.count]
-        if not groups:
-            return
-        paint = self._layout.paint
-        yield f"{paint('title', 'Same findings on more objects')}\n"
-        for group, how in groups:
-            yield self._head(group.rendered, group.rendered.size)
-            yield group.rendered.text
-            yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
-            for example, place in group.examples:
-                name = f"{INDENT}  {safe_line(example)}"
-                left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
-                yield f"{left}{paint('dim', right)}\n"
-            left_out = group.count - len(group.examples)
-            if left_out:
-                rendered = f"… {counted(left_out, 'more object')} (--show all)"
-                yield f"{INDENT}  {paint('dim', rendered)}\n"
-        yield "\n"
+        """Yield the text of the objects, then how many results and changes are not shown."""
+        layout = self._layout
+        rooms = {
+            False: _Room(_MOST_SHOWN_LINES),
+            True: _Room(math.inf if layout.options.diff else _MOST_SHOWN_LINES),
+        }
+        for obj in self._objects:
+            texts = []
+            for group, kind, rendered, is_first in obj.items:
+                is_grouped = group.count > _MOST_WHOLE or kind.rule in self._others
+                if is_grouped and not is_first:
+                    continue
+                text = result_text(rendered, layout)
+                if is_grouped:
+                    is_cause = kind.rule == _ERROR_CAUSE
+                    what = "change" if rendered.word in _CHANGES else "finding"
+                    how = ("same cause in", "result") if is_cause else (f"same {what} on", "object")
+                    text += self._listed(group, how, 1, with_rules=is_cause)
+                number = group.count if is_grouped else 1
+                if rooms[rendered.word in _CHANGES].takes(text, number):
+                    texts.append(text)
+            if texts:
+                needs = (
+                    reference_text(need, self._references.met_by(need), layout)
+                    for need in obj.needs
+                )
+                head = placed_line(obj.title, obj.place, layout, style="title")
+                yield "".join((head, *texts, *needs, "\n"))
+            else:
+                self._unresolved += obj.needs
+        yield from self._other_messages(rooms)
+        left = ((self._total(change=False), "finding"), (self._total(change=True), "change"))
+        more = [
+            f"{number - room.represented:,} more {what}{'s' * (number - room.represented != 1)}"
+            for (number, what), room in zip(left, rooms.values(), strict=True)
+            if number > room.represented
+        ]
+        if more:
+            yield f"… {' and '.join(more)} (--show all, --output-format html=report.html)\n\n"
+        yield from self._unresolved_references()
+
+    def _other_messages(self, rooms: Mapping[bool, _Room]) -> Iterator[str]:
+        texts = []
+        for group in self._others.values():
+            text = result_text(group.first, self._layout)
+            text += self._listed(group, ("with a different message on", "object"), 0)
+            if rooms[group.first.word in _CHANGES].takes(text, group.count):
+                texts.append(text)
+        if texts:
+            yield f"{self._layout.paint('title', 'Findings with further messages')}\n"
+            yield from texts
+            yield "\n"
+
+    def _listed(
+        self, group: _ResultGroup, words: tuple[str, str], shown: int, *, with_rules: bool = False
+    ) -> str:
+        """Return the lines with the positions of a group, without those that are shown."""
+        how, what = words
+        number = group.count - shown
+        if not number:
+            return ""
+        lines = [f"{INDENT}{how} {counted(number, f'more {what}')}:\n"]
+        for about, place, rule in group.members[shown : shown + _MOST_LISTED]:
+            named = f"{about} ({rule})" if with_rules and rule != group.first.name else about
+            lines.append(placed_line(f"{INDENT}  {named}", place, self._layout, f"{INDENT}    "))
+        if number > _MOST_LISTED:
+            rest = f"… {counted(number - _MOST_LISTED, f'more {what}')} (--show all)"
+            lines.append(f"{INDENT}  {self._layout.paint('dim', rest)}\n")
+        return "".join(lines)
+
+    def _total(self, *, change: bool) -> int:
+        groups = (*self._groups.values(), *self._others.values())
+        total = sum(group.count for group in groups if (group.first.word in _CHANGES) is change)
+        return total + self._single.get(change, 0)
+
+    def _unresolved_references(self) -> Iterator[str]:
+        """Yield the lines about references of objects that are not shown and that nothing meets."""
+        unresolved = [need for need in self._unresolved if not self._references.met_by(need)]
+        if unresolved:
+            yield f"{self._layout.paint('title', 'Injected references of further objects')}\n"
+            for need in unresolved[:_MOST_FINDINGS]:
+                yield reference_text(need, None, self._layout, owner=True)
+            left = len(unresolved) - _MOST_FINDINGS
+            yield f"  … {counted(left, 'more reference')} (--show all)\n\n" if left > 0 else "\n"
 
     def sizes(self) -> Iterator[str]:
         """Yield how many objects were changed and created."""
@@ -343,6 +487,14 @@ class ResultGroups:
             them = "it" if self.edited + self.created == 1 else "them"
             end = f"{sizes} (--show objects prints {them})"
             yield f"{self._layout.paint('title', 'objects')}: {end}\n"
+
+
+def result_text(rendered: RenderedResult, layout: TextLayout, end: str | None = None) -> str:
+    """Return the text of a result or a change; `end` replaces the text at the end of its head."""
+    head = ""
+    if rendered.word:
+        head = headline(rendered.word, rendered.name, rendered.size if end is None else end, layout)
+    return f"{head}{rendered.message or rendered.text}{rendered.places}"
 
 
 _APART: Final = "\x1e"
@@ -392,6 +544,8 @@ def _read_item(text: str) -> GroupedResult:
 
 
 _COLUMN: Final = 7
+_MOST_RULES: Final = 20
+"""Number of rules in the table of a view that does not show all rules."""
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
 
@@ -421,9 +575,14 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
     yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
     shown.sort(key=lambda item: (-item[1].errors, -item[1].failed, -item[1].warned, item[0]))
-    if len(rules) > 1 and not every:
-        name = f"all {counted(len(rules), 'rule')} that applied"
-        shown.append((name, run.result_counts.summary()))
+    if not every:
+        left_out = [summary for _, summary in shown[_MOST_RULES:]]
+        if len(left_out) > 1:
+            name = f"… {len(left_out)} more rules (--statistics)"
+            shown[_MOST_RULES:] = [(name, Summary(*map(sum, zip(*left_out, strict=True))))]
+        if len(rules) > 1:
+            name = f"all {counted(len(rules), 'rule')} that applied"
+            shown.append((name, run.result_counts.summary()))
     for name, summary in shown:
         cells = {word: f"{number or '-':>{_COLUMN}}" for word, number in summary.as_dict().items()}
         for word in ("fail", "warn", "error"):
@@ -447,11 +606,10 @@ class ObjectBlocks:
         self._explain = run.explain
         self._seen = SeenResults()
         self._title = cached_by_rule(row_title)
-        self._again: dict[ResultKey, GroupedResult] = {}
-        """Results to show again in one line, one for each wording."""
+        self._severity = cached_by_rule(lambda row: severity_of(row.policy))
         # Many objects share a result. Keys are only known if nothing else affects the status, and
-        # if passes are not listed for each object.
-        is_alone = self._hidden and not run.audit_warn
+        # if results are not listed for each object.
+        is_alone = not (layout.options.lists_all or run.audit_warn)
         self._known: dict[tuple[Rule, str, str, str], ResultKey] | None = {} if is_alone else None
         """The keys of results by rule, status and texts."""
 
@@ -478,8 +636,9 @@ class ObjectBlocks:
         changes = [*changes_of(response)] if has_changes(response) else []
         needs = pending_references(response) if changes else []
         key = object_key(response.trigger)
-        items = [self._row(row, response, (key.name, key.namespace)) for row in rows]
-        items += [self._change(change, alone=bool(needs)) for change in changes]
+        names = key.name, key.namespace
+        items = [self._row(row, response, names) for row in rows]
+        items += [self._change(change, names) for change in changes]
         again = repeat_blocks(response, self._layout.paint) if response.repeated else ()
         items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
@@ -490,27 +649,22 @@ class ObjectBlocks:
         return ObjectBlock(title(response.trigger), place, items, edited, created), needs
 
     def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> GroupedResult:
-        options = self._layout.options
-        if options.show is Show.ALL or (options.detailed and row.status in QUIET):
+        if self._layout.options.lists_all:
             return GroupedResult(ResultKey(""), self._rendered(row, response))
         rule = row.status, row.policy.kind, self._title(row)
         kind = key_of_result(rule, _texts(row.result), names)
-        again = self._again.get(kind)
-        if again is not None:
+        if self._seen.takes(kind):
+            return GroupedResult(kind, self._rendered(row, response))
+        if self._seen.knows(kind):
             self._know(row.result, kind, names)
-            return again
-        name_only = GroupedResult(
-            kind, RenderedResult(word_of(row.status), self._title(row)), is_whole=False
-        )
-        if not self._seen.is_new(kind):
-            return name_only
-        self._again[kind] = name_only
-        return GroupedResult(kind, self._rendered(row, response))
+        name_only = RenderedResult(word_of(row.status), self._title(row), self._severity(row))
+        return GroupedResult(kind, name_only, is_whole=False)
 
     def _rendered(self, row: Row, response: EngineResponse) -> RenderedResult:
         """Return a complete result, with its reasons."""
         result, layout = row.result, self._layout
-        rendered = RenderedResult(word_of(row.status), self._title(row))
+        severity = "" if row.status in QUIET else self._severity(row)
+        rendered = RenderedResult(word_of(row.status), self._title(row), severity)
         rendered = with_message(rendered, (result.own, result.message, result.note), layout)
         if row.status in QUIET or result.baseline is BaselineState.UNCHANGED:
             return rendered
@@ -525,13 +679,14 @@ class ObjectBlocks:
             self._known.clear()
         self._known[result.rule, result.status._value_, *_texts(result)] = kind
 
-    def _change(self, change: "RenderedChange", *, alone: bool) -> GroupedResult:
+    def _change(self, change: "RenderedChange", names: tuple[str, str]) -> GroupedResult:
         kind = ResultKey("")
         differing = change.differing
-        if not (alone or self._layout.options.diff or self._layout.options.show is Show.ALL):
+        if not self._layout.options.lists_all:
+            rule = change.word, change.author or change.name
             lines = "\n".join(f"{mark}{line}" for mark, line in differing)
-            kind = result_key(f"{change.word} {change.author or change.name}", lines)
-        whole = self._seen.is_new(kind)
+            kind = key_of_result(rule, (lines, ""), names)
+        whole = self._seen.takes(kind)
         rendered = change_result(change, differing, self._layout, whole=whole)
         return GroupedResult(kind, rendered, whole)
 
@@ -683,11 +838,13 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
 
 
 class ObjectRenderer:
-    """Renders a run, response by response."""
+    """Renders a run, response by response: at once, or in groups at the end."""
 
     def __init__(self, run: Run, layout: TextLayout) -> None:
-        self.groups = ResultGroups(layout)
+        self._layout = layout
+        self._lists_all = layout.options.lists_all
         self._references = ReferenceIndex()
+        self.groups = ResultGroups(layout, self._references)
         self.deferred = DeferredOutput(
             self._references,
             lambda need, resolved, owner: reference_text(need, resolved, layout, owner=owner),
@@ -722,11 +879,20 @@ class ObjectRenderer:
 
     def _written(self, block: ObjectBlock, needs: Sequence[PendingReference]) -> Iterator[str]:
         """Yield the text of an object with the references that a mutation added."""
-        text = self.groups.add(block)
-        pieces: tuple[OutputPiece, ...] = (
-            (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
-        )
-        return (shown for piece in pieces if piece for shown in self.deferred.add(piece))
+        if not self._lists_all:
+            self.groups.add(block, needs)
+            return
+        self.groups.edited += block.edited
+        self.groups.created += block.created
+        if not block.items:
+            return
+        texts = [placed_line(block.title, block.place, self._layout, style="title")]
+        for item in block.items:
+            # Only distributed runs have no text for a result that is like earlier ones.
+            end = None if item.is_whole else "(as above)"
+            texts.append(result_text(item.rendered, self._layout, end))
+        pieces: tuple[OutputPiece, ...] = ("".join(texts), *needs, "\n")
+        yield from (shown for piece in pieces for shown in self.deferred.add(piece))
 
     def counted(self) -> str:
         """Return the counts of objects that a part adds at its end."""
@@ -769,8 +935,8 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def tail(lists: Lists) -> Iterator[str]:
         yield from renderer.deferred.end(layout.paint)
-        yield from () if quiet else found.lines(lists, layout.paint)
         yield from renderer.groups.lines()
+        yield from () if quiet else found.lines(lists, layout.paint)
         yield from () if quiet else rule_table(run, layout, every=False)
         yield from () if quiet else renderer.groups.sizes()
 

@@ -32,7 +32,7 @@ from kyvsim.report.explain import (
     wrapped,
 )
 from kyvsim.report.object_text import document_origin, to_json, to_yaml, yaml_lines
-from kyvsim.report.page import page
+from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import identity_of, title
 from kyvsim.report.style import (
     MARK_STYLES,
@@ -454,12 +454,14 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
             pairs=pairs,
             tally=[f"{counts[difference]} {difference.value}" for difference in PairDifference],
             texts=TEXTS,
+            ending=ending_of(options.ending) if options.ending else None,
         )
     values = values_of(simulation, options)
     return page(
         "timeline.html",
         style=("timeline.css", columns(len(values["lanes"].names))),
         script=("timeline.js",),
+        ending=ending_of(options.ending) if options.ending else None,
         **values,
     )
 

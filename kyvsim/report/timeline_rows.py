@@ -87,6 +87,8 @@ class TimelineOptions(NamedTuple):
     """Include bookkeeping."""
     width: int = 100
     """Columns to which lines are wrapped."""
+    ending: RunEnding | None = None
+    """The result of the run, which pages show at the top."""
 
 
 def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEvent]:

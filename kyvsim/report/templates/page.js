@@ -11,6 +11,8 @@ const page = {
   rows: new Map(), // what is hidden with an item: itself, or its row with all items in it
   absent: () => false, // whether an item is not shown, whatever the filters say
   reveal: [],   // called with an element that is to be seen
+  most: 500, room: 500, // items that are shown at once in groups, and now
+  more: document.createElement("button"),
   changed: [],  // called when other items are shown
 };
 const rowOf = (item) => item.closest("[data-row]") || item;
@@ -44,7 +46,16 @@ function show() {
   const fitting = new Set(page.items.filter(fits));
   for (const [row, items] of page.rows) row.hidden = !items.some((one) => fitting.has(one));
   const shown = [...fitting].filter((one) => !page.absent(one)).length;
-  for (const group of page.groups) group.hidden = !all(".item[data-item]", group).some((one) => !one.hidden);
+  // Long pages show a part of the groups: laying out many thousands of items takes seconds.
+  let room = page.room, rest = 0;
+  for (const group of page.groups) {
+    const number = all(".item[data-item]", group).filter((one) => !rowOf(one).hidden).length;
+    group.hidden = !number || room <= 0;
+    if (number && group.hidden) rest += number;
+    room -= number;
+  }
+  page.more.hidden = !rest;
+  page.more.textContent = `show ${Math.min(rest, page.most)} more of ${rest}`;
   page.output.textContent = `${shown} of ${page.items.filter((one) => !page.absent(one)).length}`;
   document.documentElement.classList.toggle("filtered", filtered());
   for (const rest of all("details.rest")) rest.open = filtered();
@@ -52,6 +63,8 @@ function show() {
 }
 
 function seen(element) {
+  const group = element.closest(".group");
+  while (group && group.hidden && !page.more.hidden) { page.room += page.most; show(); }
   for (let one = element.parentElement; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
   for (const call of page.reveal) call(element);
   element.scrollIntoView({ block: "center" });
@@ -82,14 +95,20 @@ const keys = {
 };
 
 if (page.search) {
+  page.more.type = "button";
+  page.more.className = "more";
+  page.more.addEventListener("click", () => { page.room += page.most; show(); });
+  if (page.groups.length) page.groups[page.groups.length - 1].after(page.more);
   offer();
   show();
   page.search.addEventListener("input", show);
   for (const one of page.selects) one.addEventListener("change", show);
   for (const one of all("[data-go]")) one.addEventListener("click", () => keys[one.dataset.go]());
   for (const one of all("[data-set]")) one.addEventListener("click", () => {
-    const select = page.selects.find((other) => other.dataset.key === one.dataset.set);
-    select.value = one.dataset.value;
+    const choose = (key, value) => { page.selects.find((other) => other.dataset.key === key).value = value; };
+    if (one.classList.contains("count")) clear();
+    choose(one.dataset.set, one.dataset.value);
+    if (one.dataset.status) choose("status", one.dataset.status);
     show();
     document.querySelector(".bar").scrollIntoView({ block: "start" });
   });

@@ -119,13 +119,15 @@ def test_a_page_of_apply_has_the_explanation_below_what_was_found(capsys, tmp_pa
     arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain"]
     assert run([*arguments, "--output-format", "html"]) == 1
     page = capsys.readouterr().out
-    assert page.count('data-status="fail"') == 1
+    assert page.count('data-item data-status="fail"') == 1
     (why,) = re.findall(r"<summary>why</summary>.*?</li>", page, re.DOTALL)
     assert "pattern / metadata / labels" in why
     assert "policy.yaml:9:37" in why
     assert run([*arguments, "--output-format", "html=page.html"]) == 1
     assert "because  pattern / metadata / labels" in capsys.readouterr().out
-    assert (tmp_path / "page.html").read_text() == page
+    written = (tmp_path / "page.html").read_text()
+    assert written.partition("<footer>")[0] == page.partition("<footer>")[0]
+    assert "--output-format html=page.html</p>" in written
 
 
 @pytest.mark.usefixtures("files")

@@ -133,6 +133,16 @@ def test_each_text_is_reported_once_for_a_file(kyvsim, files):
     assert kyvsim(*APPLY)[2].count(DEPRECATED) == 1
 
 
+def test_a_text_about_many_files_is_reported_once(kyvsim, files):
+    for name in "abcde":
+        (files / f"{name}.yaml").write_text(POLICY)
+    run = ("apply", *(f"{name}.yaml" for name in "abcde"), "--resource", "resource.yaml")
+    err = kyvsim(*run)[2]
+    assert err.startswith("Warning: a.yaml, b.yaml, c.yaml and 2 more (--verbose): kyverno.io/v1 ")
+    assert err.count("deprecated") == 1
+    assert kyvsim(*run, "--verbose")[2].count("ClusterPolicy is deprecated") == 5
+
+
 @pytest.mark.parametrize("arguments", [APPLY, ("test", ".")])
 def test_warnings_as_errors_fail_without_results(kyvsim, arguments):
     status, out, err = kyvsim(*arguments, "--warnings-as-errors")

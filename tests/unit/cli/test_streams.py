@@ -6,6 +6,8 @@ import pytest
 
 from kyvsim.cli import streams
 from kyvsim.load import files
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,28 @@ def test_when_colours_show(monkeypatch, terminal, environment, color, shown):
 
 
 @pytest.mark.parametrize(
+    ("terminal", "environment", "shown"),
+    [
+        (True, {}, False),
+        (True, {"TERM_PROGRAM": "WezTerm"}, True),
+        (True, {"VTE_VERSION": "7200"}, True),
+        (False, {"VTE_VERSION": "7200", "FORCE_COLOR": "1"}, False),
+        (True, {"VTE_VERSION": "7200", "NO_COLOR": "1"}, False),
+        (True, {"VTE_VERSION": "7200", "FORCE_HYPERLINK": "0"}, False),
+        (False, {"FORCE_COLOR": "1", "FORCE_HYPERLINK": "1"}, True),
+    ],
+)
+def test_when_positions_are_links(monkeypatch, terminal, environment, shown):
+    known = ("TERM_PROGRAM", "VTE_VERSION", "WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID")
+    for name in (*known, "FORCE_HYPERLINK", "FORCE_COLOR", "NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(streams, "is_terminal", lambda _stream: terminal)
+    assert streams.shows_links(sys.stdout) is shown
+
+
+@pytest.mark.parametrize(
     ("options", "coloured"),
     [
         ((), False),
@@ -56,6 +80,22 @@ def test_an_option_decides_on_colours(monkeypatch, kyvsim, options, coloured):
         *options,
     )
     assert ("\x1b[" in out) is coloured
+
+
+def test_of_many_diagnostics_that_are_alike_the_first_are_printed(capsys):
+    def about(number, code="KV012"):
+        place = Location(f"f{number}.yaml", 1, 1)
+        return Diagnostic(code, Severity.ERROR, f"unknown field `x{number}`", place)
+
+    streams.print_diagnostics([*map(about, range(5000)), about(1, "KV999")])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines[:11]] == [
+        *(f"f{number}.yaml" for number in range(10)),
+        "f1.yaml",
+    ]
+    assert lines[11:] == [
+        "… 4990 more errors KV012 like those above (--output-format json lists all)"
+    ]
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_mutations_are_shown_as_differences_and_generated_objects_whole(page):
 
 def test_all_views_show_the_same_texts(page):
     page.view("reasons")
-    assert "wanted" in page.text
+    assert "expected" in page.text
     page.view("timeline")
     assert page.value("answer.querySelectorAll('.event').length") > 3
     heads = page.value(
@@ -229,4 +229,4 @@ def test_no_text_of_a_user_acts(page):
 def test_the_end_of_the_server_is_told(page, served):
     served.end()
     page.value("later()")
-    page.until("answer.textContent.includes('has `kyvsim playground` ended?')")
+    page.until("answer.textContent.includes('is `kyvsim playground` still running?')")

@@ -165,3 +165,15 @@ def test_nothing_to_reach_is_a_whole_report():
     assert rendered("text", NOTHING) == "coverage: nothing to cover\n"
     assert json.loads(rendered("json", NOTHING)) == nothing
     assert rendered("lcov", NOTHING) == ""
+
+
+def test_the_page_shows_unreached_points_first_and_escapes_names():
+    reached = point(PointKind.RULE, VERDICTS, (1, 2))
+    missing = point(PointKind.CONDITION, TRUTH, (0, 2), 9, ("preconditions", 0), rule="<b>")
+    text = rendered("html", covered(reached, missing))
+    assert '<p class="ending warn">coverage: 75.0% (3 of 4)</p>' in text
+    assert re.findall(r'<li class="item (\w+)"', text) == ["bad", "good"]
+    assert "passed 1 times, failed 2 times" in text
+    assert "<b><b>" not in text
+    assert '<p class="ending good">' in rendered("html", covered(reached))
+    assert "There is nothing to cover." in rendered("html", NOTHING)

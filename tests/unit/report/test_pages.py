@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kyvsim import __version__
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import BaselineState, Fact, RuleStatus, RunEnding, RunVerdict
 from kyvsim.report import run_html
@@ -29,6 +30,7 @@ PAGES = {
     "equal": "equal/html",
     "migrate": "migrate/html",
     "upgrade": "upgrade/html",
+    "diff": "diff/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",
@@ -69,6 +71,18 @@ class Page(HTMLParser):
 
 def digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def test_a_page_says_what_made_it_and_how_the_run_ended(text):
+    footer = text.partition("<footer>")[2]
+    assert f"<p>kyvsim {__version__} · 2026-01-01 00:00 UTC · kyvsim " in footer
+    assert text.partition("<header>")[2].partition("</header>")[0].count('<p class="ending ') == 1
+
+
+def test_failures_show_the_source_and_rules_their_passes():
+    text = (ROOT / "tests/golden/apply/format-html/stdout").read_text("utf-8")
+    assert '<span class="soft">35 | </span><mark>runAsUser: 0</mark></pre>' in text
+    assert '<th class="number">pass</th>' in text
 
 
 def test_a_page_is_whole(text):
@@ -226,10 +240,11 @@ def test_changes_are_told_with_who_made_them(shown):
     assert '<span class="add">' not in shown(objects=False)
 
 
-def test_without_details_passes_are_not_counted_by_rule(shown):
-    column = '<th class="number">pass</th>'
-    assert column not in shown()
-    assert column in shown(detailed=True)
+def test_passes_are_counted_and_lead_to_items_only_with_details(shown):
+    for detailed in (False, True):
+        text = shown(detailed=detailed)
+        assert '<th class="number">pass</th>' in text
+        assert ('data-status="pass" aria-label' in text) is detailed
 
 
 def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):

@@ -22,6 +22,7 @@ PAGES = {
     "test": "test/holes-html",
     "equal": "equal/html",
     "migrate": "migrate/html",
+    "diff": "diff/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
 }
@@ -111,6 +112,33 @@ def test_tables_lead_to_what_they_count(browser, tmp_path):
         "page.items.filter((one) => one.offsetParent).map((one) => one.dataset.rule)"
     )
     assert shown == [rule] * sum(counts)
+
+
+def test_counts_lead_to_the_results_they_count(browser, tmp_path):
+    browser.show(page_of("apply", tmp_path))
+    counts = browser.value(
+        "all('.count').map((one) => [Number(one.textContent.match(/[0-9]+/)[0]), "
+        "(one.click(), page.items.filter((item) => item.offsetParent).length)])"
+    )
+    assert len(counts) > 10
+    assert [shown for _, shown in counts] == [number for number, _ in counts]
+
+
+def test_a_long_page_shows_its_items_in_parts(browser, tmp_path):
+    path = page_of("apply", tmp_path)
+    text = path.read_text("utf-8")
+    start, end = text.index('<section class="group">'), text.rindex("</section>")
+    path.write_text(text[:start] + text[start:end] * 30 + text[end:], "utf-8")
+    browser.show(path)
+    shown = "page.items.filter((one) => one.offsetParent).length"
+    every, first = browser.value("page.items.length"), browser.value(shown)
+    assert 500 <= first < 600 < every
+    assert browser.value("page.output.textContent") == f"{every} of {every}"
+    browser.value("page.more.click()")
+    assert 1000 <= browser.value(shown) < 1100
+    browser.press("p")  # the last failure
+    assert browser.value("document.activeElement.matches('.item.bad')")
+    assert browser.value("document.activeElement.offsetParent !== null")
 
 
 def test_hostile_names_do_nothing(browser, tmp_path):

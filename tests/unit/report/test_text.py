@@ -1,9 +1,13 @@
 """The text view of `apply`."""
 
+import re
+from pathlib import Path
+
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import text_blocks
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.report.formats import log_safe
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import RenderOptions, Show, layout_of
 from kyvsim.report.text import rule_table
@@ -186,11 +190,11 @@ def test_results_in_the_words_of_the_policy_are_alike_whatever_path_kyverno_adds
     said = "validation error: tag needed. rule image failed at path /spec/containers/{}/image/"
     responses = [
         failing(make, name, said.format(index), own="tag needed")
-        for index, name in enumerate(("web", "db", "cache"))
+        for index, name in enumerate(("web", "db", "cache", "queue"))
     ]
     text = shown_with(make.run(responses))
     assert text.count("validation error: tag needed.") == 1
-    assert "        tag needed\n        same finding on 2 more objects:" in text
+    assert "        same finding on 3 more objects:\n          shop/Pod/db " in text
 
 
 def test_a_message_without_words_of_the_policy_is_told_whole(make):
@@ -199,14 +203,14 @@ def test_a_message_without_words_of_the_policy_is_told_whole(make):
 
 
 def test_what_is_said_of_the_name_alone_is_alike(make):
-    names = ("web", "db", "cache")
+    names = ("web", "db", "cache", "queue")
     responses = [failing(make, name, f"{name} in shop needs a tag") for name in names]
     text = shown_with(make.run(list(responses)))
-    assert text.count("needs a tag") == 2
-    assert "same finding on 2 more objects:" in text
+    assert text.count("needs a tag") == 1
+    assert "same finding on 3 more objects:" in text
     text = shown_with(make.run(list(responses)), show=Show.ALL)
-    assert text.count("needs a tag") == 3
-    assert "The same again" not in text
+    assert text.count("needs a tag") == 4
+    assert "same finding" not in text
 
 
 def test_no_line_is_wider_than_asked(menagerie):
@@ -276,6 +280,48 @@ def test_rules_that_found_fault_stand_above_all(make):
         [],
     ]
     assert {len(line) for line in lines[:-1]} == {80}
+
+
+def test_the_rest_of_a_long_table_is_one_row(make):
+    counts = [
+        (("ClusterPolicy", f"p{number:02}", "r", PLACE), "fail", 99 - number)
+        for number in range(30)
+    ]
+    lines = table(make, *counts).splitlines()
+    assert [line.split()[0] for line in lines[1:-3]] == [f"p{number:02}" for number in range(20)]
+    rest = sum(99 - number for number in range(20, 30))
+    assert lines[-3].split() == ["…", "10", "more", "rules", "(--statistics)", str(rest), *"----"]
+    assert lines[-2].split()[:3] == ["all", "30", "rules"]
+
+
+def test_a_failure_shows_the_severity_of_its_policy(make):
+    response = failing(make, "web", "a tag is needed")
+    answer = response.answers[0]
+    policy = answer.policy._replace(annotations={"policies.kyverno.io/severity": "high"})
+    response = response._replace(answers=(answer._replace(policy=policy),))
+    head = next(line for line in shown_with(make.run([response])).splitlines() if "FAIL" in line)
+    assert head.split() == ["FAIL", "checks", "/", "image", "high"]
+    assert len(head) == 80
+
+
+def test_positions_are_links_if_the_terminal_supports_them(make):
+    run = make.run([failing(make, "web", "a tag is needed", path="/spec/")])
+    text = shown_with(run, links=True)
+    links = re.findall(r"\x1b]8;;(.+?)\x1b\\(.+?)\x1b]8;;\x1b\\", text)
+    uri = Path("pods.yaml").absolute().as_uri()
+    assert links[:2] == [(uri, "pods.yaml:1:3"), (uri, "pods.yaml:2:3")]
+    assert log_safe(text, colours=True) == text
+    assert "\x1b" not in log_safe(text)
+
+
+def test_an_object_in_a_group_still_has_its_unresolved_references(make):
+    responses = [needy(make) for _ in range(6)]
+    text = shown_with(make.run(responses))
+    assert text.count("  edit  inject / r") == 1
+    late = text.partition("Injected references of further objects\n")[2]
+    assert late.count("  needs shop/Pod/p: ConfigMap shop/late") == 5
+    assert late.count("warning: no input creates") == 5
+    assert "further objects" not in shown_with(make.run([*responses, given(make)]))
 
 
 def test_derived_rules_count_as_the_written_one(make):

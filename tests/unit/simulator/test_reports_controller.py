@@ -253,6 +253,8 @@ def test_ephemeral_reports_of_kinds_with_long_names_split_them(put, obj, cluster
     cluster.sim.scheduler.advance(60)
     (merged,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
     assert merged["scope"]["name"] == "g"
+
+
 @pytest.mark.parametrize(
     ("release", "beside", "kinds"),
     [
