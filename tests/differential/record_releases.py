@@ -1,7 +1,7 @@
 """Ask two releases of Kyverno the same questions, and write their answers beside them.
 
-Run it as `python tests/differential/record_releases.py 1.19.0=PATH 1.19.1=PATH`; the answers in
-`releases.jsonl` and `release_expressions.jsonl` are written anew.
+Run it as `python tests/differential/record_releases.py 1.19.0=PATH 1.19.1=PATH`; answers that are
+missing in `releases.jsonl` and `release_expressions.jsonl` are added.
 """
 
 import json
@@ -78,9 +78,10 @@ def main():
         for entry in entries:
             files = entry.get("files") or files_of(entry["expression"])
             arguments = entry.get("args") or ARGUMENTS
-            entry["answers"] = {
-                release: _ask(path, arguments, files) for release, path in programs.items()
-            }
+            answers = entry.setdefault("answers", {})
+            for release, path in programs.items():
+                if release not in answers:
+                    answers[release] = _ask(path, arguments, files)
         lines = (f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
         file.write_text("".join(lines), "utf-8")
 
