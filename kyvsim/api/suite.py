@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.explain_rows import compile_explain
+from kyvsim.api.mismatches import mismatches
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
@@ -19,7 +20,6 @@ from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, hint_for_folder, read_manifests
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
-from kyvsim.model.explanation import deciding
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.result import (
@@ -33,7 +33,6 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import failure_reasons, rule_place
-from kyvsim.report.explain import decision
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.compare import FindMismatches, FindReasons, RowContext
@@ -70,7 +69,7 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
 def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:
     """Return a function that explains why rules do not match a resource of a test."""
 
-    def mismatches(
+    def reasons(
         answers: ResourceAnswers, policy: Policy, rules: Iterable[Rule]
     ) -> tuple[ReportedReason, ...]:
         if answers.request.is_payload:
@@ -80,25 +79,11 @@ def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:
         response = evaluate(policies, answers.request, answers.world)
         found = explanation_of(response, recorder.taken(), policies)
         paths = {rule.path for rule in rules}
-        reasons: list[ReportedReason] = []
-        for rule in found.rules:
-            if rule.applied or rule.rule.path not in paths:
-                continue
-            decided = decision(rule, found)
-            needs_labels = any(step.name == "namespaceSelector" for step in deciding(rule.steps))
-            note = "" if inputs.suite.in_cluster or not needs_labels else f"; {_LABELS_NOTE}"
-            place = decided.place or rule.place
-            reasons.append(ReportedReason(f"{decided.text}{note}", place, decided.seen_at))
-        return tuple(reasons)
+        return tuple(
+            reason for rule, reason in mismatches(found, in_test=True) if rule.rule.path in paths
+        )
 
-    return mismatches
-
-
-# upstream: cmd/cli/kubectl-kyverno/commands/test passes no other namespace labels to the engine.
-_LABELS_NOTE = (
-    "a test does not read labels from Namespaces among its `resources`: set them in the values as "
-    "`namespaceSelector`, or add the Namespace to a ClusterResource of `clusterResources`"
-)
+    return reasons
 
 
 # Codes: KV049 a folder without manifests, KV074 a selector that matches no row.

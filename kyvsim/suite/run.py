@@ -19,6 +19,7 @@ from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
+from kyvsim.simulator import as_stored
 
 _BY_DEFAULT = ""
 """The operation of rows without one."""
@@ -133,7 +134,13 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     # Deletions are evaluated on a schedule, without an operation.
     admitting = tuple(each for each in expected_answers if each.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
-    about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
+    about = World(
+        cluster,
+        targets=inputs.targets,
+        context=context,
+        images=inputs.context.images,
+        complete=as_stored,
+    )
     triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
     responses: list[EngineResponse] = []
     for document in inputs.resources:

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from ways import way_text
 
-from kyvsim.api.equal import references_of
+from kyvsim.languages import references_of
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
 from kyvsim.engine.conditions.operators import OPERATORS
