@@ -13,7 +13,7 @@ from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.explain import Recorder, explanation_of
-from kyvsim.kubernetes.objects import object_key
+from kyvsim.kubernetes.objects import changed_fields, object_key, path_text
 from kyvsim.languages import compile_policies
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
@@ -44,7 +44,10 @@ from kyvsim.suite.run import OnRun, ResourceAnswers, observe
 
 
 def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
-    """Return a function that explains test results; for passed rules, only with the position."""
+    """Return a function that explains test results; for passed rules, only with the position.
+
+    The mutations that changed the object before the rule come last.
+    """
 
     def reasons(
         answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
@@ -53,7 +56,7 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
         seen = request.object if response.phase is Phase.MUTATE else response.object
         row = Row(response.policy, result, result.status.value, seen)
         if result.status is RuleStatus.PASS or request.is_payload:
-            return (ReportedReason("", rule_place(row)),)
+            return (ReportedReason("", rule_place(row)), *_earlier_mutations(answers, response))
 
         key = object_key(request.object)
         documents = inputs.suite.resources
@@ -61,9 +64,33 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
-        return failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+        found = failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+        return (*found, *_earlier_mutations(answers, response))
 
     return reasons
+
+
+_LISTED = 3
+"""The number of changed fields that a reason lists."""
+
+
+def _earlier_mutations(
+    answers: ResourceAnswers, response: PolicyResponse
+) -> Iterator[ReportedReason]:
+    """Yield what changed the object of a response before it was evaluated, and which fields."""
+    before: object = answers.request.object
+    for one in answers.mutations:
+        if one.policy is response.policy and one.phase is response.phase:
+            return
+        fields = [f"`{path_text(path)}`" for path in changed_fields(before, one.object)]
+        more = f" and {len(fields) - _LISTED} more" if len(fields) > _LISTED else ""
+        applied = [result for result in one.results if result.status is RuleStatus.PASS]
+        names = [result.rule.name for result in applied if result.rule.name]
+        title = " / ".join(filter(None, (one.policy.key, ", ".join(names))))
+        text = f"changed before by `{title}`: {', '.join(fields[:_LISTED])}{more}"
+        place = one.policy.document.locate(applied[0].rule.path if applied else ())
+        yield ReportedReason(text, place)
+        before = one.object
 
 
 def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:

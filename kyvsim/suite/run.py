@@ -65,6 +65,8 @@ class ResourceAnswers(NamedTuple):
     """By the policy's name, including those without results."""
     unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Errors of policies that have no result, by name."""
+    mutations: tuple[PolicyResponse, ...] = ()
+    """The responses that changed the resource, in the order of evaluation."""
 
 
 class TargetAnswer(NamedTuple):
@@ -163,7 +165,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
             evaluated = expected_answers if operation == _BY_DEFAULT else admitting
             every = response.responses  # the property computes it each time
             by_policy = _by_policy(every, evaluated)
-            answers = ResourceAnswers(request, world, by_policy, _unchecked(every))
+            mutations = tuple(one for one in every if one.changed and one.phase is Phase.MUTATE)
+            answers = ResourceAnswers(request, world, by_policy, _unchecked(every), mutations)
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:
