@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.objects import ObjectKey, labels, object_key
+from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.simulation import (
@@ -295,3 +295,20 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
                 f"{_CLEANUP_ROLE}"
             )
             yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])
+
+
+def lifetime_annotation(facts: Facts) -> Iterator[Hazard]:
+    """KH033: an object has its TTL as an annotation, which the cleanup controller does not read."""
+    keys = [
+        object_key(obj)
+        for obj in facts.sim.store.every()
+        if TTL_LABEL in annotations(obj) and TTL_LABEL not in labels(obj)
+    ]
+    if keys:
+        numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
+        text = (
+            f"the annotation `{TTL_LABEL}` has no effect, so nothing deletes the object: write it "
+            "as a label"
+        )
+        level = HazardLevel.WARNING
+        yield facts.hazard("KH033", text, level=level, objects=keys, events=sorted(numbers)[:1])
