@@ -10,7 +10,7 @@ from kyvsim.model.tracing import Tracer
 from kyvsim.report.explain import decision, rule_name
 from kyvsim.report.results import title
 
-_KINDS = frozenset({"kinds", "resources", "apiGroups", "apiVersions"})
+KIND_CRITERIA = frozenset({"kinds", "resources", "apiGroups", "apiVersions"})
 """The criteria that select kinds."""
 
 
@@ -40,7 +40,7 @@ def first_mismatch(
         for rule, reason in mismatches(found):
             path = deciding(rule.steps)
             is_criterion = bool(path) and path[-1].kind is StepKind.CRITERION
-            if is_criterion and path[-1].name not in _KINDS:
+            if is_criterion and path[-1].name not in KIND_CRITERIA:
                 about = f"`{rule_name(rule)}` on {title(response.trigger)}"
                 return reason._replace(text=f"{about}: {reason.text}")
     return None
