@@ -166,6 +166,17 @@ def _shown(path: FieldPath) -> str:
     return ".".join(names).replace(".[]", "[]")
 
 
+_ABSENT_KEY: Final = re.compile(r"no such key: (\w+)$")
+
+
+def optional_field(outcome: Outcome) -> str:
+    """Return how a CEL expression reads a field that may be absent, if that is its error, or ""."""
+    found = _ABSENT_KEY.search(outcome.message) if outcome.status is RuleStatus.ERROR else None
+    if found is None:
+        return ""
+    return f"there is no `{found[1]}`: test it with `has()`, or read `.?{found[1]}.orValue(…)`"
+
+
 def missing_defaults(
     references: Iterable[FieldReference],
     obj: KubernetesObject,

@@ -15,7 +15,12 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
-from kyvsim.engine.missing_input import may_lack_input, missing_defaults, missing_inputs
+from kyvsim.engine.missing_input import (
+    may_lack_input,
+    missing_defaults,
+    missing_inputs,
+    optional_field,
+)
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError, SubstitutionError
 from kyvsim.kubernetes.discovery import split_api_version
@@ -439,6 +444,8 @@ def _run_rule(
     is_open = outcome.status is not RuleStatus.PASS or outcome.note
     if is_open and world.complete is not None and may_lack_input(rule.rule):
         hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
+    if not hints and world.complete is not None and (remedy := optional_field(outcome)):
+        hints = [remedy]
     if not hints:
         return outcome
     return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))

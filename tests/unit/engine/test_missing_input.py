@@ -175,6 +175,13 @@ def test_every_format_has_it(name):
     assert "missing input: no user is given" in " ".join(text.split())
 
 
+def test_an_expression_that_reads_an_absent_field_has_a_remedy():
+    result = result_for(IN_CEL % "object.metadata.labels.app == 'a'")
+    assert result.message == "error: no such key: labels"
+    remedy = "test it with `has()`, or read `.?labels.orValue(…)`"
+    assert result.note == f"there is no `labels`: {remedy}"
+
+
 def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so():
     precondition = "{key: '{{ request.operation }}', operator: Equals, value: DELETE}"
     policy = classic("validate: {message: x, deny: {}}").replace(
