@@ -1,6 +1,7 @@
 """`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import NamedTuple
 
 from kyvsim.api.explain_rows import compile_explain
@@ -34,6 +35,7 @@ from kyvsim.model.result import (
     KnownFailure,
     PolicyResponse,
     RefusalCount,
+    ReportedReason,
     RuleStatus,
     Stage,
 )
@@ -51,7 +53,10 @@ from kyvsim.report.run import (
     stale_diagnostics,
 )
 from kyvsim.report.style import RenderOptions
+from kyvsim.simulator import as_stored
 
+_EXPLAINED = 20
+"""The number of resources of which one is explained if no rule matched."""
 _SHOWN = 3
 """Number of shown next times of a schedule."""
 
@@ -251,12 +256,16 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         release=inputs.release.name,
         deprecated=read.deprecated,
         mutates=policies.mutates,
-        final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
+        final_checks=lambda matched: _final_checks(matched, given, sound, inputs, read),
     )
 
 
 def _final_checks(
-    matched: int, given: LintInputs, sound: tuple[Policy, ...], inputs: ApplyInputs
+    matched: int,
+    given: LintInputs,
+    sound: tuple[Policy, ...],
+    inputs: ApplyInputs,
+    read: ReadInputs,
 ) -> tuple[Diagnostic, ...]:
     """Return a diagnostic if no rule matched, unless an error about input explains that."""
     is_whole = given.sound and inputs.unchanged is None and not inputs.walking.as_found
@@ -265,7 +274,18 @@ def _final_checks(
     paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
     if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
         return (swapped,)
-    return tuple(nothing_matched(given._replace(policies=sound), paths))
+    # Only runs in which no rule matched need it.
+    first_mismatch = import_module("kyvsim.api.mismatches").first_mismatch
+    some = read._replace(resources=read.resources[:_EXPLAINED])
+
+    def why() -> ReportedReason | None:
+        reason: ReportedReason | None = first_mismatch(
+            lambda tracer: compiled_for(inputs, read, tracer).policies,
+            lambda policies: responses_of(policies, some, inputs),
+        )
+        return reason
+
+    return tuple(nothing_matched(given._replace(policies=sound), paths, why))
 
 
 def responses_of(
@@ -307,7 +327,8 @@ def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
     if cluster is None:
         given = objects_of((*read.resources, *read.targets, *read.shared_data))
         cluster = GivenObjects(given, read.definitions)
-    return given_world(cluster, read.values, read.context, objects_of(read.targets))
+    world = given_world(cluster, read.values, read.context, objects_of(read.targets))
+    return world._replace(complete=as_stored)
 
 
 def _second_run(

@@ -2,10 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib import import_module
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
@@ -21,7 +20,7 @@ from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, evidence_of, examples
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
-from kyvsim.languages import compile_policies, kinds_of
+from kyvsim.languages import compile_policies, references_of
 from kyvsim.languages.classic.field_references import exception_references
 from kyvsim.load.files import Source
 from kyvsim.model.comparison import (
@@ -36,9 +35,8 @@ from kyvsim.model.comparison import (
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, has_errors, listed
 from kyvsim.model.explanation import RuleExplanation
-from kyvsim.model.field_reference import FieldReference, Subject
+from kyvsim.model.field_reference import Subject
 from kyvsim.model.policy import Binding, Policy
-from kyvsim.model.ports import System
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
@@ -48,15 +46,6 @@ from kyvsim.report.object_text import whole_numbers
 from kyvsim.schema.merge_types import type_finder
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-
-
-def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
-    """Return the field references of a policy; a namespaced one also refers to its namespace."""
-    module, _, name = kinds_of(policy).references.rpartition(".")
-    read: Callable[[Policy, System], Iterator[FieldReference]]
-    read = getattr(import_module(f"kyvsim.languages.{module}"), name)
-    own = FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,))
-    return (*((own,) if policy.namespace else ()), *read(policy, system))
 
 
 class ComparisonSetup(NamedTuple):

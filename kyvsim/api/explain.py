@@ -14,19 +14,29 @@ from kyvsim.api.apply import (
     whole_sample,
 )
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.mismatches import KIND_CRITERIA
 from kyvsim.engine.compile import PolicySet, index_policies
 from kyvsim.engine.explain import Recorder, explanation_of, with_places
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
     ObjectExplanation,
+    RuleExplanation,
     StepKind,
     TracedRule,
+    deciding,
 )
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import EngineResponse, Stage
-from kyvsim.model.simulation import EvaluationRecord, Scenario, Simulation
+from kyvsim.model.result import EngineResponse, RuleStatus, Stage
+from kyvsim.model.simulation import (
+    EvaluationRecord,
+    Scenario,
+    Simulation,
+    TimelineEvent,
+    Unaffected,
+)
 from kyvsim.model.source import Document
+from kyvsim.report.explain import decision, rule_name
 from kyvsim.report.run import ResultCounts, Run
 from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 
@@ -176,9 +186,76 @@ def with_inquiries(
     if name not in names:
         hint = likely(name, names)
         raise NotFoundError(f"no object is named `{name}`{hint}", simulation.diagnostics)
+    return simulation._replace(explained=name, inquiries=_records(tracer, scenario))
+
+
+def _records(tracer: SimulationTracer, scenario: Scenario) -> tuple[EvaluationRecord, ...]:
     written = _documents(scenario)
-    inquiries = tuple(_record(evaluation, written) for evaluation in tracer.evaluations)
-    return simulation._replace(explained=name, inquiries=inquiries)
+    return tuple(_record(evaluation, written) for evaluation in tracer.evaluations)
+
+
+_MOST_OBJECTS = 5
+"""The number of objects without an effect that are explained; a run with more is not small."""
+_MOST_RULES = 3
+_MOST_EVENTS = 500
+"""Longer runs are not repeated for explanations."""
+_CHANGES = frozenset({"create", "update", "apply"})
+_ENDED = frozenset({StepKind.CRITERION, StepKind.CONDITION, StepKind.UNASKED, StepKind.CONCERN})
+
+
+def with_unaffected(
+    simulation: Simulation,
+    scenario: Scenario,
+    replay: Callable[[SimulationTracer], object],
+) -> Simulation:
+    """Return a simulation that says why policies did nothing to objects whose kind they match.
+
+    `replay` runs it again with a tracer. That is only done for a small run with such objects.
+    """
+    keys = _without_effect(simulation)
+    if not keys or len(simulation.events) > _MOST_EVENTS:
+        return simulation
+    tracer = SimulationTracer(lambda key: key in keys)
+    replay(tracer)
+    found: dict[ObjectKey, list[Unaffected]] = {key: [] for key in keys}
+    for record in _records(tracer, scenario):
+        key = object_key(record.explained.response.trigger)
+        if record.occasion and key in found:
+            rules = (rule for rule in record.explained.rules if _did_nothing(rule))
+            found[key] = [_unaffected(key, rule, record.explained) for rule in rules]
+            if any(one.results and not _did_nothing(one) for one in record.explained.rules):
+                del found[key]
+    shown = (one for reasons in found.values() for one in reasons[:_MOST_RULES])
+    return simulation._replace(unaffected=tuple(shown))
+
+
+def _without_effect(simulation: Simulation) -> list[ObjectKey]:
+    """Return the first objects that users wrote and that no policy affected."""
+    affected: set[ObjectKey] = set()
+    for event in simulation.events:
+        at: TimelineEvent | None = event
+        while at is not None and (event.policies or event.unevaluated or event.failure_reasons):
+            affected.add(at.object)
+            at = None if at.cause is None else simulation.events[at.cause]
+    written = dict.fromkeys(
+        event.object
+        for event in simulation.events
+        if event.actor == "user" and event.action in _CHANGES and event.outcome == "done"
+    )
+    return [key for key in written if key not in affected][:_MOST_OBJECTS]
+
+
+def _did_nothing(rule: RuleExplanation) -> bool:
+    """Return whether a rule for the kind of an object did not match, or was skipped or not run."""
+    path = deciding(rule.steps)
+    if rule.results:
+        return all(one.status is RuleStatus.SKIP for one in rule.results)
+    return bool(path) and path[-1].kind in _ENDED and path[-1].name not in KIND_CRITERIA
+
+
+def _unaffected(key: ObjectKey, rule: RuleExplanation, found: ObjectExplanation) -> Unaffected:
+    decided = decision(rule, found)
+    return Unaffected(key, rule_name(rule), decided.text, decided.place or rule.place)
 
 
 def document_finder(scenario: Scenario) -> Callable[[KubernetesObject], Document | None]:

@@ -10,7 +10,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from kyvsim.api.explain import document_finder, tracer_for, with_inquiries
+from kyvsim.api.explain import (
+    document_finder,
+    tracer_for,
+    with_inquiries,
+    with_unaffected,
+)
 from kyvsim.api.inputs import name_of
 from kyvsim.api.processes import process_pool
 from kyvsim.api.system import own_system, processors
@@ -286,6 +291,10 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
         simulation = with_inquiries(simulation, tracer, inputs.explain, sound)
     elif limit == 1:
         simulation = play(sound, readers())
+        found = readers(document_finder(sound))
+        simulation = with_unaffected(
+            simulation, sound, lambda tracer: play(sound, found, tracer=tracer)
+        )
     else:
         with player(sound, inputs.jobs or processors()) as play_order:
             orders = explore(play_order, limit, sound.settings.seed)

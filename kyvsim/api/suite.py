@@ -7,19 +7,19 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.explain_rows import compile_explain
+from kyvsim.api.mismatches import mismatches
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.explain import Recorder, explanation_of
-from kyvsim.kubernetes.objects import object_key
+from kyvsim.kubernetes.objects import changed_fields, object_key, path_text
 from kyvsim.languages import compile_policies
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, hint_for_folder, read_manifests
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
-from kyvsim.model.explanation import deciding
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.result import (
@@ -33,7 +33,6 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import failure_reasons, rule_place
-from kyvsim.report.explain import decision
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.compare import FindMismatches, FindReasons, RowContext
@@ -45,7 +44,10 @@ from kyvsim.suite.run import OnRun, ResourceAnswers, observe
 
 
 def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
-    """Return a function that explains test results; for passed rules, only with the position."""
+    """Return a function that explains test results; for passed rules, only with the position.
+
+    The mutations that changed the object before the rule come last.
+    """
 
     def reasons(
         answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
@@ -54,7 +56,7 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
         seen = request.object if response.phase is Phase.MUTATE else response.object
         row = Row(response.policy, result, result.status.value, seen)
         if result.status is RuleStatus.PASS or request.is_payload:
-            return (ReportedReason("", rule_place(row)),)
+            return (ReportedReason("", rule_place(row)), *_earlier_mutations(answers, response))
 
         key = object_key(request.object)
         documents = inputs.suite.resources
@@ -62,15 +64,39 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
-        return failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+        found = failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+        return (*found, *_earlier_mutations(answers, response))
 
     return reasons
+
+
+_LISTED = 3
+"""The number of changed fields that a reason lists."""
+
+
+def _earlier_mutations(
+    answers: ResourceAnswers, response: PolicyResponse
+) -> Iterator[ReportedReason]:
+    """Yield what changed the object of a response before it was evaluated, and which fields."""
+    before: object = answers.request.object
+    for one in answers.mutations:
+        if one.policy is response.policy and one.phase is response.phase:
+            return
+        fields = [f"`{path_text(path)}`" for path in changed_fields(before, one.object)]
+        more = f" and {len(fields) - _LISTED} more" if len(fields) > _LISTED else ""
+        applied = [result for result in one.results if result.status is RuleStatus.PASS]
+        names = [result.rule.name for result in applied if result.rule.name]
+        title = " / ".join(filter(None, (one.policy.key, ", ".join(names))))
+        text = f"changed before by `{title}`: {', '.join(fields[:_LISTED])}{more}"
+        place = one.policy.document.locate(applied[0].rule.path if applied else ())
+        yield ReportedReason(text, place)
+        before = one.object
 
 
 def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:
     """Return a function that explains why rules do not match a resource of a test."""
 
-    def mismatches(
+    def reasons(
         answers: ResourceAnswers, policy: Policy, rules: Iterable[Rule]
     ) -> tuple[ReportedReason, ...]:
         if answers.request.is_payload:
@@ -80,25 +106,11 @@ def compile_suite_mismatches(inputs: ManifestInputs) -> FindMismatches:
         response = evaluate(policies, answers.request, answers.world)
         found = explanation_of(response, recorder.taken(), policies)
         paths = {rule.path for rule in rules}
-        reasons: list[ReportedReason] = []
-        for rule in found.rules:
-            if rule.applied or rule.rule.path not in paths:
-                continue
-            decided = decision(rule, found)
-            needs_labels = any(step.name == "namespaceSelector" for step in deciding(rule.steps))
-            note = "" if inputs.suite.in_cluster or not needs_labels else f"; {_LABELS_NOTE}"
-            place = decided.place or rule.place
-            reasons.append(ReportedReason(f"{decided.text}{note}", place, decided.seen_at))
-        return tuple(reasons)
+        return tuple(
+            reason for rule, reason in mismatches(found, in_test=True) if rule.rule.path in paths
+        )
 
-    return mismatches
-
-
-# upstream: cmd/cli/kubectl-kyverno/commands/test passes no other namespace labels to the engine.
-_LABELS_NOTE = (
-    "a test does not read labels from Namespaces among its `resources`: set them in the values as "
-    "`namespaceSelector`, or add the Namespace to a ClusterResource of `clusterResources`"
-)
+    return reasons
 
 
 # Codes: KV049 a folder without manifests, KV074 a selector that matches no row.

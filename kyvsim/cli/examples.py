@@ -29,6 +29,7 @@ from kyvsim.cli.streams import (
     waiting,
     write_out,
 )
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
 from kyvsim.report.formats import YAML
@@ -105,9 +106,22 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 
 def _write(folder: str, examples: Examples, policies: tuple[str, ...]) -> None:
-    """Write the objects, and a test with their current results."""
+    """Write the objects, and a test with their current results.
+
+    Each example with objects that policies look up is in a file of its own: other examples may
+    require that these do not exist.
+    """
+    for number, example in enumerate(examples.found, 1):
+        if example.lookups:
+            name = f"lookups-{number}-{object_key(example.object).name}.yaml"
+            path = os.path.join(folder, name)
+            write_in(folder, path, "".join(stream(examples._replace(found=(example,), missing=()))))
+            print_stderr(safe_line(f"wrote {path}, for `kyvsim apply --resource`"))
+    alone = tuple(example for example in examples.found if not example.lookups)
+    if not alone:
+        return
     resources = os.path.join(folder, "resources.yaml")
-    write_in(folder, resources, "".join(stream(examples)))
+    write_in(folder, resources, "".join(stream(examples._replace(found=alone))))
     targets = (os.path.join(folder, "targets.yaml"),) if examples.targets else ()
     for path in targets:
         write_in(folder, path, "".join(targets_stream(examples)))

@@ -18,6 +18,7 @@ from kyvsim.engine.compile.plan import StagePlan
 from kyvsim.engine.compile.policy_set import Plan
 from kyvsim.engine.context import request_context
 from kyvsim.engine.match import match_facts
+from kyvsim.engine.missing_input import may_lack_input
 from kyvsim.engine.policy import (
     RuleInput,
     evaluate_rule,
@@ -39,6 +40,7 @@ from kyvsim.model.result import (
     Phase,
     PolicyResponse,
     RuleResult,
+    RuleStatus,
     Stage,
 )
 
@@ -240,7 +242,11 @@ def _evaluated(
         response = run_policy_rules(policy_rules, phase, given, world, settled=settled)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is its error here
         return faulted(policy_rules, phase, subject, error)
-    if cache and not response.silent:
+    # Notes on missing inputs depend on more of an object than its results do.
+    has_notes = any(
+        one.status is not RuleStatus.PASS and may_lack_input(one.rule) for one in response.results
+    )
+    if cache and not response.silent and not has_notes:
         return response._replace(results=cache.keep(given.object, response.results))
     return response
 

@@ -1,9 +1,9 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, PolicyRules
+from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicyRules
 from kyvsim.engine.compile.compiled import (
     CompiledConditions,
     Evaluation,
@@ -15,6 +15,12 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
+from kyvsim.engine.missing_input import (
+    may_lack_input,
+    missing_defaults,
+    missing_inputs,
+    optional_field,
+)
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError, SubstitutionError
 from kyvsim.kubernetes.discovery import split_api_version
@@ -242,7 +248,7 @@ def run_policy_rules(
                 facts=facts_after_change(given.facts, subject),
                 arrived=given.arrived or given.facts,
             )
-        outcome = _run_rule(rule, given, world, policy.name, settled=settled)
+        outcome = _run_rule(rule, given, world, policy_rules.policy, settled=settled)
         if outcome is None:
             continue
         if outcome.silent:
@@ -408,12 +414,17 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, str]:
 
 
 def _run_rule(
-    rule: CompiledRule, given: RuleInput, world: World, policy: str, *, settled: bool
+    rule: CompiledRule,
+    given: RuleInput,
+    world: World,
+    policy: CompiledPolicy,
+    *,
+    settled: bool,
 ) -> Outcome | None:
     hints = given.scope.hints
     hints.clear()
     if world.values:
-        variables = world.values.for_rule(policy, rule.rule.name)
+        variables = world.values.for_rule(policy.policy.name, rule.rule.name)
         if variables:
             given = given._replace(scope=given.scope.layer({}, variables=variables))
     later = rule.later or (world.spares_triggers and rule.rule.facts.spares_triggers)
@@ -428,11 +439,40 @@ def _run_rule(
         and rule.tolerates_violations
         and rule.phase is Phase.VALIDATE
         and given.request.operation is Operation.UPDATE
-    ) and _failed_before(rule, given, world, policy):
+    ) and _failed_before(rule, given, world, policy.policy.name):
         outcome = _TOLERATED
+    is_open = outcome.status is not RuleStatus.PASS or outcome.note
+    if is_open and world.complete is not None and may_lack_input(rule.rule):
+        hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
+    if not hints and world.complete is not None and (remedy := optional_field(outcome)):
+        hints = [remedy]
     if not hints:
         return outcome
     return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))
+
+
+def _missing_inputs(
+    rule: CompiledRule,
+    policy: CompiledPolicy,
+    outcome: Outcome,
+    given: RuleInput,
+    complete: Callable[[KubernetesObject], KubernetesObject],
+) -> Iterator[str]:
+    """Yield the inputs that were not given, and on which the outcome of a rule may depend."""
+    references = policy.references(rule.rule)
+    yield from missing_inputs(references, outcome, given.request, given.scope)
+    if outcome.status not in {RuleStatus.FAIL, RuleStatus.ERROR} or given.object is None:
+        return
+
+    def again(obj: KubernetesObject) -> RuleStatus | None:
+        request = given.request._replace(object=obj)
+        scope = given.scope.with_object(obj)
+        found = evaluate_rule(
+            policy.untraced(rule), given._replace(request=request, object=obj, scope=scope)
+        )
+        return found.status if found and found.status is not outcome.status else None
+
+    yield from missing_defaults(references, given.object, complete, again)
 
 
 def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:

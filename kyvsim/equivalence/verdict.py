@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.field_rules import is_accepted
+from kyvsim.equivalence.lookups import is_image
 from kyvsim.equivalence.objects import unwrapped
 from kyvsim.equivalence.policy_runner import (
     UNDERIVED,
@@ -356,8 +357,8 @@ def examples(
     The policies are the old ones of the pair. One object can show several outcomes.
     """
     results = [(case, pair.run(case).old) for case in tried.cases]
-    usable = [one for one in results if one[0].is_plain and is_accepted(one[0].object, pair.find)]
-    found: dict[str, tuple[KubernetesObject, list[RuleAction]]] = {}
+    usable = [one for one in results if _is_manifest(one[0], pair)]
+    found: dict[str, tuple[Case, list[RuleAction]]] = {}
     missing: list[MissingExample] = []
     for one in requested:
         fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
@@ -369,13 +370,28 @@ def examples(
                 reason += "; the limit on time or cases was reached, so not all were tried"
             missing.append(MissingExample(one, reason))
             continue
-        # Cases in which few rules fail come first, small ones before others.
+        # Cases without lookups and in which few rules fail come first, small ones before others.
         case, effect = min(
-            fitting, key=lambda both: (len(_refusals(both[1])), len(json.dumps(both[0].object)))
+            fitting,
+            key=lambda both: (
+                len(both[0].there),
+                len(_refusals(both[1])),
+                len(json.dumps(both[0].object)),
+            ),
         )
         small = _small_example(one, case, effect, pair)
-        found.setdefault(json.dumps(small, sort_keys=True), (small, []))[1].append(one)
+        text = json.dumps((small.object, small.there), sort_keys=True)
+        found.setdefault(text, (small, []))[1].append(one)
     return tuple(_named(found.values(), pair)), tuple(missing)
+
+
+def _is_manifest(case: Case, pair: PolicyPair) -> bool:
+    """Return whether manifests of valid objects describe a case: its object and its lookups."""
+    return (
+        case._replace(there=()).is_plain
+        and not any(map(is_image, case.there))
+        and all(is_accepted(obj, pair.find) for obj in (case.object, *case.there))
+    )
 
 
 def _needs(shown: Sequence[Case]) -> str:
@@ -389,7 +405,7 @@ def _needs(shown: Sequence[Case]) -> str:
     if Operation.CREATE not in operations:
         return f"it requires a request with the operation {' or '.join(operations)}"
     if case.there:
-        return "it requires other objects or images that the policy looks up (--resource)"
+        return "it requires images or invalid objects that the policy looks up (--resource)"
     if case.namespace_labels:
         return "it requires a namespace with certain labels"
     return "it requires a request of a certain user"
@@ -428,32 +444,30 @@ def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:
     return frozenset((one.policy, one.rule) for one in effect.results if one.status in _REFUSING)
 
 
-def _small_example(
-    one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair
-) -> KubernetesObject:
+def _small_example(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) -> Case:
     before = _refusals(effect)
 
     def shows(smaller: Case) -> bool:
-        if not is_accepted(smaller.object, pair.find):
+        if not _is_manifest(smaller, pair):
             return False
         found = pair.run(smaller).old
         return _shows(one, found) and _refusals(found) <= before
 
-    return shrunk(case, shows, _EXAMPLE_PROBES).object
+    return shrunk(case, shows, _EXAMPLE_PROBES)
 
 
 def _named(
-    found: Iterable[tuple[KubernetesObject, list[RuleAction]]], pair: PolicyPair
+    found: Iterable[tuple[Case, list[RuleAction]]], pair: PolicyPair
 ) -> Iterator[ExampleObject]:
     """Yield objects, named after their outcomes if the name does not change the result."""
     taken: set[tuple[str, ...]] = set()
-    for obj, shown in found:
-        first = shown[0]
+    for case, shown in found:
+        obj, first = case.object, shown[0]
         words = f"{first.rule or first.policy.rpartition('/')[2]}-{first.outcome}"
         name = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[-_LONGEST_NAME:].strip("-")
         named = {**obj, "metadata": {**metadata(obj), "name": name}}
         is_free = tuple(object_key(named)) not in taken
-        effect = pair.run(Case(named)).old
+        effect = pair.run(case._replace(object=named)).old
         kept = named if is_free and all(_shows(one, effect) for one in shown) else obj
         taken.add(tuple(object_key(kept)))
-        yield ExampleObject(kept, tuple(shown))
+        yield ExampleObject(kept, tuple(shown), case.there)

@@ -1,7 +1,7 @@
 """Functions to read and change Kubernetes objects as plain data."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = Any
@@ -215,6 +215,24 @@ def found_at(value: Json, path: Path) -> Json:
     for step in path:
         value = value[step]
     return value
+
+
+def changed_fields(before: object, after: object, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths of the outermost values that were added, removed or replaced.
+
+    Lists of the same length are compared element by element.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            if key in before and key in after:
+                yield from changed_fields(before[key], after[key], (*path, key))
+            else:
+                yield (*path, key)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, pair in enumerate(zip(before, after, strict=True)):
+            yield from changed_fields(*pair, (*path, index))
+    elif before != after:
+        yield path
 
 
 def _with_member(value: Json, step: str | int, inner: Json) -> Json:

@@ -6,15 +6,16 @@ folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is 
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions, PolicySet, index_policies
-from kyvsim.engine.compile.compiled import uncompiled
+from kyvsim.engine.compile.compiled import CompiledRule, uncompiled
 from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.policy import (
     Policy,
     PolicyFacts,
@@ -23,7 +24,7 @@ from kyvsim.model.policy import (
     Rule,
     RuleFacts,
 )
-from kyvsim.model.ports import fault_text
+from kyvsim.model.ports import System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.policy.rule import NO_RULE, RuleNode
@@ -209,11 +210,46 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
         if problems:
             return None, problems
         compiled, problems = language.compile(policy, options)
+        if compiled is not None:
+            read = lru_cache(maxsize=None)(partial(_references, policy, options.system))
+            compiled = compiled._replace(references=read)
+            if options.tracer is not None:
+                compiled = compiled._replace(untraced=_without_tracer(policy, options))
         if problems or options.admitted:
             return compiled, problems
         return compiled, language.suspicious(policy)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
         return None, (uncompiled(policy, fault_text(error)),)
+
+
+def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
+    """Return the fields that a policy reads; a namespaced one also reads its namespace."""
+    module, _, name = kinds_of(policy).references.rpartition(".")
+    read: Callable[[Policy, System], Iterable[FieldReference]]
+    read = getattr(import_module(f"kyvsim.languages.{module}"), name)
+    own = FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,))
+    return (*((own,) if policy.namespace else ()), *read(policy, system))
+
+
+def _without_tracer(
+    policy: Policy, options: CompileOptions
+) -> Callable[[CompiledRule], CompiledRule]:
+    """Return a function from a rule of a policy to the same rule compiled without a tracer."""
+
+    @lru_cache(maxsize=1)
+    def rules() -> dict[tuple[object, ...], CompiledRule]:
+        untraced = options._replace(tracer=None, admitted=True)
+        compiled, _ = language_of(policy).compile(policy, untraced)
+        return {identity(rule): rule for rule in compiled.every} if compiled else {}
+
+    def identity(rule: CompiledRule) -> tuple[object, ...]:
+        return rule.stage, rule.rule.path, rule.rule.name, rule.rule.variant
+
+    return lambda rule: rules().get(identity(rule), rule)
+
+
+def _references(policy: Policy, system: System, rule: Rule) -> tuple[FieldReference, ...]:
+    return references_of(policy._replace(rules=(rule,)), system)
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:

@@ -23,6 +23,7 @@ from kyvsim.lint.references import (
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import PayloadMode
+from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 
@@ -209,8 +210,15 @@ def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
         yield from check.run(given)
 
 
-def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnostic]:
-    """KV070: a run in which no rule matched any of the objects in `paths`."""
+def nothing_matched(
+    given: LintInputs,
+    paths: Iterable[str],
+    why: Callable[[], ReportedReason | None] = lambda: None,
+) -> Iterator[Diagnostic]:
+    """KV070: a run in which no rule matched any of the objects in `paths`.
+
+    `why` returns why a rule did not match an object of its kind; None if it is unknown.
+    """
     rules = [(policy, rule) for policy in given.policies for rule in policy.rules]
     if not rules:
         return
@@ -234,6 +242,11 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
         for policy, rule in rules
         if policy.facts.judges is None and (rule.facts.kinds is None or rule.facts.kinds & there)
     ]
+    reason = why() if meeting else None
+    if reason is not None:
+        text = f"{text}: {reason.text}"
+        yield Diagnostic("KV070", Severity.WARNING, text, reason.place)
+        return
     if meeting:
         # The kinds of CEL policies are unknown here, since they match resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)

@@ -35,8 +35,11 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
         fields.append((("name",), "metadata.name"))
     for index, row in _rows(data):
         fields += [(("results", index, old), new) for old, new in _ROW if old in row]
+        if "namespace" in row:
+            fields.append((("results", index, "namespace"), "resources: [NAMESPACE/NAME]"))
     fix = current_format(document) if fields else None
-    texts = ((path, f"`{path[-1]}` is deprecated: use `{new}`") for path, new in fields)
+    hint = "; try `kyvsim lint --fix`" if fix else ""
+    texts = ((path, f"`{path[-1]}` is deprecated: use `{new}`{hint}") for path, new in fields)
     return tuple(
         Diagnostic("KV040", Severity.ERROR, text, document.locate(path), fix=fix)
         for path, text in texts
@@ -49,10 +52,11 @@ def with_current_names(document: Document) -> Document:
     renamed: dict[int, Json] = {}
     for index, row in _rows(data):
         names = {old: new for old, new in _ROW if old in row and new not in row}
-        if names:
+        if names or "namespace" in row:
             renamed[index] = {
                 names.get(key, key): [value] if names.get(key) == "resources" else value
                 for key, value in row.items()
+                if key != "namespace"
             }
     if not renamed:
         return document
@@ -100,14 +104,21 @@ def _current_rows(document: Document) -> Iterator[TextChange]:
     for index, row in _rows(document.data):
         path: Path = ("results", index)
         for old, new in _ROW:
-            if old in row and new not in row:
-                if new != "resources":
-                    yield change(document, ChangeKind.KEY, (*path, old), new)
-                    continue
-                value = row[old]
-                plain = value.__class__ is str and not _is_malformed(value)
-                text = f"{new}:\n- {value if plain else json.dumps(value)}"
-                yield change(document, ChangeKind.ENTRY, (*path, old), text)
+            if old in row and new not in row and new != "resources":
+                yield change(document, ChangeKind.KEY, (*path, old), new)
+        namespace = row.get("namespace")
+        if namespace is not None:
+            yield change(document, ChangeKind.REMOVE, (*path, "namespace"))
+        field = "resources" if "resources" in row else "resource"
+        names = row.get(field)
+        if names is None or (field == "resources" and not namespace):
+            continue
+        lines = ["resources:"]
+        for name in names if isinstance(names, list) else [names]:
+            whole = f"{namespace}/{name}" if namespace and "/" not in str(name) else name
+            plain = isinstance(whole, str) and not _is_malformed(whole.replace("/", "-"))
+            lines.append(f"- {whole if plain else json.dumps(whole)}")
+        yield change(document, ChangeKind.ENTRY, (*path, field), "\n".join(lines))
 
 
 # Codes: KV041 a path without manifests, KV042 an entry without effect, KV048 a policy instead of a

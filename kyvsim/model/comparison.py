@@ -313,6 +313,8 @@ class ExampleObject(NamedTuple):
 
     object: KubernetesObject
     shows: tuple[RuleAction, ...]
+    lookups: tuple[KubernetesObject, ...] = ()
+    """Synthesised objects that the policy looks up; without them, it shows something else."""
 
 
 class Examples(NamedTuple):

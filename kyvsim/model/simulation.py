@@ -377,6 +377,16 @@ class Cut(NamedTuple):
     """Whether a higher limit of events would continue the run."""
 
 
+class Unaffected(NamedTuple):
+    """A rule that can match an object's kind and had no effect on the object."""
+
+    object: ObjectKey
+    rule: str
+    """The rule after its policy, and how it ended."""
+    reason: str
+    location: Location | None
+
+
 class Simulation(NamedTuple):
     """One complete run."""
 
@@ -406,6 +416,8 @@ class Simulation(NamedTuple):
     """The name of the object whose evaluations are explained; "" for none."""
     inquiries: tuple[EvaluationRecord, ...] = ()
     """The evaluations of policies on that object, in order."""
+    unaffected: tuple[Unaffected, ...] = ()
+    """Why policies that match kinds of given objects did nothing to them."""
     results: int = 0
     """The number of results without skipped ones."""
     skipped: int = 0

@@ -335,6 +335,8 @@ def stream(examples: Examples) -> Iterator[str]:
         yield "---\n" if number else ""
         yield from (f"# {safe_line(_action_text(shown))}\n" for shown in example.shows)
         yield to_yaml(example.object)
+        for obj in example.lookups:
+            yield f"---\n# looked up by the policy for the object above\n{to_yaml(obj)}"
     yield from (f"# {safe_line(missing_example_text(example))}\n" for example in examples.missing)
 
 

@@ -8,15 +8,18 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.explanation import (
     Answer,
     ObjectExplanation,
     RuleExplanation,
     Step,
     StepKind,
+    Value,
     deciding,
     places,
 )
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import place_json, resource_place, sentence
@@ -78,8 +81,13 @@ def rule_name(rule: RuleExplanation) -> str:
     return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
 
 
-def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionText:
-    """Return the decisive step of a rule, with the nearest known positions."""
+def decision(
+    rule: RuleExplanation, explanation: ObjectExplanation, *, in_test: bool = False
+) -> DecisionText:
+    """Return the decisive step of a rule, with the nearest known positions.
+
+    `in_test` says how a test manifest provides a missing input, instead of the options of `apply`.
+    """
     path = deciding(rule.steps)
     object_place = resource_place(explanation.response)
     if not path:
@@ -89,8 +97,35 @@ def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionT
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen_at = places(path)
     inner = (step for step in last.steps if step.kind in _COMPARED and step.answer is None)
-    text = "; ".join((sentence(named), *map(sentence, inner)))
+    remedy = _remedy(last, explanation.response.request, in_test=in_test)
+    text = "; ".join(filter(None, (sentence(named), *map(sentence, inner), remedy)))
     return DecisionText(text, place or rule.place, seen_at or object_place)
+
+
+def _remedy(step: Step, request: AdmissionRequest | None, *, in_test: bool) -> str:
+    """Return how to provide an input that was assumed, and because of which no rule matched.
+
+    "" if a cluster, or an AdmissionReview, provided the whole request.
+    """
+    if request is None or request.details or step.kind is not StepKind.CRITERION:
+        return ""
+    if step.name == "namespaceSelector" and step.found == Value({}):
+        name = object_key(request.subject).namespace
+        # upstream: cmd/cli/kubectl-kyverno/commands/test passes no labels of Namespaces that are
+        # among its resources.
+        how = (
+            "a test does not read them from Namespaces among its `resources`: set them in the "
+            "values as `namespaceSelector`, or add the Namespace to a ClusterResource of "
+            "`clusterResources`"
+            if in_test
+            else f"add it to the resources, or pass --namespace-labels {name}:KEY=VALUE"
+        )
+        return f"missing input: labels of Namespace `{name}`: {how}"
+    others = step.wanted.data if step.name == "operations" and step.wanted else ()
+    if others and request.operation is Operation.CREATE:
+        how = f"set `operation: {others[0]}`" if in_test else f"pass --operation {others[0]}"
+        return f"missing input: the request is assumed to be a CREATE: {how}"
+    return ""
 
 
 def effect_lines(step: Step) -> Iterator[Marked]:

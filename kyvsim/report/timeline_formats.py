@@ -18,6 +18,7 @@ from kyvsim.model.simulation import (
     Interleavings,
     Simulation,
     TimelineEvent,
+    Unaffected,
 )
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import (
@@ -33,7 +34,7 @@ from kyvsim.report.explain import (
 )
 from kyvsim.report.object_text import document_origin, to_json, to_yaml, yaml_lines
 from kyvsim.report.page import ending_of, page
-from kyvsim.report.results import identity_of, title
+from kyvsim.report.results import identity_of, key_title, title
 from kyvsim.report.style import (
     MARK_STYLES,
     Paint,
@@ -222,6 +223,7 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
         yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
         for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
             yield f"{_UNDER} {line}\n"
+    yield from _unaffected_lines(simulation, options, paint)
     if simulation.hazards:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
@@ -233,6 +235,19 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     if simulation.compared:
         yield from _comparison(simulation, simulation.compared, options)
     yield f"\n{', '.join(summary_parts(simulation))}\n"
+
+
+def _unaffected_lines(
+    simulation: Simulation, options: TimelineOptions, paint: Paint
+) -> Iterator[str]:
+    """Yield why policies did nothing to objects whose kind they match."""
+    if simulation.unaffected:
+        yield "\nobjects that no policy affected\n"
+    for one in simulation.unaffected:
+        yield f"  {safe_line(f'{key_title(one.object)}  {one.rule}')}\n"
+        yield from wrapped(one.reason, _UNDER, options.width)
+        if one.location is not None and one.location.file:
+            yield f"{_UNDER}{paint('place', safe_line(str(one.location)))}\n"
 
 
 def _orders(interleavings: Interleavings, options: TimelineOptions, paint: Paint) -> Iterator[str]:
@@ -510,6 +525,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
         "events": map(_event, simulation.events),
         "objects": simulation.objects,
         "hazards": map(_hazard_json, simulation.hazards),
+        "unaffected": map(_unaffected, simulation.unaffected),
         "expectations": map(_expectation, simulation.expectations),
     }
     start = "{"
@@ -559,6 +575,15 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
         yield f', "compared": {to_json(compared)}'
     yield f', "summary": {to_json(_summary(simulation))}'
     yield f', "kyvsim": {to_json(document_origin("simulate"))}}}\n'
+
+
+def _unaffected(one: Unaffected) -> dict[str, object]:
+    return {
+        "object": key_title(one.object),
+        "rule": one.rule,
+        "reason": one.reason,
+        "location": place_json(one.location),
+    }
 
 
 def _steps(simulation: Simulation) -> dict[str, object]:

@@ -19,6 +19,7 @@ from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
+from kyvsim.simulator import as_stored
 
 _BY_DEFAULT = ""
 """The operation of rows without one."""
@@ -64,6 +65,8 @@ class ResourceAnswers(NamedTuple):
     """By the policy's name, including those without results."""
     unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Errors of policies that have no result, by name."""
+    mutations: tuple[PolicyResponse, ...] = ()
+    """The responses that changed the resource, in the order of evaluation."""
 
 
 class TargetAnswer(NamedTuple):
@@ -133,7 +136,13 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     # Deletions are evaluated on a schedule, without an operation.
     admitting = tuple(each for each in expected_answers if each.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
-    about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
+    about = World(
+        cluster,
+        targets=inputs.targets,
+        context=context,
+        images=inputs.context.images,
+        complete=as_stored,
+    )
     triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
     responses: list[EngineResponse] = []
     for document in inputs.resources:
@@ -156,7 +165,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
             evaluated = expected_answers if operation == _BY_DEFAULT else admitting
             every = response.responses  # the property computes it each time
             by_policy = _by_policy(every, evaluated)
-            answers = ResourceAnswers(request, world, by_policy, _unchecked(every))
+            mutations = tuple(one for one in every if one.changed and one.phase is Phase.MUTATE)
+            answers = ResourceAnswers(request, world, by_policy, _unchecked(every), mutations)
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:

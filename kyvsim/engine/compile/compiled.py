@@ -12,6 +12,7 @@ from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
+from kyvsim.model.field_reference import FieldReference
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, PayloadMode
@@ -327,6 +328,10 @@ class CompiledPolicy(NamedTuple):
     plain: tuple[CompiledRule, ...]
     """The rules for objects of kinds without derived rules."""
     derivation: Derivation | None = None
+    references: Callable[[Rule], Sequence[FieldReference]] = lambda _: ()
+    """Returns the fields that a rule reads; they are collected on the first call."""
+    untraced: Callable[[CompiledRule], CompiledRule] = lambda rule: rule
+    """Returns a rule without its tracer; it is compiled on the first call."""
 
     @property
     def rules(self) -> tuple[CompiledRule, ...]:

@@ -1,6 +1,7 @@
 """The JSON context of expressions, and its loaders."""
 
 from kyvsim.engine.context.json_context import (
+    MISSING_INPUT,
     SKIPPED,
     EntryLoader,
     JSONContext,
@@ -10,6 +11,7 @@ from kyvsim.engine.context.json_context import (
 )
 
 __all__ = [
+    "MISSING_INPUT",
     "SKIPPED",
     "EntryLoader",
     "JSONContext",

@@ -13,7 +13,7 @@ from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 from kyvsim.engine.context.cluster_api import allows
-from kyvsim.engine.context.json_context import SKIPPED
+from kyvsim.engine.context.json_context import MISSING_INPUT, SKIPPED
 from kyvsim.engine.context.loaders.global_reference import given_data, global_data
 from kyvsim.engine.context.restrictions import blocked, global_context_problem
 from kyvsim.jmespath import QueryError, System
@@ -40,8 +40,8 @@ def resource_access(
         found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
         if not found:
             hints.append(
-                f"there are no {resource} of {api_version}: add them to the resources, or to a "
-                "context file under spec.resources"
+                f"{MISSING_INPUT}there are no {resource} of {api_version}: add them to the "
+                "resources, or to a context file under spec.resources"
             )
         return found
 
@@ -49,7 +49,14 @@ def resource_access(
         found = (
             one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
         )
-        return next((obj for obj in found if obj is not None), None)
+        obj = next((obj for obj in found if obj is not None), None)
+        if obj is None and not hints:
+            hints.append(
+                f"{MISSING_INPUT}there is no {resource} {'/'.join(filter(None, (within, name)))} "
+                f"of {api_version}: add it to the resources, or to a context file under "
+                "spec.resources"
+            )
+        return obj
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
@@ -114,8 +121,8 @@ def image_access(images: Mapping[str, object], hints: list[str]) -> ImageDataAcc
     def data_of(reference: str) -> object:
         if reference not in images:
             hints.append(
-                f"there is no data of the image {reference}: add it to a context file: "
-                f'spec: {{images: [{{image: "{reference}"}}]}}'
+                f"{MISSING_INPUT}there is no data of the image {reference}: add it to a context "
+                f'file: spec: {{images: [{{image: "{reference}"}}]}}'
             )
         return images.get(reference)
 
@@ -181,8 +188,8 @@ def global_access(
             return with_floats(found)
         if external.account is None:
             hints.append(
-                f"there is no data for the GlobalContextEntry {name}, so it is null: add it and "
-                "its objects to the resources, or its data to the values file: "
+                f"{MISSING_INPUT}there is no data for the GlobalContextEntry {name}, so it is "
+                "null: add it and its objects to the resources, or its data to the values file: "
                 f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
             )
         return None

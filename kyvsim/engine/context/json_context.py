@@ -121,6 +121,10 @@ class _LazyEntry:
         return self._value
 
 
+MISSING_INPUT: Final = "missing input: "
+"""Begins the hint, in the note of a result, that an input was not given, in every format."""
+
+
 class JSONContext:
     """Top-level names of one evaluation. Layers share entries, but not the data that they write.
 

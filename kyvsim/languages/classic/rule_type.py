@@ -233,16 +233,25 @@ def usual_pass(context: RuleContext) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
-def _hint_for_message(error: QueryError) -> str:
+def _hint_for_message(context: RuleContext, error: QueryError) -> str:
     # upstream drops the message without a word, pkg/engine/handlers/validation.
-    return f"the rule's message is not shown, since it cannot be rendered: {error.message}"
+    remedy = "give the variable a default: {{ VARIABLE || '' }}"
+    is_derived = all(context.rule is not rule for rule in context.policy.rules)
+    if is_derived and ".template.metadata.name" in error.message:
+        remedy = "autogen rules read the Pod template, which has no name: use {{ request.name }}"
+    path = (*context.rule.path, "validate", *(("message",) if own_message(context) else ()))
+    place = context.policy.document.locate(path)
+    return (
+        f"the rule's message ({place}) is not shown, since it cannot be rendered: "
+        f"{error.message} ({remedy})"
+    )
 
 
 def compile_denial_message(
-    system: System, own: str, bare: str
+    context: RuleContext, own: str, bare: str
 ) -> Callable[[JSONContext, str], str]:
     """Return a function that joins `own` with messages of conditions; `bare` if there are none."""
-    render = _compile_messages(system, own)
+    render = _compile_messages(context.system, own)
 
     def message(scope: JSONContext, conditions: str) -> str:
         parts = [part for part in (own, conditions) if part]
@@ -251,7 +260,7 @@ def compile_denial_message(
         try:
             rendered = render("; ".join(parts), scope)
         except QueryError as error:
-            scope.hints.append(_hint_for_message(error))
+            scope.hints.append(_hint_for_message(context, error))
             return conditions
         if rendered.__class__ is str:
             return str(rendered)
@@ -276,7 +285,7 @@ def compile_failure_message(
         try:
             rendered = str(render(own, scope))
         except QueryError as error:
-            scope.hints.append(_hint_for_message(error))
+            scope.hints.append(_hint_for_message(context, error))
             failed = f"variables substitution error in rule {name} execution error: {cause}"
             return f"validation error: {failed}", ""
         sentence = rendered if rendered.endswith(".") else f"{rendered}."

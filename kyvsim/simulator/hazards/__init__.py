@@ -36,6 +36,9 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     policies.underived_twin,
     generation.unsynchronized_deletion,
     generation.unfollowed_copy,
+    policies.lifetime_annotation,
+    generation.leftover_objects,
+    generation.objects_lost_with_policy,
 )
 
 

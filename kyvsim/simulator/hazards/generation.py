@@ -19,6 +19,7 @@ from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.background.update_requests import LABEL
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.downstream_watch import SOURCE, TRIGGER
@@ -460,4 +461,67 @@ def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
             objects=[event.object],
             policies=event.policies,
             events=[event.number],
+        )
+
+
+def leftover_objects(facts: Facts) -> Iterator[Hazard]:
+    """KH034: generated objects remain although their policy or rule was removed.
+
+    Yield each removed policy or rule with the objects that it generated.
+    """
+    by_key = {policy.key: policy for policy in facts.policies}
+    every = tuple(facts.sim.store.every())
+    there = {object_key(obj)[1:] for obj in every}
+    left: dict[tuple[str, str], list[ObjectKey]] = {}
+    for obj in every:
+        marks = (f"{LABEL}policy-namespace", f"{LABEL}policy-name", f"{LABEL}rule-name")
+        *owner, rule = (labels(obj).get(mark, "") for mark in marks)
+        policy = by_key.get("/".join(filter(None, owner)))
+        if policy is None or is_terminating(obj):
+            continue
+        is_gone = (policy.kind, policy.namespace, policy.name) not in there
+        if is_gone or (rule and all(one.name != rule for one in policy.rules)):
+            left.setdefault((policy.key, "" if is_gone else rule), []).append(object_key(obj))
+    for (key, rule), keys in left.items():
+        what = f"rule `{rule}` was removed from `{key}`" if rule else f"`{key}` was deleted"
+        yield facts.hazard(
+            "KH034",
+            f"{what}, but the objects that it generated remain, and nothing updates or deletes "
+            "them any more: delete them yourself",
+            level=HazardLevel.WARNING,
+            objects=keys,
+            policies=(key,),
+        )
+
+
+def objects_lost_with_policy(facts: Facts) -> Iterator[Hazard]:
+    """KH035: generated objects were deleted because their policy was deleted or changed."""
+    policies = {(one.kind, one.namespace, one.name): one.key for one in facts.policies}
+    changes: dict[str, int] = {}
+    lost: dict[int, list[TimelineEvent]] = {}
+    for event in facts.events:
+        key = policies.get(event.object[1:])
+        if key and event.action in {"delete", "update"} and event.outcome == "done":
+            changes[key] = event.number
+        if event.action != "delete downstream" or event.outcome != "done" or event.cause is None:
+            continue
+        key = _rule_of(event.before).rpartition("/")[0] if event.before else ""
+        # Without a request, a policy caused the UpdateRequest.
+        if key in changes and facts.request_of(facts.events[event.cause]) is None:
+            lost.setdefault(changes[key], []).append(event)
+    for number, events in lost.items():
+        request = facts.events[number]
+        key = "/".join(filter(None, (request.object.namespace, request.object.name)))
+        happened, remedy = "changed", "apply the change before there are objects to keep"
+        if request.action == "delete":
+            happened = "deleted"
+            remedy = "to keep them, set `orphanDownstreamOnPolicyDelete: true` in its rules first"
+        yield facts.hazard(
+            "KH035",
+            f"the objects that `{key}` generated were deleted when the policy was {happened}: "
+            f"{remedy}",
+            level=HazardLevel.WARNING,
+            objects=dict.fromkeys(one.object for one in events),
+            policies=(key,),
+            events=[number, *(one.number for one in events)],
         )

@@ -278,13 +278,10 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
 def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
     """KH024: an object has a TTL label, but the cleanup controller may not delete its kind.
 
-    Yield each such kind, with its objects, and all objects with an annotation instead of the label.
+    Yield each such kind, with its objects.
     """
     labelled: dict[tuple[str, str], list[ObjectKey]] = {}
-    annotated: list[ObjectKey] = []
     for obj in facts.sim.store.every():
-        if TTL_LABEL in annotations(obj) and TTL_LABEL not in labels(obj):
-            annotated.append(object_key(obj))
         if TTL_LABEL in labels(obj) and not is_terminating(obj):
             key = object_key(obj)
             labelled.setdefault(key[:2], []).append(key)
@@ -298,9 +295,20 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
                 f"{_CLEANUP_ROLE}"
             )
             yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])
-    if annotated:
+
+
+def lifetime_annotation(facts: Facts) -> Iterator[Hazard]:
+    """KH033: an object has its TTL as an annotation, which the cleanup controller does not read."""
+    keys = [
+        object_key(obj)
+        for obj in facts.sim.store.every()
+        if TTL_LABEL in annotations(obj) and TTL_LABEL not in labels(obj)
+    ]
+    if keys:
+        numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
         text = (
-            f"the annotation `{TTL_LABEL}` has no effect: the cleanup controller reads the label "
-            "with this name"
+            f"the annotation `{TTL_LABEL}` has no effect, so nothing deletes the object: write it "
+            "as a label"
         )
-        yield facts.hazard("KH024", text, objects=annotated)
+        level = HazardLevel.WARNING
+        yield facts.hazard("KH033", text, level=level, objects=keys, events=sorted(numbers)[:1])

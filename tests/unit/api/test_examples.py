@@ -8,6 +8,7 @@ from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.equivalence.search import Search
 from kyvsim.load.files import Source
+from kyvsim.report.equal import stream
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 BARE = {"pod-policies.kyverno.io/autogen-controllers": "none"}
@@ -104,11 +105,11 @@ def asked(key, value="bob", **rule):
         (patterned(containers=[{"name": ""}]), "passed", "is invalid for an API server"),
         (
             asked(
-                "{{ c.data.a }}",
-                context=[{"name": "c", "configMap": {"name": "x", "namespace": "ns"}}],
+                "{{ c.configData.a }}",
+                context=[{"name": "c", "imageRegistry": {"reference": "a"}}],
             ),
             "failed",
-            "other objects or images that the policy looks up",
+            "images or invalid objects that the policy looks up",
         ),
         (
             asked(
@@ -131,6 +132,22 @@ def test_why_there_is_no_example_is_said(rule, outcome, reason):
     why = {one.doing.outcome: one.reason for one in made(data).missing}
     assert reason in why[outcome]
     assert "limit on time" not in why[outcome]
+
+
+CONTEXTS = {
+    "ConfigMap": {"configMap": {"name": "x", "namespace": "ns"}},
+    "Service": {"apiCall": {"urlPath": "/api/v1/services", "jmesPath": "items[0].metadata.labels"}},
+}
+
+
+@pytest.mark.parametrize("kind", CONTEXTS)
+def test_an_example_has_the_objects_that_the_policy_looks_up(kind):
+    key = "{{ c.data.a }}" if kind == "ConfigMap" else "{{ c.a }}"
+    found = made(policy(asked(key, context=[{"name": "c", **CONTEXTS[kind]}])))
+    (failed,) = (one for one in found.found if one.shows[0].outcome == "failed")
+    assert [one["kind"] for one in failed.lookups] == [kind]
+    text = "".join(stream(found))
+    assert "# looked up by the policy for the object above\napiVersion: v1\n" in text
 
 
 @pytest.mark.parametrize("data", [{"kind": "ClusterPolicy"}, policy({"validate": {}})])

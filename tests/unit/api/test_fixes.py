@@ -147,6 +147,18 @@ results:
   kind: Pod
   status: pass
 - {policy: p, rule: a, resources: [two], kind: Pod, status: fail}
+- policy: p
+  rule: a
+  namespace: shop
+  resources: [two, other/three]
+  kind: Pod
+  status: fail
+- policy: p
+  rule: a
+  resource: four
+  namespace: shop
+  kind: Pod
+  status: pass
 """
 TODAY = """\
 apiVersion: cli.kyverno.io/v1alpha1
@@ -164,6 +176,19 @@ results:
   kind: Pod
   result: pass
 - {policy: p, rule: a, resources: [two], kind: Pod, result: fail}
+- policy: p
+  rule: a
+  resources:
+  - shop/two
+  - other/three
+  kind: Pod
+  result: fail
+- policy: p
+  rule: a
+  resources:
+  - shop/four
+  kind: Pod
+  result: pass
 """
 
 
@@ -178,7 +203,7 @@ def test_gives_an_old_test_todays_form(tmp_path):
 def test_old_fields_of_a_test_with_a_kind_are_told_one_by_one(tmp_path):
     text = TODAY.replace("result: pass", "status: pass").replace("result: fail", "status: fail")
     found = lint([written(tmp_path / "kyverno-test.yaml", text)])
-    assert [one.code for one in found.diagnostics] == ["KV040", "KV040"]
+    assert [one.code for one in found.diagnostics] == ["KV040"] * 4
     (file,) = plan_fixes(found)
     assert file.text == TODAY
 

@@ -224,3 +224,49 @@ def test_a_row_on_a_policy_of_another_kind_says_so(copied):
     (found,) = suite.run_file(str(copied / "mutate/kyverno-test.yaml"), suite.Reading())
     assert {row.reason for row in found.rows} == {"Invalid policy"}
     assert found.rows[0].message.startswith("policy type not supported: ClusterPolicy")
+
+
+MUTATING = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: defaults}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {+(team): none}}, data: {a: x}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate: {message: team, pattern: {metadata: {labels: {team: "?*"}}}}
+  - name: no-none
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate: {message: none, pattern: {metadata: {labels: {team: "!none"}}}}
+"""
+
+
+def test_a_failing_row_shows_which_earlier_mutation_changed_its_object(tmp_path):
+    obj = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {a: b}}\n"
+    rows = [
+        "{policy: require, rule: team, kind: ConfigMap, resources: [a], result: fail}",
+        "{policy: require, rule: no-none, kind: ConfigMap, resources: [a], result: pass}",
+        "{policy: defaults, rule: team, kind: ConfigMap, resources: [a], result: fail}",
+    ]
+    (tmp_path / "p.yaml").write_text(MUTATING)
+    (tmp_path / "r.yaml").write_text(obj)
+    test = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\n"
+    test += "policies: [p.yaml]\nresources: [r.yaml]\nresults:\n"
+    file = tmp_path / "kyverno-test.yaml"
+    file.write_text(test + "".join(f"- {row}\n" for row in rows))
+    (found,) = suite.run_tests(suite.SuiteRun((str(file),))).manifests
+    texts = [[one.text for one in row.reasons] for row in found.rows]
+    changed = "changed before by `defaults / team`: `metadata.labels`, `data.a`"
+    assert texts[0] == ["", changed]
+    assert texts[1][-1] == changed
+    assert found.rows[0].reasons[1].place.line == 6
+    assert all(not text.startswith("changed before") for text in texts[2])

@@ -132,18 +132,26 @@ def test_a_selector_that_chooses_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("match", "check"),
+    ("match", "check", "why"),
     [
-        ("{kinds: [Pod], names: [other]}", "deny: {}"),
-        ("{kinds: [Pod]}", "foreach: [{list: request.object.spec.no, deny: {}}]"),
+        (
+            "{kinds: [Pod], names: [other]}",
+            "deny: {}",
+            "`guard / check` on shop/Pod/web: match / any[0] / names expected ",
+        ),
+        (
+            "{kinds: [Pod]}",
+            "foreach: [{list: request.object.spec.no, deny: {}}]",
+            "rules match its kind, but not its name, ",
+        ),
     ],
 )
-def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(match, check):
+def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(match, check, why):
     policy = POLICY.replace("{kinds: [Pod]}", match).replace("deny: {}", check)
     found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)
     (remark,) = (one for one in found.final_checks(0) if one.code == "KV070")
-    assert remark.message.startswith("no rule matched the resource: rules match its kind, but")
+    assert remark.message.startswith(f"no rule matched the resource: {why}")
 
 
 IN_CEL = """\

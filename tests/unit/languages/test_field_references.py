@@ -5,10 +5,10 @@ from typing import get_args
 import pytest
 from ways import way_text
 
-from kyvsim.api.equal import references_of
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
 from kyvsim.engine.conditions.operators import OPERATORS
+from kyvsim.languages import references_of
 from kyvsim.languages.classic.field_references import NodeReader
 from kyvsim.load.files import Source
 from kyvsim.model.field_reference import Subject

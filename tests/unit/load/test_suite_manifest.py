@@ -3,6 +3,7 @@ import pytest
 from kyvsim.load import suite_manifest
 from kyvsim.model.request import PayloadMode
 
+CONVERTS = "try `kyvsim lint --fix`"
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 
 
@@ -81,14 +82,17 @@ results:
         (f"{HEAD}policy: [a]\n", ("KV012", 3, "unknown field `policy`: did you mean `policies`?")),
         (
             f"{HEAD}results:\n  - {{policy: p, result: pass, resource: x}}\n",
-            ("KV040", 4, "`resource` is deprecated: use `resources`"),
+            ("KV040", 4, "`resource` is deprecated: use `resources`; " + CONVERTS),
         ),
         (f"{HEAD}results:\n  - result: pass\n", ("KV015", 4, "`results[0].policy` is required")),
         (
             f"{HEAD}checks: []\n",
             ("KV012", 3, "unknown field `checks`"),
         ),
-        (f"{HEAD}name: old\n", ("KV040", 3, "`name` is deprecated: use `metadata.name`")),
+        (
+            f"{HEAD}name: old\n",
+            ("KV040", 3, "`name` is deprecated: use `metadata.name`; " + CONVERTS),
+        ),
         (f"{HEAD}resources: r.yaml\n", ("KV013", 3, "`resources` must be a list, not text")),
     ],
 )

@@ -15,7 +15,13 @@ from kyvsim.engine.context.cluster_api import (
     can_review,
     review,
 )
-from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import (
+    MISSING_INPUT,
+    SKIPPED,
+    ContextLoader,
+    EntryLoader,
+    JSONContext,
+)
 from kyvsim.engine.context.restrictions import path_problem, service_problem
 from kyvsim.jmespath import (
     Query,
@@ -95,7 +101,8 @@ def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
             return _from_cluster(call, entry, filled, scope, system.release)
         if not scope.holds(name):
             scope.hints.append(
-                f"context entry `{name}` cannot be read without a cluster: {call.mock()}"
+                f"{MISSING_INPUT}context entry `{name}` cannot be read without a cluster: "
+                f"{call.mock()}"
             )
         return SKIPPED
 
@@ -161,8 +168,9 @@ def _from_cluster(
             missing = error.missing
             namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
             scope.hints.append(
-                f"{missing.kind} {missing.name} of context entry `{entry.name}` is not among the "
-                f"resources: add it: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
+                f"{MISSING_INPUT}{missing.kind} {missing.name} of context entry `{entry.name}` is "
+                "not among the resources: add it: "
+                f"{{apiVersion: {missing.api_version}, kind: {missing.kind}, "
                 f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
             )
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
@@ -191,13 +199,14 @@ def _hints_for_empty_list(call: _Call, name: str, external: ExternalData) -> Ite
     kind = cluster.kind_of(wanted.api_version, wanted.resource)
     if cluster.guesses(wanted.api_version, wanted.resource):
         yield (
-            f"the kind behind {call.path} is unknown, so context entry `{name}` is empty: pass its "
-            f"CRD with --crd-path; or {call.mock()}"
+            f"{MISSING_INPUT}the kind behind {call.path} is unknown, so context entry `{name}` is "
+            f"empty: pass its CRD with --crd-path; or {call.mock()}"
         )
     elif not external.account and not cluster.list(wanted.api_version, kind, ""):
         yield (
-            f"there are no existing {wanted.resource} of {wanted.api_version} among the "
-            f"resources, so context entry `{name}` is an empty list: add them; or {call.mock()}"
+            f"{MISSING_INPUT}there are no existing {wanted.resource} of {wanted.api_version} "
+            f"among the resources, so context entry `{name}` is an empty list: add them; or "
+            f"{call.mock()}"
         )
 
 

@@ -3,7 +3,13 @@
 Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 """
 
-from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import (
+    MISSING_INPUT,
+    SKIPPED,
+    ContextLoader,
+    EntryLoader,
+    JSONContext,
+)
 from kyvsim.jmespath import QueryError, System, compile_template
 from kyvsim.kubernetes.objects import metadata
 from kyvsim.policy.tree import ConfigMapEntry
@@ -19,7 +25,8 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
         if not scope.external.answers_calls:
             if not scope.holds(name):
                 scope.hints.append(
-                    f"context entry `{name}` cannot be read without a cluster: {_value(name)}"
+                    f"{MISSING_INPUT}context entry `{name}` cannot be read without a cluster: "
+                    f"{_value(name)}"
                 )
             return SKIPPED
         try:
@@ -44,8 +51,8 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
         if found is None:
             # Without a cluster the entry is undefined, as in upstream.
             scope.hints.append(
-                f"ConfigMap {namespace}/{wanted['name']} of context entry `{name}` is not among "
-                "the resources: add it: {apiVersion: v1, kind: ConfigMap, metadata: "
+                f"{MISSING_INPUT}ConfigMap {namespace}/{wanted['name']} of context entry `{name}` "
+                "is not among the resources: add it: {apiVersion: v1, kind: ConfigMap, metadata: "
                 f'{{name: "{wanted["name"]}", namespace: "{namespace}"}}, data: {{}}}}; '
                 f"or {_value(name)}"
             )

@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
-from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import (
+    MISSING_INPUT,
+    SKIPPED,
+    ContextLoader,
+    EntryLoader,
+    JSONContext,
+)
 from kyvsim.engine.context.restrictions import global_context_problem, service_problem
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
@@ -54,7 +60,8 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
 def _missing(entry: str, name: str) -> str:
     key = name.partition(".")[0]
     return (
-        f"there is no data for the GlobalContextEntry {key} of context entry `{entry}`: "
+        f"{MISSING_INPUT}there is no data for the GlobalContextEntry {key} of context entry "
+        f"`{entry}`: "
         "add it and its objects to the resources, or only the objects to the values file (use "
         "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{key}", resources: []}}]'

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import APPLIED, traced_template
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
-from kyvsim.engine.context import JSONContext
+from kyvsim.engine.context import MISSING_INPUT, JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
@@ -277,6 +277,13 @@ def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) ->
     return make_each
 
 
+def _hints_for_source(scope: JSONContext) -> tuple[str, ...]:
+    """Return how to provide the source of a copy; () in a cluster, which has all objects."""
+    if scope.external.account is not None:
+        return ()
+    return (f"{MISSING_INPUT}add the source to the resources, in tests as `cloneSourceResource`",)
+
+
 def _compile(context: RuleContext) -> CompiledBody:
     sets_of = compile_generated(context)
     generate = _generate_of(context)
@@ -289,11 +296,14 @@ def _compile(context: RuleContext) -> CompiledBody:
         for found in sets_of(evaluation.scope):
             if found.problem:
                 note = f"nothing is generated: {found.problem}"
+                if found.reason is FailureCause.SOURCE_MISSING:
+                    evaluation.scope.hints += _hints_for_source(evaluation.scope)
                 return Outcome(RuleStatus.PASS, "", note=note)
             made += found.objects
         trigger = evaluation.request.subject
         if copies_all and not made:
             note = "nothing is generated: `cloneList` matches no objects"
+            evaluation.scope.hints += _hints_for_source(evaluation.scope)
             return Outcome(RuleStatus.PASS, "", note=note)
         # Objects of earlier elements exist for later ones: they are updated if the rule
         # synchronizes, and left unchanged if not.

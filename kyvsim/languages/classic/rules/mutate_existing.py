@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
-from kyvsim.engine.context import EntryLoader, JSONContext, compile_entries
+from kyvsim.engine.context import MISSING_INPUT, EntryLoader, JSONContext, compile_entries
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
@@ -83,8 +83,8 @@ def _hint_for_missing(selector: Mapping[str, Json], namespace: str) -> str:
     blank = any(one != one.strip() for one in (name, namespace))
     odd = " (with a blank at the start or end)" if blank else ""
     return (
-        f"there is no {named}{where}{odd} among the target resources: pass it with "
-        "--target-resource, in tests as `targetResources`"
+        f"{MISSING_INPUT}there is no {named}{where}{odd} among the target resources: pass it "
+        "with --target-resource, in tests as `targetResources`"
     )
 
 

@@ -22,7 +22,7 @@ def compile_deny(context: RuleContext, denied: Conditions | None) -> CompiledBod
     """Return the body of a `deny` block with these conditions, of a rule or of one of its loops."""
     conditions = compile_conditions(denied, context.system, context.trace.at("conditions"))
     bare = f"validation error: rule {context.rule.name} failed"
-    message = compile_denial_message(context.system, own_message(context), bare)
+    message = compile_denial_message(context, own_message(context), bare)
     pass_outcome = usual_pass(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:

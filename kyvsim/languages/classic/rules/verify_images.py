@@ -190,7 +190,7 @@ def _compile_denials(entries: Iterable[ImageVerification], context: RuleContext)
             trace = context.trace.to(block.deny.conditions.path)
             conditions = compile_conditions(block.deny.conditions, system, trace)
             bare = "validation error: imageVerify  failed"
-            message = compile_denial_message(system, block.message, bare)
+            message = compile_denial_message(context, block.message, bare)
             denials.append((conditions, message))
 
     def first(scope: JSONContext) -> str | None:

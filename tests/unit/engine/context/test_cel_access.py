@@ -72,7 +72,7 @@ def test_what_nobody_gave_is_told():
     with pytest.raises(LookupError, match="unexpected GroupVersion string: a/b/c"):
         access.get("a/b/c", "services", "one", "web")
     told = (
-        "there are no services of v1: "
+        "missing input: there are no services of v1: "
         "add them to the resources, or to a context file under spec.resources"
     )
     assert hints == [told, told]

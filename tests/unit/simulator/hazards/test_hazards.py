@@ -428,3 +428,41 @@ def test_a_copy_that_was_restored_is_not_followed(run, copying, obj):
     assert "is not updated or deleted with its source" in hazard.message
     assert not unfollowed()
     assert not unfollowed(gone=[copy], update=again)
+
+
+def test_a_lifetime_in_an_annotation(hazards, obj):
+    def with_ttl(field):
+        return obj("ConfigMap", "a", "default", metadata={field: {"cleanup.kyverno.io/ttl": "5m"}})
+
+    (found,) = only(hazards([], with_ttl("annotations")), "KH033")
+    assert found == ("KH033", "warning", (), ["a"])
+    assert not only(hazards([], with_ttl("labels")), "KH033")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"synchronize": False}, "KH034"),
+        ({"orphanDownstreamOnPolicyDelete": True}, "KH034"),
+        ({}, "KH035"),
+    ],
+)
+def test_objects_of_a_policy_that_is_deleted(hazards, generating, pod, fields, code):
+    policy = generating(**fields)
+    found = hazards([policy], pod(), 2.0, gone=[policy])
+    codes = {"KH034", "KH035"}
+    assert [one for one in found if one[0] in codes] == [(code, "warning", ("make",), ["p-data"])]
+    assert not codes & {one[0] for one in hazards([policy], pod(), 2.0)}
+
+
+@pytest.mark.parametrize(("synchronizes", "code"), [(False, "KH034"), (True, "KH035")])
+def test_objects_of_a_rule_that_is_removed(hazards, generating, pod, synchronizes, code):
+    policy = generating(synchronize=synchronizes)
+    (rule,) = policy["spec"]["rules"]
+    generate = {**rule["generate"], "name": "of-other"}
+    both = {**policy, "spec": {**policy["spec"], "rules": [rule]}}
+    both["spec"]["rules"] = [rule, {**rule, "name": "other", "generate": generate}]
+    found = hazards([both], pod(), 2.0, update=policy)
+    assert [one for one in found if one[0] in {"KH034", "KH035"}] == [
+        (code, "warning", ("make",), ["of-other"])
+    ]

@@ -162,15 +162,6 @@ def test_lifetime_of_a_kind_without_rights(hazards, role, obj, verbs):
     assert found == ([] if "delete" in verbs else [("KH024", "error", (), ["c"])])
 
 
-def test_a_lifetime_as_an_annotation(hazards, role, obj):
-    wrong = obj("ConfigMap", "c", "default", metadata={"annotations": {LABEL: "1h"}})
-    both = {"annotations": {LABEL: "1h"}, "labels": {LABEL: "1h"}}
-    right = obj("ConfigMap", "d", "default", metadata=both)
-    rights = [role("cleanup", "watch", "list", "delete", resources=["configmaps"])]
-    found = only(hazards([], wrong, right, objects=rights), "KH024")
-    assert found == [("KH024", "error", (), ["c"])]
-
-
 @pytest.mark.parametrize("action", ["Enforce", "Audit"])
 def test_end_of_a_lifetime_is_denied(hazards, guard, role, obj, action):
     given = obj("ConfigMap", "c", "default", metadata={"labels": {LABEL: "10s"}})

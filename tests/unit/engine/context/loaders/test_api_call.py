@@ -139,7 +139,7 @@ def test_a_list_of_what_nobody_knows_is_empty_and_that_is_told(rule, run, pod, p
     """The plural may be that of a kind that is given: who uniqueness matters to must hear of it."""
     response = run(rule(apiCall={"urlPath": path}), pod(), given=given)
     note = response.responses[0].results[0].note
-    start = f"the kind behind {path} is unknown, so context entry `got` is empty"
+    start = f"missing input: the kind behind {path} is unknown, so context entry `got` is empty"
     assert note.startswith(start) is told
 
 
@@ -148,7 +148,7 @@ def test_an_empty_list_of_a_kind_that_is_not_given_has_a_hint(rule, run, pod, ki
     obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "other"}}
     called = rule(apiCall={"urlPath": "/api/v1/namespaces/shop/secrets"})
     note = run(called, pod(), given=[obj]).responses[0].results[0].note
-    start = "there are no existing secrets of v1 among the resources, so context entry `got` is an "
+    start = "missing input: there are no existing secrets of v1 among the resources, so context "
     assert note.startswith(start) is hinted
 
 

@@ -86,7 +86,9 @@ def test_a_default_for_an_object_that_is_not_there_is_what_a_cluster_would_use(n
 @pytest.mark.parametrize("entry", [MAP, CALL])
 def test_a_test_without_a_cluster_says_what_to_write(notes, entry):
     told = notes(in_cluster=False, **entry)
-    assert told.startswith("context entry `got` cannot be read without a cluster: add ")
+    assert told.startswith(
+        "missing input: context entry `got` cannot be read without a cluster: add "
+    )
 
 
 @pytest.mark.parametrize("entry", [MAP, CALL, SERVICE, SHARED])

@@ -110,10 +110,14 @@ def test_a_clone_leaves_behind_what_the_server_wrote(run, pod, thing):
     assert made["metadata"]["labels"]["generate.kyverno.io/source-uid"] == "u"
 
 
+ADD_SOURCE = "missing input: add the source to the resources, in tests as `cloneSourceResource`"
+
+
 def test_a_clone_without_a_source_is_told_in_a_note(run, pod):
     found = result_of(run(generating(clone={"namespace": "src", "name": "a"}), pod()))
     assert (found.status.value, found.generated) == ("pass", ())
-    assert found.note == "nothing is generated: source resource v1/ConfigMap/src/a not found"
+    problem = "nothing is generated: source resource v1/ConfigMap/src/a not found"
+    assert found.note == f"{problem}; {ADD_SOURCE}"
 
 
 def test_an_object_is_no_clone_of_itself(run, pod, thing):
@@ -190,9 +194,8 @@ def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
     rule = {
         "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
     }
-    assert (
-        result_of(run(rule, pod())).note == "nothing is generated: `cloneList` matches no objects"
-    )
+    problem = "nothing is generated: `cloneList` matches no objects"
+    assert result_of(run(rule, pod())).note == f"{problem}; {ADD_SOURCE}"
 
 
 def test_a_rule_generates_whatever_hinders_another_of_its_policy(run, policy, pod):

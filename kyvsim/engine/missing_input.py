@@ -1,0 +1,207 @@
+"""Inputs that a rule reads and that were not given: why it fails, errs or is skipped offline.
+
+A cluster has all of them, so the result of the rule may be different there. Each is reported with
+the option or the manifest that provides it. Lookups, such as those of context entries, report what
+they miss themselves, in `JSONContext.hints`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from kyvsim.engine.compile.compiled import Outcome
+from kyvsim.engine.context import MISSING_INPUT, JSONContext
+from kyvsim.kubernetes.objects import Json, KubernetesObject, contains_text, object_key
+from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
+from kyvsim.model.policy import Rule
+from kyvsim.model.ports import ExternalData
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import RuleStatus
+
+_ACCOUNT: Final = frozenset({"serviceAccountName", "serviceAccountNamespace"})
+_USER: Final = _ACCOUNT | {"userInfo", "roles", "clusterRoles"}
+_SET_BY_SERVER: Final = frozenset(
+    {("status",)}
+    | {("metadata", name) for name in ("creationTimestamp", "generation", "managedFields")}
+    | {("metadata", name) for name in ("resourceVersion", "uid")}
+)
+DEFAULTED: Final = frozenset(
+    {"allocateLoadBalancerNodePorts", "backoffLimit", "completionMode", "completions"}
+    | {"concurrencyPolicy", "defaultMode", "dnsPolicy", "enableServiceLinks"}
+    | {"externalTrafficPolicy", "failedJobsHistoryLimit", "failureThreshold", "imagePullPolicy"}
+    | {"internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy", "manualSelector", "parallelism"}
+    | {"periodSeconds", "podManagementPolicy", "podReplacementPolicy", "policyTypes"}
+    | {"preemptionPolicy", "progressDeadlineSeconds", "protocol", "reclaimPolicy", "replicas"}
+    | {"requests", "restartPolicy", "revisionHistoryLimit", "rollingUpdate", "schedulerName"}
+    | {"scheme", "securityContext", "serviceAccount", "serviceAccountName", "sessionAffinity"}
+    | {"strategy", "successThreshold", "successfulJobsHistoryLimit", "suspend", "targetPort"}
+    | {"terminationGracePeriodSeconds", "terminationMessagePath", "terminationMessagePolicy"}
+    | {"timeoutSeconds", "type", "updateStrategy", "volumeBindingMode", "volumeMode"}
+)
+"""Names of fields with defaults that rules read: the defaults themselves take long to load."""
+_WORD: Final = re.compile(r"\w+")
+
+
+_WORDS: Final = (
+    *sorted(_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}),
+    *("subjects", "operation", "oldObject", "namespaceObject", "namespaceSelector"),
+)
+
+
+@lru_cache(maxsize=1024)
+def may_lack_input(rule: Rule) -> bool:
+    """Return whether a rule may read inputs that can be missing, by the words in it.
+
+    Collecting its field references takes longer than its evaluation, and most rules read only what
+    is in every manifest.
+    """
+    return contains_text(rule.data, *_WORDS)
+
+
+def missing_inputs(
+    references: Iterable[FieldReference],
+    outcome: Outcome,
+    request: AdmissionRequest,
+    scope: JSONContext,
+) -> Iterator[str]:
+    """Yield a text for each missing input that the outcome of a rule may depend on.
+
+    `references` are the fields that the rule reads. An error, or the note of a rule that could not
+    do its work, names what could not be read, so only that is reported. A failure may depend on
+    all of them, a skipped rule on what decides whether it applies to a request.
+    """
+    status = outcome.status
+    cause = {RuleStatus.ERROR: outcome.message, RuleStatus.PASS: outcome.note}.get(status)
+    named = None if cause is None else set(_WORD.findall(cause))
+    fields: dict[tuple[str, str], dict[str, None]] = {}
+    for one in references:
+        names = {step for step in one.path if isinstance(step, str)}
+        if named is not None and named.isdisjoint({*names, one.about.value}):
+            continue
+        missing = _missing(one, status, request, scope)
+        if missing:
+            field, what, remedy = missing
+            fields.setdefault((what, remedy), {})[f"`{field}`"] = None
+    for (what, remedy), read in fields.items():
+        yield f"{MISSING_INPUT}{what}, and the rule reads {', '.join(read)}: {remedy}"
+
+
+def _missing(
+    reference: FieldReference,
+    status: RuleStatus,
+    request: AdmissionRequest,
+    scope: JSONContext,
+) -> tuple[str, str, str] | None:
+    """Return the field, why it is missing, and how to provide it; None if it is not missing."""
+    about, path = reference.about, reference.path
+    if about is Subject.REQUEST:
+        return _missing_of_request(reference, status, request, scope)
+    if about is Subject.OLD_OBJECT:
+        given = request.details or _values(scope).get("oldObject")
+        if request.operation is Operation.CREATE and not given:
+            remedy = "pass it with --old-resource FILE, in tests `operation: UPDATE` in the row"
+            return _shown(("oldObject", *path)), "a CREATE request has no old object", remedy
+    elif about is Subject.NAMESPACE:
+        name = object_key(request.subject).namespace
+        if name and not _knows_namespace(name, scope.external):
+            remedy = "add it to the resources, in tests as `namespaces` to the values file"
+            return _shown(("namespaceObject", *path)), f"Namespace `{name}` is not given", remedy
+    elif about is Subject.OBJECT and status is not RuleStatus.SKIP:
+        from_server = path[:1] if path[:1] == ("status",) else path[:2]
+        if from_server in _SET_BY_SERVER and _lacks(request.subject, from_server):
+            what = f"the object has no `{_shown(from_server)}`, which a cluster sets"
+            remedy = "add it, or use the object of a cluster (`kubectl get -o yaml`)"
+            return _shown(path), what, remedy
+    return None
+
+
+def _missing_of_request(
+    reference: FieldReference, status: RuleStatus, request: AdmissionRequest, scope: JSONContext
+) -> tuple[str, str, str] | None:
+    root = reference.path[:1]
+    if root == ("operation",):
+        names = [one for one in reference.values if one in set(Operation)]
+        assumed = request.operation is Operation.CREATE and not request.details
+        if status is RuleStatus.SKIP and assumed and names and "CREATE" not in names:
+            what = f"the request is assumed to be a CREATE, not {' or '.join(map(str, names))}"
+            remedy = f"pass --operation {names[0]}, in tests `operation: {names[0]}` in the row"
+            return "request.operation", what, remedy
+    elif root and root[0] in _USER and not (request.user or _values(scope).get("userInfo")):
+        field = str(root[0]) if root[0] in _ACCOUNT else _shown(("request", *reference.path[:2]))
+        return (
+            field,
+            "no user is given",
+            "pass --as USER or --userinfo FILE, in tests `userinfo: FILE`",
+        )
+    return None
+
+
+def _values(scope: JSONContext) -> dict[str, Json]:
+    """Return the fields of the request, with those that the values file sets."""
+    fields = scope.root(frozenset()).get("request")
+    return fields if isinstance(fields, dict) else {}
+
+
+def _knows_namespace(name: str, external: ExternalData) -> bool:
+    if external.namespaces.get(name):
+        return True
+    return external.answers_calls and bool(external.cluster.get("v1", "Namespace", "", name))
+
+
+def _lacks(value: Json, path: FieldPath) -> bool:
+    """Return whether a value, or any of the elements on the path, has no such field."""
+    if not path:
+        return value is None
+    step, rest = path[0], path[1:]
+    if isinstance(step, Segment):
+        items = [*value.values()] if isinstance(value, dict) else value
+        return isinstance(items, list) and any(_lacks(one, rest) for one in items)
+    return not isinstance(value, dict) or _lacks(value.get(step), rest)
+
+
+def _shown(path: FieldPath) -> str:
+    """Return a path as people write it: `spec.containers[].image`."""
+    names = (step if isinstance(step, str) else step.value for step in path)
+    return ".".join(names).replace(".[]", "[]")
+
+
+_ABSENT_KEY: Final = re.compile(r"no such key: (\w+)$")
+
+
+def optional_field(outcome: Outcome) -> str:
+    """Return how a CEL expression reads a field that may be absent, if that is its error, or ""."""
+    found = _ABSENT_KEY.search(outcome.message) if outcome.status is RuleStatus.ERROR else None
+    if found is None:
+        return ""
+    return f"there is no `{found[1]}`: test it with `has()`, or read `.?{found[1]}.orValue(…)`"
+
+
+def missing_defaults(
+    references: Iterable[FieldReference],
+    obj: KubernetesObject,
+    complete: Callable[[KubernetesObject], KubernetesObject],
+    again: Callable[[KubernetesObject], RuleStatus | None],
+) -> Iterator[str]:
+    """Yield a text if a rule that did not pass ends differently with an API server's defaults.
+
+    `complete` sets them, and `again` returns the status of the rule for another object, None if
+    it is the same.
+    """
+    lacking = [
+        one.path
+        for one in references
+        if one.about is Subject.OBJECT
+        and not DEFAULTED.isdisjoint(one.path)
+        and _lacks(obj, one.path)
+    ]
+    if not lacking:
+        return
+    whole = complete(obj)
+    fields = [f"`{_shown(path)}`" for path in lacking if not _lacks(whole, path)]
+    status = again(whole) if fields else None
+    if status in {RuleStatus.PASS, RuleStatus.FAIL}:
+        yield (
+            f"{MISSING_INPUT}the result is `{status}` with the defaults that an API server sets "
+            f"for {', '.join(dict.fromkeys(fields))}: add them, or use `kyvsim simulate`"
+        )

@@ -1,0 +1,281 @@
+"""Inputs that a rule reads and that were not given, in the notes of its results."""
+
+import json
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api.apply import render_document
+from kyvsim.api.inputs import AS_GIVEN
+from kyvsim.engine.missing_input import DEFAULTED
+from kyvsim.equivalence.objects import KindName, smallest
+from kyvsim.kubernetes.discovery import every_kind, preferred_version
+from kyvsim.load.files import Source
+from kyvsim.load.values import named_user
+from kyvsim.model.request import Operation
+from kyvsim.report.formats import RUN_FORMATS
+from kyvsim.report.style import RenderOptions
+from kyvsim.simulator.api_server.defaults import with_defaults
+
+CLASSIC = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  background: false
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}%s}]}
+    %s
+"""
+IN_CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  validations: [{expression: "%s"}]
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop}
+spec: {containers: [{name: a, image: "nginx:1"}]}
+"""
+NAMESPACE = """
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {team: a}}
+"""
+USER = "missing input: no user is given, and the rule reads `%s`: pass --as USER or --userinfo FILE"
+OLD = "missing input: a CREATE request has no old object, and the rule reads `%s`: pass it with "
+SPACE = "missing input: Namespace `shop` is not given, and the rule reads `%s`: add it to the "
+SERVER = "missing input: the object has no `%s`, which a cluster sets, and the rule reads `%s`: add"
+DEFAULT = "missing input: the result is `%s` with the defaults that an API server sets for `%s`: "
+
+
+def deny(key, operator, value):
+    condition = json.dumps({"key": key, "operator": operator, "value": value})
+    return f"validate: {{message: x, deny: {{conditions: {{all: [{condition}]}}}}}}"
+
+
+def classic(body, criteria=""):
+    return CLASSIC % (criteria, body)
+
+
+def result_for(policy, resources=POD, **what_if):
+    inputs = ApplyInputs(
+        (Source("p.yaml", policy),),
+        (Source("r.yaml", resources),),
+        what_if=AS_GIVEN._replace(**what_if),
+    )
+    run = open_application(inputs)
+    return next(
+        result
+        for answer in run.responses
+        for one in answer.responses
+        for result in one.results
+        if answer.trigger["kind"] == "Pod"
+    )
+
+
+USERNAME = "{{ request.userInfo.username }}"
+IS_OLD = deny("{{ request.oldObject.metadata.labels.app }}", "Equals", "a")
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "note"),
+    [
+        (classic(deny(USERNAME, "NotEquals", "jane")), "error", USER % "request.userInfo.username"),
+        (
+            classic(deny("{{ request.userInfo.groups || `[]` }}", "AllNotIn", "admins")),
+            "fail",
+            USER % "request.userInfo.groups",
+        ),
+        (
+            classic("validate: {message: x, deny: {}}", ", subjects: [{kind: User, name: dev}]"),
+            "fail",
+            USER % "request.userInfo.username",
+        ),
+        (
+            classic("validate: {message: x, deny: {}}", ", clusterRoles: [admin]"),
+            "fail",
+            USER % "request.userInfo.clusterRoles",
+        ),
+        (
+            IN_CEL % "'admins' in request.userInfo.groups",
+            "error",
+            USER % "request.userInfo.groups",
+        ),
+        (
+            classic(
+                "generate: {apiVersion: v1, kind: ConfigMap, namespace: shop, data: {data: {a: b}},"
+                " name: 'x-{{ request.userInfo.username }}'}"
+            ),
+            "pass",
+            USER % "request.userInfo.username",
+        ),
+        (classic(IS_OLD), "error", OLD % "oldObject.metadata.labels.app"),
+        (IN_CEL % "object.spec == oldObject.spec", "error", OLD % "oldObject.spec"),
+        (
+            IN_CEL % "namespaceObject.metadata.labels.team == 'a'",
+            "error",
+            SPACE % "namespaceObject.metadata.labels.team",
+        ),
+        (
+            classic(deny("{{ request.object.metadata.generation }}", "Equals", 1)),
+            "error",
+            SERVER % ("metadata.generation", "metadata.generation"),
+        ),
+        (
+            classic("validate: {message: x, pattern: {status: {phase: Running}}}"),
+            "fail",
+            SERVER % ("status", "status.phase"),
+        ),
+        (
+            IN_CEL % "has(object.status) && object.status.phase == 'Running'",
+            "fail",
+            SERVER % ("status", "status.phase"),
+        ),
+        (
+            classic(
+                "validate: {message: x, pattern: {spec: {containers: [{imagePullPolicy: "
+                "IfNotPresent}]}}}"
+            ),
+            "fail",
+            DEFAULT % ("pass", "spec.containers[].imagePullPolicy"),
+        ),
+        (
+            IN_CEL % "object.spec.serviceAccountName != 'default'",
+            "error",
+            DEFAULT % ("fail", "spec.serviceAccountName"),
+        ),
+    ],
+)
+def test_a_result_names_the_missing_input_and_the_option_that_provides_it(policy, status, note):
+    result = result_for(policy)
+    assert result.status.value == status
+    assert note in result.note
+
+
+_WITHOUT_NOTES = {"exceptions", "exceptions-json", "manifests"}
+"""Formats of objects rather than results."""
+
+
+@pytest.mark.parametrize("name", sorted(set(RUN_FORMATS) - _WITHOUT_NOTES))
+def test_every_format_has_it(name):
+    inputs = ApplyInputs(
+        (Source("p.yaml", classic(deny(USERNAME, "NotEquals", "jane"))),), (Source("r.yaml", POD),)
+    )
+    run = open_application(inputs)
+    text = "".join(render_document(RUN_FORMATS[name].write, run, RenderOptions()))
+    assert "missing input: no user is given" in " ".join(text.split())
+
+
+def test_an_expression_that_reads_an_absent_field_has_a_remedy():
+    result = result_for(IN_CEL % "object.metadata.labels.app == 'a'")
+    assert result.message == "error: no such key: labels"
+    remedy = "test it with `has()`, or read `.?labels.orValue(…)`"
+    assert result.note == f"there is no `labels`: {remedy}"
+
+
+def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so():
+    precondition = "{key: '{{ request.operation }}', operator: Equals, value: DELETE}"
+    policy = classic("validate: {message: x, deny: {}}").replace(
+        "    validate:", f"    preconditions: {{all: [{precondition}]}}\n    validate:"
+    )
+    result = result_for(policy)
+    assert result.status.value == "skip"
+    assert "assumed to be a CREATE, not DELETE" in result.note
+    assert "pass --operation DELETE" in result.note
+    assert result_for(policy, operation=Operation.UPDATE).note == ""
+
+
+@pytest.mark.parametrize(
+    ("policy", "given"),
+    [
+        (classic(deny(USERNAME, "NotEquals", "jane")), {"user": named_user("joe", ())}),
+        (IN_CEL % "request.userInfo.username == 'jane'", {"user": named_user("joe", ())}),
+        (
+            IN_CEL % "object.spec == oldObject.spec && false",
+            {"operation": Operation.UPDATE},
+        ),
+        (
+            IN_CEL % "namespaceObject.metadata.labels.team == 'b'",
+            {"resources": POD + NAMESPACE},
+        ),
+        (
+            IN_CEL % "has(object.status) && object.status.phase == 'Running'",
+            {"resources": POD + "status: {phase: Failed}"},
+        ),
+        # A default would not change the result, or has nothing to do with it.
+        (
+            classic(
+                "validate: {message: x, pattern: {spec: {containers: [{imagePullPolicy: Never}]}}}"
+            ),
+            {},
+        ),
+        (classic(deny("{{ request.object.spec.dnsPolicy || '' }}", "NotEquals", "None")), {}),
+        (classic("validate: {message: x, pattern: {metadata: {labels: {type: a}}}}"), {}),
+    ],
+)
+def test_a_result_that_lacks_no_input_has_no_note(policy, given):
+    result = result_for(policy, **given)
+    assert result.status.value == "fail"
+    assert result.note == ""
+
+
+def test_a_value_of_the_values_file_is_an_input():
+    values = """
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+globalValues: {request.userInfo.username: joe}
+"""
+    policy = classic(deny(USERNAME, "NotEquals", "jane"))
+    inputs = ApplyInputs(
+        (Source("p.yaml", policy),), (Source("r.yaml", POD),), values_file=Source("v.yaml", values)
+    )
+    (result,) = [
+        result
+        for answer in open_application(inputs).responses
+        for one in answer.responses
+        for result in one.results
+    ]
+    assert (result.status.value, result.note) == ("fail", "")
+
+
+def test_an_unmatched_rule_says_which_input_its_criterion_lacks():
+    selecting = classic("validate: {message: x, deny: {}}").replace(
+        "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}"
+    )
+    deleting = IN_CEL.replace("[CREATE, UPDATE]", "[DELETE]") % "false"
+    for policy, remedy in (
+        (selecting, "pass --namespace-labels shop:KEY=VALUE"),
+        (deleting, "pass --operation DELETE"),
+    ):
+        run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+        assert not any(one.results for answer in run.responses for one in answer.responses)
+        (found,) = run.final_checks(0)
+        assert found.code == "KV070"
+        assert "missing input: " in found.message
+        assert found.message.endswith(remedy)
+
+
+def names_in(value):
+    if isinstance(value, dict):
+        return set(value).union(*map(names_in, value.values()))
+    return set().union(*map(names_in, value)) if isinstance(value, list) else set()
+
+
+def test_fields_with_defaults_are_known_by_name():
+    """Names of containers of defaults, and those of policies for admission, are of no use."""
+    known = {"resources", "spec", "status", "finalizers", "labels", "whenDeleted", "whenScaled"}
+    known |= {"maxSurge", "maxUnavailable", "partition", "persistentVolumeClaimRetentionPolicy"}
+    known |= {"kubernetes.io/metadata.name", "phase", "matchPolicy", "namespaceSelector"}
+    known |= {"objectSelector", "scope", "failurePolicy", "matchConstraints"}
+    for group, kind in every_kind():
+        obj = smallest(KindName(group, preferred_version(group, kind), kind))
+        assert names_in(with_defaults(obj)) - names_in(obj) <= DEFAULTED | known, kind
