@@ -34,29 +34,51 @@ DEFAULTED: Final = frozenset(
     | {"periodSeconds", "podManagementPolicy", "podReplacementPolicy", "policyTypes"}
     | {"preemptionPolicy", "progressDeadlineSeconds", "protocol", "reclaimPolicy", "replicas"}
     | {"requests", "restartPolicy", "revisionHistoryLimit", "rollingUpdate", "schedulerName"}
-    | {"scheme", "securityContext", "serviceAccount", "serviceAccountName", "sessionAffinity"}
+    | {"scheme", "serviceAccount", "serviceAccountName", "sessionAffinity"}
     | {"strategy", "successThreshold", "successfulJobsHistoryLimit", "suspend", "targetPort"}
     | {"terminationGracePeriodSeconds", "terminationMessagePath", "terminationMessagePolicy"}
     | {"timeoutSeconds", "type", "updateStrategy", "volumeBindingMode", "volumeMode"}
 )
-"""Names of fields with defaults that rules read: the defaults themselves take long to load."""
+"""Names of fields with defaults that rules read: the defaults themselves take long to load.
+
+An empty default, such as that of `securityContext`, changes no result.
+"""
 _WORD: Final = re.compile(r"\w+")
 
 
 _WORDS: Final = (
-    *sorted(_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}),
-    *("subjects", "operation", "oldObject", "namespaceObject", "namespaceSelector"),
+    *sorted((_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"requests", "type"}),
+    *("subjects", "oldObject", "namespaceObject", "namespaceSelector"),
 )
 
 
-@lru_cache(maxsize=1024)
-def may_lack_input(rule: Rule) -> bool:
+def may_lack_input(rule: Rule, status: RuleStatus, obj: KubernetesObject | None) -> bool:
     """Return whether a rule may read inputs that can be missing, by the words in it.
 
     Collecting its field references takes longer than its evaluation, and most rules read only what
     is in every manifest.
     """
-    return contains_text(rule.data, *_WORDS)
+    if status is RuleStatus.SKIP and _has_words(rule, ("operation",)):
+        return True
+    # The default of requests are the limits.
+    with_requests = contains_text(obj, "limits")
+    return _has_words(rule, _words(obj, with_requests=with_requests))
+
+
+def notes_depend_on_more(rule: Rule, obj: KubernetesObject | None) -> bool:
+    """Return whether notes on missing inputs depend on more of an object than the result does."""
+    return _has_words(rule, _words(obj, with_requests=True))
+
+
+def _words(obj: KubernetesObject | None, *, with_requests: bool) -> tuple[str, ...]:
+    """Return the words of inputs that can be missing for an object; only Services default types."""
+    is_service = obj is not None and obj.get("kind") == "Service"
+    return (*_WORDS, *("type",) * is_service, *("requests",) * with_requests)
+
+
+@lru_cache(maxsize=2048)
+def _has_words(rule: Rule, words: tuple[str, ...]) -> bool:
+    return contains_text(rule.data, *words)
 
 
 def missing_inputs(

@@ -442,10 +442,11 @@ def _run_rule(
     ) and _failed_before(rule, given, world, policy.policy.name):
         outcome = _TOLERATED
     is_open = outcome.status is not RuleStatus.PASS or outcome.note
-    if is_open and world.complete is not None and may_lack_input(rule.rule):
-        hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
-    if not hints and world.complete is not None and (remedy := optional_field(outcome)):
-        hints = [remedy]
+    if is_open and world.complete is not None:
+        if may_lack_input(rule.rule, outcome.status, given.object):
+            hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
+        if not hints and (remedy := optional_field(outcome)):
+            hints = [remedy]
     if not hints:
         return outcome
     return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))
