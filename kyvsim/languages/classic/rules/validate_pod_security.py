@@ -35,7 +35,7 @@ from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_o
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
-from kyvsim.model.tracing import TraceContext, trace_step
+from kyvsim.model.tracing import traced
 from kyvsim.policy.tree import PodSecurity, PodSecurityExclusion
 
 # Exclusions: controls, or single fields and values of them, that a rule or an exception exempts.
@@ -163,29 +163,35 @@ def _control_properties(
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
 
 
-def _trace_controls(
-    checks: tuple[ActiveCheck, ...],
+def _passes(checks: Sequence[ActiveCheck], found: Violations, left: Violations, kind: str) -> bool:
+    """Return whether no violations are left; the other arguments are for a tracer."""
+    del checks, found, kind
+    return not left
+
+
+def _with_controls(
+    step: Step,
+    passes: bool,
+    checks: Sequence[ActiveCheck],
     found: Violations,
     left: Violations,
-    *,
     kind: str,
-    trace: TraceContext,
-) -> None:
-    """Trace for every control whether the Pod of an object passes it.
+) -> Step:
+    """Return a step with a substep for every control: whether the Pod of an object passes it.
 
     `found` are the violations of the checks, `left` those that are not exempt.
     """
     controls = []
     for one in checks:
-        step = Step(StepKind.CONTROL, one.id, answer=one.id not in left, place=trace.locate())
+        control = Step(StepKind.CONTROL, one.id, answer=one.id not in left, place=step.place)
         if (violation := found.get(one.id)) is not None:
             findings = (left.get(one.id) or violation).findings
-            step = step._replace(
-                note="excluded by the rule or an exception" if step.answer else violation.reason,
+            control = control._replace(
+                note="excluded by the rule or an exception" if control.answer else violation.reason,
                 steps=tuple(_finding_step(finding, kind) for finding in findings),
             )
-        controls.append(step)
-    trace_step(trace, Step(StepKind.CONTROL, "all", answer=not left, steps=tuple(controls)))
+        controls.append(control)
+    return step._replace(answer=passes, steps=tuple(controls))
 
 
 def _finding_step(finding: ForbiddenField, kind: str) -> Step:
@@ -225,6 +231,7 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
     checks = active_checks(level, version)
     exclusions = compile_exclusions(specification.exclude)
     trace = context.trace.to(specification.path)
+    passes = traced(trace, _passes, Step(StepKind.CONTROL, "all"), _with_controls)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     own = f'It violates PodSecurity "{level}:{version}".'
     start = f"Validation rule '{context.rule.name}' failed. {own.removesuffix('.')}: "
@@ -248,8 +255,7 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
         unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
-        if trace.takes_steps:
-            _trace_controls(checks, found, violations, kind=kind, trace=trace)
+        passes(checks, found, violations, kind)
         if not unexcluded:
             return pass_outcome
         if not violations:

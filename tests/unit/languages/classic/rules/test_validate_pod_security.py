@@ -3,15 +3,19 @@
 import pytest
 
 from kyvsim.engine.compile.compiled import Evaluation, MatchedException
+from kyvsim.equivalence.policy_runner import StepCounter
 from kyvsim.languages.classic.pod_security.controls import active_checks, read_pod
 from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules import validate_pod_security
 from kyvsim.languages.classic.rules.validate_pod_security import (
     RULE_TYPE,
     compile_exclusions,
     without_excluded,
 )
+from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.policy.read import read_pod_security_exclusions
 from kyvsim.policy.rule import read_rule
 
@@ -29,11 +33,14 @@ NAMESPACES = exclusions({"controlName": "Host Namespaces"})
 PORTS = exclusions({"controlName": "Host Ports", "images": ["*"]})
 
 
-def run(obj, *exceptions, **rule):
+def compiled(trace=NO_TRACE, **rule):
     data = {"validate": {"podSecurity": {"level": "baseline", **rule}}}
     written = Rule("r", data, (), RuleFacts(), read_rule(data, ()))
-    body = RULE_TYPE.compile(RuleContext(None, written, None))
-    return body(Evaluation(None, None, obj, exceptions=exceptions))
+    return RULE_TYPE.compile(RuleContext(None, written, None, trace=trace))
+
+
+def run(obj, *exceptions, **rule):
+    return compiled(**rule)(Evaluation(None, None, obj, exceptions=exceptions))
 
 
 def told(obj, **rule):
@@ -43,6 +50,21 @@ def told(obj, **rule):
 
 def pod(**spec):
     return {"kind": "Pod", "spec": spec}
+
+
+def test_a_tracer_that_counts_results_gets_the_controls_of_the_first_of_each_kind(monkeypatch):
+    """Of two Pods that fail, only one has its findings described."""
+    described = []
+    monkeypatch.setattr(
+        validate_pod_security,
+        "_finding_step",
+        lambda finding, _: described.append(finding.field) or Step(StepKind.FINDING, ""),
+    )
+    tracer = StepCounter()
+    body = compiled(TraceContext(tracer=tracer))
+    for spec in ({}, HOST, {"hostNetwork": True}):
+        body(Evaluation(None, None, pod(**spec)))
+    assert (described, tracer.answers) == (["spec.hostPID"], 2)
 
 
 def test_pass():
