@@ -205,8 +205,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             ctx,
         )
     chosen = chosen_by(options, ctx)
-    if is_distributed(options):
-        from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — only for such runs
+    is_fleet = is_distributed(options)
+    if is_fleet:
+        from kyvsim.cli.apply_fleet import (  # noqa: PLC0415 — only for such runs
+            apply_fleet,
+            check_fleet,
+        )
 
         check_fleet(options, chosen, ctx)
     inputs = inputs_of(options, ctx)._replace(
@@ -220,9 +224,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         from kyvsim.cli.explain import explain_applied
 
         return explain_applied((inputs, stdin), options, chosen, ctx)
-    if is_distributed(options):
-        from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — only for such runs
-
+    if is_fleet:
         return apply_fleet(inputs, stdin, options, chosen)
     if not options["output"]:
         files = None

@@ -7,10 +7,12 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import NoReturn
 
 import click
 
+from kyvsim import __version__
 from kyvsim.cli.commands import kyvsim
 from kyvsim.cli.parameters import origin_of, settings_outside_line
 from kyvsim.cli.streams import (
@@ -22,7 +24,7 @@ from kyvsim.cli.streams import (
     abandon_stdout,
     print_stderr,
 )
-from kyvsim.report.style import COMMAND_LINE, safe_line, safe_text
+from kyvsim.report.style import PAGE_ORIGIN, safe_line, safe_text
 
 _CALLS = 10_000
 """Maximum call depth: fifty for each level of input (`kyvsim/kubernetes/objects.py`). The stack of
@@ -62,9 +64,7 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     try:
         if alone:
             _take_signals()
-        # The number of processes changes no output, so pages do not contain it.
-        line = shlex.join(("kyvsim", *arguments))
-        COMMAND_LINE.set(re.sub(r" (?:-j|--jobs)[ =]?[0-9]+\b", "", line))
+        PAGE_ORIGIN.set(_page_origin(arguments))
         status = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -75,6 +75,22 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
         return int(code or INTERRUPTED)
     except Exception as error:  # noqa: BLE001 — last resort: users never see a traceback
         return exit_status_of(error)
+
+
+def _page_origin(arguments: Sequence[str]) -> str:
+    """Return the version of kyvsim, the date in UTC, and the command, for pages.
+
+    SOURCE_DATE_EPOCH replaces the date, for pages that are to be reproducible. The number of
+    processes changes no output, so it is left out.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = (
+        datetime.fromtimestamp(int(epoch), UTC)
+        if epoch.isdecimal() and len(epoch) < 12
+        else datetime.now(UTC)
+    )
+    command = re.sub(r" (?:-j|--jobs)[ =]?[0-9]+\b", "", shlex.join(("kyvsim", *arguments)))
+    return f"kyvsim {__version__} · {now:%Y-%m-%d %H:%M} UTC · {command}"
 
 
 def exit_status_of(error: Exception) -> int:

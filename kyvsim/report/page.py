@@ -8,10 +8,8 @@ written as visible escapes.
 
 import base64
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,21 +20,10 @@ from kyvsim import __version__
 from kyvsim.model.result import RunEnding, RunVerdict
 from kyvsim.report.formats import log_safe
 from kyvsim.report.run import ending_line
-from kyvsim.report.style import COMMAND_LINE, counted
+from kyvsim.report.style import PAGE_ORIGIN, counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-
-def _provenance() -> str:
-    """Return the version of kyvsim, the date in UTC, and the command.
-
-    SOURCE_DATE_EPOCH replaces the date, for pages that are to be reproducible.
-    """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
-    made = f"kyvsim {__version__} · {now:%Y-%m-%d %H:%M} UTC"
-    return " · ".join(filter(None, (made, COMMAND_LINE.get())))
 
 
 def page(
@@ -68,7 +55,7 @@ def page(
         sheet=Markup(sheet),  # noqa: S704 — our own
         code=Markup(code),  # noqa: S704 — our own
         policy=policy,
-        provenance=_provenance(),
+        provenance=PAGE_ORIGIN.get() or f"kyvsim {__version__}",
         **values,
     )
     stream.enable_buffering(64)

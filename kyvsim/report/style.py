@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.report.results import QUIET
 
-COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="")
-"""The command that is run, which HTML pages show."""
+PAGE_ORIGIN: ContextVar[str] = ContextVar("origin of pages", default="")
+"""What HTML pages show of the run: version, date and command; "" if no command is run."""
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Applies a style from `STYLES`, given by name, to a text; or returns the text unchanged."""
@@ -161,6 +160,8 @@ class TextLayout(NamedTuple):
         file = re.sub(r"(?::[0-9]+){0,2}$", "", place)
         if not (self.options.links and file) or file == "-":
             return text
+        from pathlib import Path  # noqa: PLC0415 — slow to load, only for terminals
+
         return f"\x1b]8;;{Path(file).absolute().as_uri()}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
