@@ -26,6 +26,17 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_document, to_json
+from kyvsim.report.result_groups import (
+    GroupedResult,
+    ObjectBlock,
+    RenderedResult,
+    ResultKey,
+    SeenResults,
+    key_of_result,
+    to_line,
+    with_message,
+    word_of,
+)
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
@@ -52,18 +63,7 @@ from kyvsim.report.style import (
     painter,
     safe_line,
 )
-from kyvsim.report.text import (
-    GroupedResult,
-    ObjectBlock,
-    RenderedResult,
-    ResultKey,
-    SeenResults,
-    key_of_result,
-    to_line,
-    whole_line,
-    with_message,
-    word_of,
-)
+from kyvsim.report.text import whole_line
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 
 

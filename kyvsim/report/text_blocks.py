@@ -34,10 +34,12 @@ from kyvsim.report.style import (
     MARK_STYLES,
     Paint,
     RenderOptions,
+    TextLayout,
     counted,
     indented,
     safe_line,
     safe_text,
+    wrapped,
 )
 
 _ENDINGS: Mapping[RuleStatus, str] = {
@@ -556,3 +558,17 @@ def repeat_blocks(response: EngineResponse, paint: Paint) -> Iterator[str]:
                 what = paint("error", "failed the second time")
                 yield f"  {what}: {name}\n{_INDENT}{message}\n\n"
         before = answer.object
+
+
+def reference_text(
+    need: PendingReference, resolved: str | None, layout: TextLayout, *, owner: bool = False
+) -> str:
+    """Return the lines about an injected reference; with `owner`, they name its object."""
+    word, what = reference_subject(need, resolved)
+    of = f"{need.owner}: " if owner else ""
+    rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
+    lines = [*wrapped(f"{of}{what}: {rendered}", layout.width, first="  needs ")]
+    if need.hint and not resolved:
+        lines += wrapped(need.hint, layout.width)
+    text = "".join(f"{line}\n" for line in lines)
+    return text.replace("needs", layout.paint(word, "needs"), 1)

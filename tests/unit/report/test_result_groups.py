@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from kyvsim.report.style import RenderOptions, layout_of
-from kyvsim.report.text import (
+from kyvsim.report.result_groups import (
     ChunkGroups,
     GroupedResult,
     ObjectBlock,
@@ -17,6 +16,7 @@ from kyvsim.report.text import (
     key_of_result,
     to_line,
 )
+from kyvsim.report.style import RenderOptions, layout_of
 from kyvsim.report.text_blocks import ReferenceIndex
 
 
