@@ -100,6 +100,14 @@ class Release(NamedTuple):
             "see https://kyverno.io/docs/guides/migration-to-cel/"
         )
 
+    def global_context_problem(self, form: str, *, namespaced: bool) -> str:
+        """Return why a policy cannot read GlobalContextEntries in this form, or "".
+
+        upstream: pkg/cel/compiler/http.go (ConfineGlobalContext)
+        """
+        confined = namespaced and self.confines_global_context
+        return f"{form} is not allowed in namespaced policies" if confined else ""
+
 
 _SUCCESSORS: Mapping[str, str] = MappingProxyType(
     {

@@ -15,7 +15,7 @@ from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, Resource
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.context.json_context import MISSING_INPUT, SKIPPED
 from kyvsim.engine.context.loaders.global_reference import given_data, global_data
-from kyvsim.engine.context.restrictions import blocked, global_context_problem
+from kyvsim.engine.context.restrictions import blocked
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, labels
@@ -169,9 +169,7 @@ def global_access(
 
     `namespace` is that of a namespaced policy, "" for others: some releases confine it.
     """
-    problem = global_context_problem(
-        "globalContext.*", namespaced=bool(namespace), release=system.release
-    )
+    problem = system.release.global_context_problem("globalContext.*", namespaced=bool(namespace))
 
     def data_of(name: str, projection: str) -> object:
         if problem:

@@ -1,8 +1,7 @@
-"""What Kyverno does not let policies reach: blocked addresses, other namespaces, global data.
+"""What Kyverno does not let policies reach: blocked addresses, and paths of other namespaces.
 
 Nothing is called or resolved here. Source of the rules: upstream pkg/toggle/toggle.go (the default
-block list), kyverno/sdk extensions/cel/libs/http, pkg/engine/apicall (executor.go, apiCall.go),
-pkg/cel/compiler/http.go (ConfineGlobalContext).
+block list), kyverno/sdk extensions/cel/libs/http, pkg/engine/apicall (executor.go, apiCall.go).
 """
 
 import re
@@ -124,9 +123,3 @@ def path_problem(path: str, namespace: str, release: Release) -> str:
         f"path {clean} refers to namespace {found[1]}, "
         f"which is different from the policy namespace {namespace}"
     )
-
-
-def global_context_problem(form: str, *, namespaced: bool, release: Release) -> str:
-    """Return why a policy cannot read GlobalContextEntries, or ""; `form` is how it reads them."""
-    confined = namespaced and release.confines_global_context
-    return f"{form} is not allowed in namespaced policies" if confined else ""

@@ -9,7 +9,6 @@ from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile import CompileOptions
-from kyvsim.engine.context.restrictions import global_context_problem
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
@@ -413,7 +412,7 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     if not policy.namespace:
         return
     read, release = names_read(policy, options), options.system.release
-    confined = global_context_problem("globalContext.*", namespaced=True, release=release)
+    confined = release.global_context_problem("globalContext.*", namespaced=True)
     if confined and "globalContext" in read:
         yield f"spec: Forbidden: {confined}"
     if "http" in read:

@@ -16,7 +16,7 @@ from kyvsim.engine.context.json_context import (
     EntryLoader,
     JSONContext,
 )
-from kyvsim.engine.context.restrictions import global_context_problem, service_problem
+from kyvsim.engine.context.restrictions import service_problem
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
@@ -27,7 +27,7 @@ from kyvsim.policy.tree import GlobalReferenceEntry
 
 def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
     name = entry.name
-    confined = global_context_problem("globalReference", namespaced=True, release=system.release)
+    confined = system.release.global_context_problem("globalReference", namespaced=True)
     template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
 
     def load(scope: JSONContext) -> object:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import operators
-from kyvsim.engine.context.restrictions import global_context_problem
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote
@@ -334,9 +333,7 @@ def context_check(release: Release) -> RuleCheck:
 
     def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         is_namespaced = subject.policy.kind == "Policy"
-        confined = global_context_problem(
-            "globalReference", namespaced=is_namespaced, release=release
-        )
+        confined = release.global_context_problem("globalReference", namespaced=is_namespaced)
         return _context_problems(subject, confined)
 
     return check_context
