@@ -7,7 +7,6 @@ they cannot be, NotStreamable is raised.
 
 import pickle
 import struct
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from itertools import chain
@@ -290,6 +289,8 @@ class PartText:
 
     def __init__(self) -> None:
         """Create the file; raises OSError if that is impossible."""
+        import tempfile
+
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}

@@ -266,14 +266,13 @@ def with_growing_progress(
     items: Iterator[Item], total: Callable[[Item, int], int], what: str, done: int = 0
 ) -> Iterator[Item]:
     """Yield `items` with a progress bar; its total depends on each item and its number."""
-    from rich.console import Console
-    from rich.progress import Progress
+    from rich import console, progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None, completed=done)
+    with progress.Progress(console=console.Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, completed=done)
         for number, item in enumerate(items, done + 1):
             yield item
-            progress.update(task, completed=number, total=total(item, number))
+            bar.update(task, completed=number, total=total(item, number))
 
 
 _MOST_ALIKE = 10

@@ -90,7 +90,6 @@ def dask(address: str) -> Iterator[Engine]:
     """Yield an engine for the workers of a scheduler; raises FleetError if there is none."""
     try:
         import distributed
-        from distributed.scheduler import KilledWorker
     except ImportError:
         text = "--engine dask needs the package distributed: pip install 'kyvsim[dask]'"
         raise FleetError(text) from None
@@ -107,7 +106,7 @@ def dask(address: str) -> Iterator[Engine]:
             text = f"--scheduler {address}: no scheduler responds there: {reason}"
             raise FleetError(text) from None
         try:
-            yield _engine(client, address, KilledWorker)
+            yield _engine(client, address, distributed.KilledWorker)
         finally:
             client.close(timeout=1)
 

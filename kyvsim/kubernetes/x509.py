@@ -51,8 +51,7 @@ _CERTIFICATE, _REQUEST = "CERTIFICATE", "CERTIFICATE REQUEST"
 
 def decode_pem(text: str) -> Decoded:
     """Return the content of the first PEM block, with an RSA key; raises CertificateError."""
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography import exceptions, x509
 
     for begin in _BEGIN.finditer(text):
         if begin[1] not in {_CERTIFICATE, _REQUEST}:
@@ -64,7 +63,12 @@ def decode_pem(text: str) -> Decoded:
                 if begin[1] == _REQUEST:
                     return Decoded(_request(x509.load_pem_x509_csr(data)))
                 return _certificate(x509.load_pem_x509_certificate(data))
-        except (ValueError, OverflowError, x509.InvalidVersion, UnsupportedAlgorithm) as error:
+        except (
+            ValueError,
+            OverflowError,
+            x509.InvalidVersion,
+            exceptions.UnsupportedAlgorithm,
+        ) as error:
             if "PEM" not in str(error):
                 raise CertificateError("x509: malformed certificate") from None
     raise CertificateError("failed to decode PEM block")

@@ -3,13 +3,10 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import KUSTOMIZATIONS
@@ -34,6 +31,8 @@ def program_on_path(name: str) -> str | None:
 
     Relative entries of the PATH, and the working folder on Windows, are not trusted.
     """
+    import shutil
+
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     program = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
     return program if program is not None and os.path.isabs(program) else None
@@ -81,6 +80,8 @@ def changes_since(ref: str) -> Changes:
 
     Submodules are in neither set, since git would have to run in them.
     """
+    import tempfile
+
     top = os.path.realpath(_git_line("rev-parse", "--show-toplevel"))
     shared = _git_line("merge-base", "--end-of-options", "HEAD", ref)
     with scratch_folder(tempfile.gettempdir()) as folder:
@@ -115,7 +116,8 @@ def changes_since(ref: str) -> Changes:
             if os.path.isfile(source):
                 copy = os.path.join(folder, name)
                 try:
-                    shutil.copyfile(source, copy)
+                    with open(source, "rb") as read, open(copy, "wb") as written:
+                        written.write(read.read())
                     # git re-reads files that were changed in the second of writing the index, whose
                     # recorded size and time may be wrong. It compares with this time.
                     status = os.stat(source)
@@ -179,6 +181,8 @@ def _git_fields(place: _RepositoryPaths, *arguments: str) -> list[str]:
 
 
 def _git_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: str = "") -> str:
+    import subprocess
+
     program = program_on_path("git")
     if program is None:
         raise ChangesError("git is not in PATH")
@@ -293,6 +297,9 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
     Raises RenderError at the limits of time and output. Output is written to files and the program
     has its own process group, so that its remaining child processes do not block and are killed.
     """
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         # Both use Go's `net/http`, which reads the proxy variables; kustomize fetches remote bases
         # with git. A chart's values can start plugins of helm.
@@ -307,8 +314,15 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
             start_new_session=True,
             env={**kept, **proxies, **lower, **NO_TRANSPORT, "HELM_NO_PLUGINS": "1"},
         )
+        end = time.monotonic() + _SECONDS
         try:
-            _watch(process, (printed, errors), command)
+            while process.returncode is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_INTERVAL)
+                if any(os.fstat(file.fileno()).st_size > _LARGEST for file in (printed, errors)):
+                    raise RenderError(f"{command}: its output is larger than {_LARGEST >> 20} MiB")
+                if process.returncode is None and time.monotonic() > end:
+                    raise RenderError(f"{command}: not finished after {_SECONDS} s")
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if os.name == "nt":
@@ -319,17 +333,3 @@ def _run(called: Sequence[str], command: str) -> tuple[int, bytes, bytes]:
         printed.seek(0)
         errors.seek(0)
         return process.returncode, printed.read(), errors.read(_MESSAGE_BYTES)
-
-
-def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], command: str) -> None:
-    """Wait until a program ends; raises RenderError at the limits."""
-    end = time.monotonic() + _SECONDS
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_INTERVAL)
-        if any(os.fstat(file.fileno()).st_size > _LARGEST for file in files):
-            raise RenderError(f"{command}: its output is larger than {_LARGEST >> 20} MiB")
-        if process.returncode is not None:
-            return
-        if time.monotonic() > end:
-            raise RenderError(f"{command}: not finished after {_SECONDS} s")

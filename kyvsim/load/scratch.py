@@ -7,13 +7,16 @@ holds a lock in its folder.
 
 import contextlib
 import os
-import shutil
-import sys
 import time
 from collections.abc import Iterator
 
-HAS_LOCKS = sys.platform != "win32"
-"""Whether files can be locked."""
+try:
+    import fcntl
+except ImportError:  # not available on Windows
+    HAS_LOCKS = False
+else:
+    HAS_LOCKS = True
+
 
 PREFIX = ".kyvsim-tmp-"
 _LOCK = "lock"
@@ -91,13 +94,13 @@ def scratch_folder(parent: str) -> Iterator[str]:
 
 
 def _remove(path: str) -> None:
+    import shutil
+
     shutil.rmtree(path, ignore_errors=True)
 
 
 def _lock(file: int) -> None:
     """Lock a file; raises BlockingIOError if another process has locked it."""
-    import fcntl
-
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

@@ -26,6 +26,7 @@ from kyvsim.report.diagnostics import (
 from kyvsim.report.results import (
     Row,
     compile_rows,
+    digest,
     identity,
     row_title,
     silent_rows,
@@ -163,14 +164,8 @@ def fingerprint_of(finding: Finding) -> Fingerprint:
     file = finding.document.locate(()).file if finding.document else ""
     about = [file, *identity(resource).values()]
     parts = [policy.kind, policy.key, result.rule.name, result.path, *about]
-    about_digest, digest = (_digest(json.dumps(one).encode()) for one in (about, parts))
-    return Fingerprint(about_digest[:16], digest[:32])
-
-
-def _digest(data: bytes) -> str:
-    from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
-
-    return sha256(data).hexdigest()
+    about_digest, whole = (digest(json.dumps(one).encode()) for one in (about, parts))
+    return Fingerprint(about_digest[:16], whole[:32])
 
 
 _APART: Final = "\x1e"
@@ -239,7 +234,7 @@ def _unique(fingerprint: str, numbers: Counter[str]) -> str:
     number = numbers[fingerprint]
     if number == 1:
         return fingerprint
-    return _digest(bytes.fromhex(fingerprint) + b"%d" % number)[:32]
+    return digest(bytes.fromhex(fingerprint) + b"%d" % number)[:32]
 
 
 def recurring_keys(keys: Iterable[str]) -> set[str]:

@@ -14,6 +14,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
+    digest,
 )
 from kyvsim.report.run import complete_lines
 from kyvsim.report.style import (
@@ -109,10 +110,7 @@ def result_key(rule: str, rendered: str) -> ResultKey:
     """Return the key of a result or a change, from its rule and its text."""
     if len(rendered) <= _LONG:
         return ResultKey(rule, rendered)
-    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
-
-    digest = blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8)
-    return ResultKey(rule, digest.hexdigest())
+    return ResultKey(rule, digest(rendered.encode("utf-8", "surrogatepass"))[:16])
 
 
 def key_of_result(rule: tuple[str, ...], texts: tuple[str, str], names: Iterable[str]) -> ResultKey:

@@ -323,3 +323,10 @@ def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
         for result in answer.results:
             if result.generated or result.targets:
                 yield answer.policy, result
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of data, in hexadecimal."""
+    from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
+    return sha256(data).hexdigest()

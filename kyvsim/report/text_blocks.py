@@ -17,6 +17,7 @@ from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, yaml_
 from kyvsim.report.results import (
     Row,
     cached_by_rule,
+    digest,
     generated,
     identity,
     identity_of,
@@ -285,14 +286,12 @@ def generation_lines(response: EngineResponse) -> Iterator[str]:
         }
         content = to_json({**change.object, "metadata": meta})
         maker = change.policy.key, change.rule, object_key(response.trigger)
-        fields = json.dumps(object_key(change.object)), json.dumps(maker), _digest(content)
+        fields = (
+            json.dumps(object_key(change.object)),
+            json.dumps(maker),
+            digest(content.encode("utf-8", "surrogatepass"))[:32],
+        )
         yield _APART.join(fields)
-
-
-def _digest(text: str) -> str:
-    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
-
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class Collisions:

@@ -149,16 +149,15 @@ def _signature_problem(key: str, content: bytes, signature: str) -> str:
     for a key that is not supported.
     """
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     if not key.startswith("-----BEGIN PUBLIC KEY-----"):
         raise _ManifestError(
             "kyvsim only verifies with public keys in PEM format, not with KMS, Secret or PGP keys"
         )
     try:
-        loaded = load_pem_public_key(key.encode())
+        loaded = serialization.load_pem_public_key(key.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
         text = "failed to judge signature type from public key configuration"
         raise _ManifestError(text) from error
