@@ -40,7 +40,7 @@ def test_run(monkeypatch, capfdbinary):
         (["team", "--coverage-threshold", "most"], 2),
         (["team", "--coverage-report", "lcov"], 2),
         (["team", "--coverage-report", "lcov="], 2),
-        (["team", "--coverage-report", "html=x"], 2),
+        (["team", "--coverage-report", "pdf=x"], 2),
         (["team", "--coverage-report", "json=no/where.json"], 2),
         (["team", "-f", "other.yaml", "--coverage"], 2),
         (["team", "-f", "other.yaml", "--coverage-threshold", "1"], 2),

@@ -95,6 +95,6 @@ def test_html_escapes_texts(explained):
 
 def test_html_opens_the_way_to_what_decided(explained):
     page = rendered("html", explained)
-    assert page.count("<details") == 1
+    assert page.count('<details class="step"') == 1
     assert '<details class="step" open>' in page
     assert page.count('class="leaf decided"') == 2

@@ -61,8 +61,8 @@ def test_a_message_with_a_missing_variable_has_a_hint(run, pod):
     conditions = {"any": [{"key": "a", "operator": "Equals", "value": "a"}]}
     rule = {"validate": {"message": "{{ request.object.no }}", "deny": {"conditions": conditions}}}
     (result,) = run(rule, pod()).responses[0].results
-    start = "the rule's message is not shown, since it cannot be rendered: failed to resolve"
-    assert result.note.startswith(f"{start} request.object.no ")
+    start = "the rule's message (p.yaml:6:1) is not shown, since it cannot be rendered:"
+    assert result.note.startswith(f"{start} failed to resolve request.object.no ")
 
 
 def test_a_message_that_is_no_text_is_told(run, pod, verdicts):
