@@ -477,7 +477,7 @@ def _changed_scenarios(
         if old.simulation is None or new.simulation is None:
             diagnostics += (*old.diagnostics, *new.diagnostics)
             continue
-        found = _course_difference(old.simulation, new.simulation)
+        found = _timeline_difference(old.simulation, new.simulation)
         if not any(found):
             continue
         best: tuple[int, ReleaseChange | None] = (0, None)
@@ -485,7 +485,7 @@ def _changed_scenarios(
             release = with_change(inputs.old, inputs.new, change)
             after = simulate(run._replace(release=release)).simulation
             if after is not None:
-                own = _course_difference(old.simulation, after)
+                own = _timeline_difference(old.simulation, after)
                 number = sum(len({*mine} & {*all_}) for mine, all_ in zip(own, found, strict=True))
                 best = max(best, (number, change), key=lambda one: one[0])
         unmet = [
@@ -497,7 +497,9 @@ def _changed_scenarios(
     return tuple(changed), tuple(diagnostics)
 
 
-def _course_difference(old: Simulation, new: Simulation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _timeline_difference(
+    old: Simulation, new: Simulation
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the shown events of only one of two runs, by time, and what differs at the end.
 
     The order of events does not matter.

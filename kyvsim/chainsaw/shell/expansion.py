@@ -20,7 +20,7 @@ _PATTERN = re.compile(r"\\(?P<escaped>.)|(?P<wild>[*?])|(?P<refused>['\"$`\[\\])
 _WILD = MappingProxyType({"*": "(?s:.*)", "?": "(?s:.)"})
 
 
-class Edit(NamedTuple):
+class ValueEdit(NamedTuple):
     """A change of the value of a variable."""
 
     operator: str
@@ -29,7 +29,7 @@ class Edit(NamedTuple):
     replacement: str = ""
 
 
-def parse_edit(sign: str, text: str) -> Edit | None:
+def parse_edit(sign: str, text: str) -> ValueEdit | None:
     """Return the edit in `${name SIGN text}`; None if its syntax is not supported."""
     pieces = [""]
     for match in _PATTERN.finditer(text):
@@ -41,10 +41,10 @@ def parse_edit(sign: str, text: str) -> Edit | None:
             pieces[-1] += match["escaped"] or match[0]
         else:
             pieces[-1] += _WILD.get(match["wild"] or "") or re.escape(match["escaped"] or match[0])
-    return Edit(sign, *pieces)
+    return ValueEdit(sign, *pieces)
 
 
-def edited(text: str, edit: Edit, step: Callable[[int], None]) -> str:
+def edited(text: str, edit: ValueEdit, step: Callable[[int], None]) -> str:
     """Return an edited value; `step` counts the steps."""
     if not edit.pattern:
         return text

@@ -258,7 +258,7 @@ class Shell:
             finally:
                 self.printed += child.printed
             self.status = child.status
-        elif isinstance(command, syntax.Function):
+        elif isinstance(command, syntax.ShellFunction):
             self.functions[command.name] = command.body
             self.status = 0
         else:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, Union
 
 from kyvsim.chainsaw.errors import require_depth
-from kyvsim.chainsaw.shell.expansion import BASH_ONLY, OPERATORS, Edit, parse_edit
+from kyvsim.chainsaw.shell.expansion import BASH_ONLY, OPERATORS, ValueEdit, parse_edit
 
 # The syntax tree of scripts.
 
@@ -23,7 +23,7 @@ class VariablePart(NamedTuple):
     name: str
     quoted: bool
     fallback: "Word | None" = None
-    edit: Edit | None = None
+    edit: ValueEdit | None = None
 
 
 class Substitution(NamedTuple):
@@ -112,7 +112,7 @@ class CommandGroup(NamedTuple):
     redirects: tuple[Redirect, ...]
 
 
-class Function(NamedTuple):
+class ShellFunction(NamedTuple):
     """The definition of a function."""
 
     name: str
@@ -121,7 +121,7 @@ class Function(NamedTuple):
 
 
 Command: TypeAlias = Union[  # noqa: UP007 — forward references
-    Simple, If, For, While, CommandGroup, Function
+    Simple, If, For, While, CommandGroup, ShellFunction
 ]
 Script: TypeAlias = tuple[AndOr, ...]
 
@@ -556,7 +556,7 @@ class _ShellParser:
             redirects.append(Redirect(number, operator, target.word))
         return tuple(redirects)
 
-    def _function(self, name: str) -> Function:
+    def _function(self, name: str) -> ShellFunction:
         """Return a function after its name: optional parentheses and a group."""
         if self._operator() == "(":
             self.at += 1
@@ -565,9 +565,9 @@ class _ShellParser:
         self._skip_lines()
         if not _NAME.fullmatch(name) or (self._plain() != "{" and self._operator() != "("):
             raise ShellSyntaxError("a function without a name or a body")
-        return Function(name, self._command())
+        return ShellFunction(name, self._command())
 
-    def _simple(self) -> Simple | Function:
+    def _simple(self) -> Simple | ShellFunction:
         assignments: list[tuple[str, Word]] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
