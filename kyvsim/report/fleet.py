@@ -126,8 +126,8 @@ def compile_report_rows(
     """Return a function that yields the rows of a response, given its number in its file.
 
     Rows no longer need the object, and formats render them exactly like results. Without
-    `everything`, passed and skipped ones are omitted, unless they have a note. Of equal failures
-    only the first ones have reasons: the others are never shown in full.
+    `everything`, passed and skipped ones are omitted, unless they have a note, and of equal
+    failures only the first ones have reasons.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)
@@ -167,12 +167,13 @@ def compile_report_rows(
             )
             if own_title != _title(shown):
                 shown = shown._replace(title=own_title)
-            first = shown.result not in QUIET and seen.takes(alike(shown))
-            if first or everything:
-                finding = finding_of(row, response, explain, with_reasons=first)
+            needs_attention = shown.result not in QUIET
+            with_reasons = needs_attention and (everything or seen.takes(alike(shown)))
+            if with_reasons or everything:
+                finding = finding_of(row, response, explain, with_reasons=with_reasons)
                 at = finding.location or place
                 shown = shown._replace(at=(at.line, at.column))
-                shown = shown._replace(reasons=finding.reasons) if first else shown
+                shown = shown._replace(reasons=finding.reasons) if with_reasons else shown
             yield shown
 
     return rows

@@ -30,7 +30,7 @@ def forked(monkeypatch):
         found.append((len(items), jobs))
         return real(work, items, jobs, **options)
 
-    monkeypatch.setattr(processes, "each_in_processes", watched)
+    monkeypatch.setattr(system, "each_in_processes", watched)
     return found
 
 

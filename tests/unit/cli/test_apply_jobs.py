@@ -94,7 +94,7 @@ def parted(monkeypatch):
         found.append(run is not None)
         return run
 
-    monkeypatch.setattr(apply_streamed, "open_streamed", watched)
+    monkeypatch.setattr(apply_command, "open_streamed", watched)
     return found
 
 

@@ -331,7 +331,7 @@ def test_parts_are_used_where_they_are_certain(apply, many, files, monkeypatch):
         found.append(run is not None)
         return run
 
-    monkeypatch.setattr(apply_streamed, "open_streamed", watched)
+    monkeypatch.setattr(apply_command, "open_streamed", watched)
     apply("--write-baseline", "b.yaml", "-j", "2")
     apply("--baseline", "b.yaml", "-j", "2")
     (files / "r.yaml").write_text("---\n".join((*many, pod("new"))))
