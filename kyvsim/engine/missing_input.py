@@ -33,7 +33,7 @@ DEFAULTED: Final = frozenset(
     | {"internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy", "manualSelector", "parallelism"}
     | {"periodSeconds", "podManagementPolicy", "podReplacementPolicy", "policyTypes"}
     | {"preemptionPolicy", "progressDeadlineSeconds", "protocol", "reclaimPolicy", "replicas"}
-    | {"requests", "restartPolicy", "revisionHistoryLimit", "rollingUpdate", "schedulerName"}
+    | {"restartPolicy", "revisionHistoryLimit", "rollingUpdate", "schedulerName"}
     | {"scheme", "serviceAccount", "serviceAccountName", "sessionAffinity"}
     | {"strategy", "successThreshold", "successfulJobsHistoryLimit", "suspend", "targetPort"}
     | {"terminationGracePeriodSeconds", "terminationMessagePath", "terminationMessagePolicy"}
@@ -41,13 +41,15 @@ DEFAULTED: Final = frozenset(
 )
 """Names of fields with defaults that rules read: the defaults themselves take long to load.
 
-An empty default, such as that of `securityContext`, changes no result.
+An empty default, such as that of `securityContext`, changes no result. Requests, which default to
+limits, are left out: rules on them are common, and evaluating each failure again takes longer than
+the rest of a run.
 """
 _WORD: Final = re.compile(r"\w+")
 
 
 _WORDS: Final = (
-    *sorted((_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"requests", "type"}),
+    *sorted((_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"type"}),
     *("subjects", "oldObject", "namespaceObject", "namespaceSelector"),
 )
 
@@ -60,20 +62,14 @@ def may_lack_input(rule: Rule, status: RuleStatus, obj: KubernetesObject | None)
     """
     if status is RuleStatus.SKIP and _has_words(rule, ("operation",)):
         return True
-    # The default of requests are the limits.
-    with_requests = contains_text(obj, "limits")
-    return _has_words(rule, _words(obj, with_requests=with_requests))
+    return notes_depend_on_more(rule, obj)
 
 
 def notes_depend_on_more(rule: Rule, obj: KubernetesObject | None) -> bool:
     """Return whether notes on missing inputs depend on more of an object than the result does."""
-    return _has_words(rule, _words(obj, with_requests=True))
-
-
-def _words(obj: KubernetesObject | None, *, with_requests: bool) -> tuple[str, ...]:
-    """Return the words of inputs that can be missing for an object; only Services default types."""
+    # Only Services have a default type.
     is_service = obj is not None and obj.get("kind") == "Service"
-    return (*_WORDS, *("type",) * is_service, *("requests",) * with_requests)
+    return _has_words(rule, (*_WORDS, "type") if is_service else _WORDS)
 
 
 @lru_cache(maxsize=2048)
