@@ -18,7 +18,7 @@ from kyvsim.engine.compile.plan import StagePlan
 from kyvsim.engine.compile.policy_set import Plan
 from kyvsim.engine.context import request_context
 from kyvsim.engine.match import match_facts
-from kyvsim.engine.missing_input import notes_depend_on_more
+from kyvsim.engine.missing_input import may_lack_input
 from kyvsim.engine.policy import (
     RuleInput,
     evaluate_rule,
@@ -244,7 +244,7 @@ def _evaluated(
         return faulted(policy_rules, phase, subject, error)
     # Notes on missing inputs depend on more of an object than its results do.
     has_notes = any(
-        one.status is not RuleStatus.PASS and notes_depend_on_more(one.rule, given.object)
+        one.status is not RuleStatus.PASS and may_lack_input(one.rule, one.status, given.object)
         for one in response.results
     )
     if cache and not response.silent and not has_notes:

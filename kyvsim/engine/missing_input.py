@@ -48,28 +48,24 @@ the rest of a run.
 _WORD: Final = re.compile(r"\w+")
 
 
-_WORDS: Final = (
-    *sorted((_USER | DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"type"}),
+_OF_REQUESTS: Final = (
+    *sorted(_USER),
     *("subjects", "oldObject", "namespaceObject", "namespaceSelector"),
 )
+_OF_OBJECTS: Final = tuple(sorted((DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"type"}))
 
 
 def may_lack_input(rule: Rule, status: RuleStatus, obj: KubernetesObject | None) -> bool:
-    """Return whether a rule may read inputs that can be missing, by the words in it.
+    """Return whether the result of a rule may depend on missing inputs, by the words in the rule.
 
     Collecting its field references takes longer than its evaluation, and most rules read only what
     is in every manifest.
     """
-    if status is RuleStatus.SKIP and _has_words(rule, ("operation",)):
-        return True
-    return notes_depend_on_more(rule, obj)
-
-
-def notes_depend_on_more(rule: Rule, obj: KubernetesObject | None) -> bool:
-    """Return whether notes on missing inputs depend on more of an object than the result does."""
+    if status is RuleStatus.SKIP:
+        return _has_words(rule, (*_OF_REQUESTS, "operation"))
     # Only Services have a default type.
     is_service = obj is not None and obj.get("kind") == "Service"
-    return _has_words(rule, (*_WORDS, "type") if is_service else _WORDS)
+    return _has_words(rule, (*_OF_REQUESTS, *_OF_OBJECTS, *("type",) * is_service))
 
 
 @lru_cache(maxsize=2048)
