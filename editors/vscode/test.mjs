@@ -50,6 +50,11 @@ class EventEmitter {
   fire() {}
   dispose() {}
 }
+class CancellationTokenSource {
+  token = { isCancellationRequested: false, onCancellationRequested: () => disposable };
+  cancel() {}
+  dispose() {}
+}
 const stub = (known) =>
   new Proxy(known, {
     get: (target, name) => target[name] ?? (/^[a-z]+[A-Z]/.test(name) ? () => disposable : name === "then" ? undefined : Anything),
@@ -58,6 +63,7 @@ const disposable = stub({ dispose() {} });
 const show = async (text) => void shown.push(text);
 const vscode = stub({
   EventEmitter,
+  CancellationTokenSource,
   CodeActionKind: { Empty: { append: () => ({}) } },
   Uri: { file: fileUri, parse: (text) => fileUri(fileURLToPath(text)) },
   ViewColumn: { Beside: -2 },
@@ -86,7 +92,10 @@ const vscode = stub({
     showWarningMessage: show,
     showInformationMessage: show,
   }),
-  languages: stub({ match: () => 10 }),
+  languages: stub({
+    match: () => 10,
+    createDiagnosticCollection: () => stub({ set() {}, delete() {}, clear() {}, dispose() {} }),
+  }),
   extensions: stub({ getExtension: () => undefined }),
   env: { appName: "test", language: "en" },
   version: "1.91.0",
