@@ -8,6 +8,7 @@ they miss themselves, in `JSONContext.hints`.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from kyvsim.engine.compile.compiled import Outcome
@@ -135,7 +136,9 @@ def _missing_of_request(
 ) -> tuple[str, str, str] | None:
     root = reference.path[:1]
     if root == ("operation",):
-        names = [one for one in reference.values if one in set(Operation)]
+        lists = (one if isinstance(one, list) else [one] for one in reference.values)
+        values = [*chain.from_iterable(lists)]
+        names = [one for one in Operation if one.value in values]
         assumed = request.operation is Operation.CREATE and not request.details
         if status is RuleStatus.SKIP and assumed and names and "CREATE" not in names:
             what = f"the request is assumed to be a CREATE, not {' or '.join(map(str, names))}"

@@ -182,8 +182,9 @@ def test_an_expression_that_reads_an_absent_field_has_a_remedy():
     assert result.note == f"there is no `labels`: {remedy}"
 
 
-def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so():
-    precondition = "{key: '{{ request.operation }}', operator: Equals, value: DELETE}"
+@pytest.mark.parametrize("values", ["Equals, value: DELETE", "AnyIn, value: [DELETE, CONNECT]"])
+def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so(values):
+    precondition = f"{{key: '{{{{ request.operation }}}}', operator: {values}}}"
     policy = classic("validate: {message: x, deny: {}}").replace(
         "    validate:", f"    preconditions: {{all: [{precondition}]}}\n    validate:"
     )
