@@ -1,7 +1,6 @@
 """`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import NamedTuple
 
 from kyvsim.api.explain_rows import compile_explain
@@ -15,6 +14,7 @@ from kyvsim.api.inputs import (
     old_key,
     read_inputs,
 )
+from kyvsim.api.mismatches import first_mismatch
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
@@ -274,16 +274,13 @@ def _final_checks(
     paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
     if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
         return (swapped,)
-    # Only runs in which no rule matched need it.
-    first_mismatch = import_module("kyvsim.api.mismatches").first_mismatch
     some = read._replace(resources=read.resources[:_EXPLAINED])
 
     def why() -> ReportedReason | None:
-        reason: ReportedReason | None = first_mismatch(
+        return first_mismatch(
             lambda tracer: compiled_for(inputs, read, tracer).policies,
             lambda policies: responses_of(policies, some, inputs),
         )
-        return reason
 
     return tuple(nothing_matched(given._replace(policies=sound), paths, why))
 

@@ -7,7 +7,9 @@ they cannot be, NotStreamable is raised.
 
 import pickle
 import struct
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
 from contextvars import ContextVar
 from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeAlias
@@ -289,8 +291,6 @@ class PartText:
 
     def __init__(self) -> None:
         """Create the file; raises OSError if that is impossible."""
-        import tempfile
-
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
@@ -383,8 +383,6 @@ def rendered_by_processes(
 
     Raises NotStreamable, also if a process is lost, and OSError if none can be started.
     """
-    from concurrent.futures import as_completed
-
     try:
         with process_pool(min(jobs, len(parts)), _start_worker, (work, parts, texts)) as pool:
             futures = {

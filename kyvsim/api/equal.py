@@ -41,7 +41,7 @@ from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
-from kyvsim.report.explain import decision, rule_name
+from kyvsim.report.decisions import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.schema.merge_types import type_finder
 

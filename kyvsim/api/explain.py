@@ -36,7 +36,7 @@ from kyvsim.model.simulation import (
     Unaffected,
 )
 from kyvsim.model.source import Document
-from kyvsim.report.explain import decision, rule_name
+from kyvsim.report.decisions import decision, rule_name
 from kyvsim.report.run import ResultCounts, Run
 from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 

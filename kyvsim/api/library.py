@@ -30,8 +30,9 @@ from kyvsim.model.result import EngineResponse, RunEnding
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Demands, SuiteOutcome
+from kyvsim.report.decisions import decision
 from kyvsim.report.diff import comparison_ending
-from kyvsim.report.explain import SHOWN_WORDS, StepPage, decision, verdict_word
+from kyvsim.report.explain import SHOWN_WORDS, StepPage, verdict_word
 from kyvsim.report.finding import finding_of
 from kyvsim.report.formats import FORMATS_OF, OutputFormat, log_safe, log_safe_pieces
 from kyvsim.report.lint import Findings

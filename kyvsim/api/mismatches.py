@@ -7,7 +7,7 @@ from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind, deciding
 from kyvsim.model.result import EngineResponse, ReportedReason
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.explain import decision, rule_name
+from kyvsim.report.decisions import decision, rule_name
 from kyvsim.report.results import title
 
 KIND_CRITERIA = frozenset({"kinds", "resources", "apiGroups", "apiVersions"})

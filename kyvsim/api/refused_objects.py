@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -225,20 +224,25 @@ def _has_ordinary_pod(obj: KubernetesObject) -> bool:
         return True
     if obj["kind"] != "Pod" or not spec.get("containers"):
         return False
-    volumes = [volume.get("name") for volume in spec.get("volumes") or ()]
-    volume_names = set(volumes)
+    volumes, containers = spec.get("volumes") or (), spec["containers"]
+    if spec.get("initContainers"):
+        containers = [*containers, *spec["initContainers"]]
+    if None in volumes or None in containers:
+        return False
+    volume_names = {volume.get("name") for volume in volumes}
     if len(volume_names) != len(volumes):
         return False
     names: list[str] = []
-    for container in chain(spec["containers"], spec.get("initContainers") or ()):
+    for container in containers:
         name, mounts = container.get("name"), container.get("volumeMounts")
         if not name or not container.get("image") or _PLAIN_NAME.fullmatch(name) is None:
             return False
         names.append(name)
-        if not all(port.get("containerPort") for port in container.get("ports") or ()):
+        if not all(port and port.get("containerPort") for port in container.get("ports") or ()):
             return False
         if mounts and not (
-            volume_names.issuperset([mount.get("name") for mount in mounts])
+            None not in mounts
+            and volume_names.issuperset([mount.get("name") for mount in mounts])
             and len({mount.get("mountPath") for mount in mounts}) == len(mounts)
         ):
             return False
@@ -452,7 +456,7 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
             yield _FieldError(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
 
 
-def _in_list(kind: ListType, value: list[object], path: Path) -> Iterator[_FieldError]:
+def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_FieldError]:
     keys = kind.keys if path and path[-1] in _NAMED_LISTS else None
     for index, element in enumerate(value):
         missing = _missing_key(keys, element)
@@ -471,10 +475,11 @@ def _expected(kind: Type, actual: type) -> str:
     return "a map" if kind.mapping is not None else "a list"
 
 
-def _missing_key(keys: Iterable[str] | None, element: object) -> str:
-    if not keys or element.__class__ is not dict:
+def _missing_key(keys: Iterable[str] | None, element: Json) -> str:
+    if not keys or (element is not None and element.__class__ is not dict):
         return ""
-    return next((key for key in keys if element.get(key) in _NO_NAMES), "")
+    found = element or {}  # an API server reads null as an element without fields
+    return next((key for key in keys if found.get(key) in _NO_NAMES), "")
 
 
 def _shown(value: object) -> str:

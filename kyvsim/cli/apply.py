@@ -11,8 +11,6 @@ import click
 
 from kyvsim.api import ApplyInputs, Source, open_application
 from kyvsim.api.apply import known_by_now
-from kyvsim.api.apply_streamed import StreamOptions, open_streamed
-from kyvsim.api.processes import can_fork
 from kyvsim.api.system import processors
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
@@ -253,7 +251,7 @@ def _apply(
 ) -> int:
     files, reports, baseline = outputs
     begun = time.perf_counter()
-    run = run_in_blocks(*given, options["jobs"], document_set(chosen, options))
+    run = _in_blocks(*given, options["jobs"], document_set(chosen, options))
     if run is None:
         with waiting("reading files", shown=is_terminal(sys.stderr)):
             run = open_application(*given)
@@ -295,45 +293,19 @@ _LARGE: Final = 2_000_000
 """Size of resources in bytes from which blocks and several processes are faster."""
 
 
-def run_in_blocks(
+def _in_blocks(
     inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet | None
 ) -> Run | None:
-    """Return a run that was evaluated in blocks, or None.
-
-    `jobs` is the number of processes, 0 for automatic. `documents` is None if parts cannot be
-    rendered.
-    """
+    """Return a run over large inputs, or in several processes; None for any other run."""
     size = sum(_size_of(path, stdin) for path in inputs.resources)
     processes = jobs or (processors() if size >= _LARGE else 1)
-    if not (processes > 1 or size >= _LARGE):
+    if processes == 1 and size < _LARGE:
         return None
-
-    def note(reason: str) -> None:
-        """Report why the work is not distributed, or memory grows with the input."""
-        done = (
-            f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
-        )
-        print_stderr(f"note: {done}: {safe_line(reason)}")
-
-    if documents is None:
-        note("-o needs all results at once")
-        return None
-    if processes > 1:
-        counts_all = "--budget run=N counts the steps of all resources"
-        why = counts_all if inputs.budget.run else "this system cannot fork processes"
-        if inputs.budget.run or not can_fork():
-            processes = 1
-            if jobs > 1:
-                note(why)
-
-    is_shown = is_terminal(sys.stderr)
-    options = StreamOptions(
-        processes,
-        documents,
-        lambda items, total: with_progress(items, total, "applying") if is_shown else items,
-        note,
+    from kyvsim.cli.apply_blocks import (  # noqa: PLC0415 — only for such runs
+        run_in_blocks,
     )
-    return open_streamed(inputs, stdin, options)
+
+    return run_in_blocks(inputs, stdin, (jobs, processes), documents)
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:

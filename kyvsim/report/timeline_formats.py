@@ -20,15 +20,14 @@ from kyvsim.model.simulation import (
     TimelineEvent,
     Unaffected,
 )
+from kyvsim.report.decisions import decision, rule_name
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import (
     SHOWN_WORDS,
     STYLES,
     answer_word,
-    decision,
     explained_rule,
     rule_json,
-    rule_name,
     verdict_word,
     wrapped,
 )

@@ -136,6 +136,7 @@ class JSONContext:
         "_data",
         "_entries",
         "_entry_names",
+        "_failed",
         "_settled",
         "_valued",
         "_variables",
@@ -160,6 +161,8 @@ class JSONContext:
         if loaders:
             self._hold(tuple([_LazyEntry(name, load) for name, load in loaders]))
         self._settled: set[_LazyEntry] = set()
+        self._failed: set[_LazyEntry] = set()
+        """The settled entries that could not be computed."""
         self._valued = valued
         self._variables = _NOTHING
         self.external = external
@@ -179,6 +182,16 @@ class JSONContext:
             self._settle(names)
         return self._data
 
+    def begin_rule(self) -> None:
+        """Let entries that an earlier rule could not compute fail again for this one.
+
+        Within a rule, only the first access to such an entry is an error: later ones find no value.
+        upstream: pkg/engine/context/deferred.go (`matched`, which each rule's checkpoint clears)
+        """
+        if self._failed:
+            self._settled -= self._failed
+            self._failed.clear()
+
     def _settle(self, names: frozenset[str]) -> None:
         for position, entry in enumerate(self._entries):
             if entry.name not in names or entry in self._settled:
@@ -192,7 +205,11 @@ class JSONContext:
             earlier.policy_namespace = self.policy_namespace
             earlier._hold(self._entries[:position])
             earlier._settled = self._settled
-            value = entry.value(earlier)
+            try:
+                value = entry.value(earlier)
+            except QueryError:
+                self._failed.add(entry)
+                raise
             if value is not SKIPPED:
                 self._data[entry.name] = value
 
@@ -218,7 +235,7 @@ class JSONContext:
         valued = self._valued | top_names(variables) if variables else self._valued
         added = JSONContext(data, self.external, deleting=self.deleting, valued=valued)
         added._variables = given
-        added._settled = {*self._settled}
+        added._settled = self._settled - self._failed
         added.hints = self.hints
         added.policy_namespace = self.policy_namespace
         if loaders:

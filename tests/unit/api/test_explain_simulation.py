@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import SimulateInputs, simulate
-from kyvsim.report.explain import decision
+from kyvsim.report.decisions import decision
 from kyvsim.report.timeline_formats import ending_word, rendered_evaluations
 
 pytestmark = pytest.mark.slow

@@ -93,6 +93,14 @@ def told(*objects):
             "must be a string, not an integer",
         ),
         (pod(container={"name": ""}), "spec/containers/0", "has an element without `name`"),
+        (pod(containers=[None]), "spec/containers/0", "has an element without `name`"),
+        (pod(initContainers=[None]), "spec/initContainers/0", "has an element without `name`"),
+        (pod(volumes=[None]), "spec/volumes/0", "has an element without `name`"),
+        (
+            pod(container={"volumeMounts": [None]}),
+            "spec/containers/0/volumeMounts/0",
+            "has an element without `mountPath`",
+        ),
         (
             pod({"ownerReferences": [{**OWNER, "uid": ""}]}),
             "metadata/ownerReferences/0",

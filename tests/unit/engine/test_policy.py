@@ -404,6 +404,26 @@ def test_an_entry_without_a_value_is_an_error_where_it_is_used(run, pod, verdict
     assert "failed to apply jmespath request.object.spec.missing" in message
 
 
+TAGS = "{{ images.containers.*.tag }}"
+
+
+def test_an_entry_that_cannot_be_computed_is_an_error_in_each_rule(run, policy, pod, verdicts):
+    """The errors of Kyverno 1.19.0, also if the first rule reads the entry in its message."""
+    reads = [
+        {**deny("a"), "validate": {**deny("a")["validate"], "message": TAGS}},
+        deny("b", key=TAGS),
+        deny("c", key=TAGS),
+    ]
+    bad = pod(nodeName="n1", containers=[{"name": "a", "image": "Bad Image"}])
+    found = run([policy(*reads), policy(deny("d", key=TAGS))], bad)
+    assert found_in(found, verdicts) == [
+        ("a", "fail"),
+        ("b", "error"),
+        ("c", "error"),
+        ("d", "error"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "message"),
     [
