@@ -153,15 +153,16 @@ def test_the_template_installs_nothing_that_was_not_named(folder):
     install = TEMPLATE[".kyvsim"]["before_script"][0]
     done = run(folder, install, **TEMPLATE["variables"])
     assert done.returncode != 0
-    assert "KYVSIM_PACKAGE: set this variable to a wheel of kyvsim" in done.stderr
+    assert "INSTALL_KYVSIM: set this variable to a wheel of kyvsim" in done.stderr
 
 
 @pytest.mark.parametrize("job", [name for name in TEMPLATE if name.startswith("kyvsim:")])
 def test_jobs_of_the_template_run(folder, job):
     (folder / ".kyvsim.yaml").write_text("policies: pol\nresource: man\ntest: {tests: pol}\n")
     (script,) = TEMPLATE[job]["script"]
-    done = run(folder, script)
+    done = run(folder, script, **TEMPLATE["variables"])
     assert "Usage" not in done.stderr
+    assert "KV095" not in done.stderr  # its variables are not taken for options
     assert "internal" not in done.stderr
     for report in TEMPLATE[job]["artifacts"]["reports"].values():
         assert (folder / report).is_file(), done.stderr
