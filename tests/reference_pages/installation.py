@@ -14,7 +14,8 @@ def made():
     """Return a block for a checkout, a wheel, and a tag if the address is known."""
     lines = {
         "pipx install .": "in a checkout; or: uv tool install .",
-        f"pipx install dist/kyvsim-{__version__}-py3-none-any.whl": "a wheel",
+        "pipx install '.[lsp,playground]'": "with the server for editors, and the playground",
+        f"pipx install dist/kyvsim-{__version__}-py3-none-any.whl": "a wheel, made by: uv build",
         "uvx --from . kyvsim lint policies/": "without installing",
     }
     if ADDRESS:
