@@ -22,14 +22,14 @@ def run(*arguments, **options):
     )
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"], ["version"]])
 def test_version(arguments):
     done = run(*arguments)
     assert done.returncode == 0
     assert done.stdout == f"kyvsim, version {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["-V"], ["version"]])
 def test_start_loads_nothing_slow(arguments):
     trace = (
         "import sys\n"
