@@ -203,6 +203,7 @@ for name in ("fcntl", "resource", "pwd", "grp", "termios"):
 from kyvsim.cli.main import run
 from kyvsim.load import scratch
 scratch.HAS_LOCKS = False  # as for sys.platform == "win32"
+multiprocessing.set_start_method("spawn")
 sys.exit(run(sys.argv[1:]))
 """
 
@@ -214,6 +215,8 @@ sys.exit(run(sys.argv[1:]))
         ["apply", "policies", "-r", "fixtures/resources", "--output-format", "html=OUT/page.html"],
         ["lint", "policies", "--jobs", "2"],
         ["test", "fixtures/tests/team"],
+        ["test", "fixtures/tests", "--jobs", "2"],
+        ["apply", "policies/namespace-team", "-r", "fixtures/resources", "--changed"],
     ],
 )
 def test_nothing_needs_what_windows_does_not_have(arguments, tmp_path):
