@@ -1,7 +1,8 @@
-"""Makes the description for a package index of README.md: its links become absolute.
+"""Makes the description for a package index of README.md.
 
-An index shows the page without the repository, so links and pictures need the repository's
-address, of the table `project.urls` of pyproject.toml, at the tag of the version.
+An index shows the page without the repository, where links to its files lead nowhere. If the table
+`project.urls` of pyproject.toml has the address of the repository, they become links to the tag of
+the version there; otherwise only their texts remain, and pictures are left out.
 """
 
 import re
@@ -9,7 +10,9 @@ from pathlib import Path
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_LINK = re.compile(r"""(\]\(|srcset="|src=")(?!https?:|#)([^)"#\s]+)""")
+_TARGET = re.compile(r"""(\]\(|srcset="|src=")(?!https?:|#)([^)"#\s]+)""")
+_LINK = re.compile(r"\[([^\[\]]*)\]\((?!https?:|#)[^)\s]+\)")
+_PICTURE = re.compile(r"<picture>.*?</picture>\n*", re.DOTALL)
 
 
 class DescriptionHook(MetadataHookInterface):
@@ -18,9 +21,11 @@ class DescriptionHook(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, object]) -> None:
-        """Set the description; `metadata` has `version` and `urls` by now."""
+        """Set the description; `metadata` has `version` by now, and `urls` if there are any."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        described = absolute(text, metadata["urls"]["Repository"], f"v{metadata['version']}")
+        address = metadata.get("urls", {}).get("Repository")
+        tag = f"v{metadata['version']}"
+        described = absolute(text, address, tag) if address else unlinked(text)
         metadata["readme"] = {"content-type": "text/markdown", "text": described}
 
 
@@ -31,4 +36,9 @@ def absolute(text: str, address: str, tag: str) -> str:
         kind = "raw" if found[1].startswith("src") else "blob"
         return f"{found[1]}{address}/{kind}/{tag}/{found[2]}"
 
-    return _LINK.sub(led, text)
+    return _TARGET.sub(led, text)
+
+
+def unlinked(text: str) -> str:
+    """Return Markdown with the texts of relative links, and without pictures."""
+    return _LINK.sub(r"\1", _PICTURE.sub("", text))

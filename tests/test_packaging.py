@@ -67,19 +67,31 @@ def test_the_same_files_give_the_same_bytes(tmp_path, what):
     assert made[0].read_bytes() == made[1].read_bytes()
 
 
-def test_links_of_the_description_work_on_a_package_index(tmp_path):
+@pytest.mark.parametrize("address", ["https://host.example/owner/kyvsim", None])
+def test_links_of_the_description_work_on_a_package_index(tmp_path, address):
     (tmp_path / "source").mkdir()
     (tmp_path / "out").mkdir()
-    wheel = built("wheel", copied(tmp_path / "source"), tmp_path / "out")
+    source = copied(tmp_path / "source")
+    settings = (source / "pyproject.toml").read_text("utf-8")
+    assert "[project.urls]" not in settings, "the address is known: use it here"
+    if address:
+        table = f'[project.urls]\nRepository = "{address}"\n\n[project.scripts]'
+        settings = settings.replace("[project.scripts]", table, 1)
+        (source / "pyproject.toml").write_text(settings, "utf-8")
+    wheel = built("wheel", source, tmp_path / "out")
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
         metadata = email.message_from_bytes(archive.read(name))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    base = f"{project['urls']['Repository']}/blob/v{metadata['Version']}/"
     description = metadata.get_payload()
     links = re.findall(r"\]\(([^)]*)\)", description)
-    assert f"{base}docs/test.md#a-row-must-run-to-pass" in links
-    assert f"{base.replace('/blob/', '/raw/')}docs/pictures/apply-light.svg" in description
+    if address:
+        base = f"{address}/blob/v{metadata['Version']}/"
+        assert f"{base}docs/test.md#a-row-must-run-to-pass" in links
+        assert f"{base.replace('/blob/', '/raw/')}docs/pictures/apply-light.svg" in description
+    else:
+        assert "| every step, with its line |" in description
+        assert "<picture>" not in description
+    assert "[Kyverno](https://kyverno.io)" in description
     assert not [link for link in links if not link.startswith("https://")]
     assert not re.findall(r'src(?:set)?="(?!https://)', description)
     assert metadata["Description-Content-Type"] == "text/markdown"

@@ -149,12 +149,20 @@ def test_what_inputs_hold_is_no_script(folder):
     assert not [text for text in written if "${{" in text]
 
 
+def test_the_template_installs_nothing_that_was_not_named(folder):
+    install = TEMPLATE[".kyvsim"]["before_script"][0]
+    done = run(folder, install, **TEMPLATE["variables"])
+    assert done.returncode != 0
+    assert "INSTALL_KYVSIM: set this variable to a wheel of kyvsim" in done.stderr
+
+
 @pytest.mark.parametrize("job", [name for name in TEMPLATE if name.startswith("kyvsim:")])
 def test_jobs_of_the_template_run(folder, job):
     (folder / ".kyvsim.yaml").write_text("policies: pol\nresource: man\ntest: {tests: pol}\n")
     (script,) = TEMPLATE[job]["script"]
-    done = run(folder, script)
+    done = run(folder, script, **TEMPLATE["variables"])
     assert "Usage" not in done.stderr
+    assert "KV095" not in done.stderr  # its variables are not taken for options
     assert "internal" not in done.stderr
     for report in TEMPLATE[job]["artifacts"]["reports"].values():
         assert (folder / report).is_file(), done.stderr
@@ -214,6 +222,9 @@ def test_the_action_installs_what_is_locked_outside_of_the_checkout(folder):
     start = (folder / "kyvsim-program/kyvsim").read_text()
     assert start == f'#!/bin/sh\nexec "{folder}/kyvsim/bin/python" -I -m kyvsim "$@"\n'
     assert (folder / "path").read_text() == f"{folder}/kyvsim-program\n"
+    refused = run(folder, step["run"], RUNNER_OS="Windows")
+    assert refused.returncode == 2
+    assert "::error title=kyvsim::this action runs on Linux and macOS" in refused.stdout
 
 
 def test_no_module_of_the_checkout_is_imported(folder):

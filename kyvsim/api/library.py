@@ -3,12 +3,14 @@
 They accept paths, texts and objects, and call the same functions of this package as the commands.
 """
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from kyvsim.api.apply import open_application, render_document
@@ -19,6 +21,7 @@ from kyvsim.api.lint import lint as lint_paths
 from kyvsim.api.simulate import SimulateInputs
 from kyvsim.api.simulate import simulate as simulate_inputs
 from kyvsim.api.suite import Reading, SuiteRun, run_tests
+from kyvsim.api.suppression import selection_of
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.load.files import STDIN, Source
 from kyvsim.model.comparison import ResourceDifference
@@ -49,6 +52,7 @@ from kyvsim.report.run import ending_line, error_fact, run_ending, warning_fact
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.suite_text import SuiteOptions, every_diagnostic, suite_ending
 from kyvsim.report.timeline_rows import (
+    NO_LEVEL,
     SimulationTerms,
     TimelineOptions,
     failing_levels,
@@ -97,7 +101,7 @@ class SimulateOptions(TypedDict, total=False):
     exceptions: Given
     objects: Given
     user: str
-    groups: tuple[str, ...]
+    groups: str | Iterable[str]
     release: str | Release
     model: str
     install: str
@@ -166,6 +170,8 @@ class Report(Generic[Item, Detail]):
     fails: Callable[[Item], bool]
     render: Callable[[OutputFormat], Iterable[str]]
     responses: tuple[EngineResponse, ...] = ()
+    deprecations: tuple[str, ...] = ()
+    """What Kyverno reports about files of deprecated kinds; of `apply` and `test` only."""
 
     @cached_property
     def results(self) -> tuple[Item, ...]:
@@ -218,9 +224,7 @@ class Report(Generic[Item, Detail]):
         Raises ValueError for an unknown format, and OSError if the file cannot be written.
         """
         formats = FORMATS_OF[self.command]
-        if name not in formats:
-            hint = likely(name, formats) or f": there are {listed(formats, len(formats))}"
-            raise ValueError(f"`{self.command}` has no format `{name}`{hint}")
+        _check_name(f"`{self.command}` has no format", name, formats)
         text = "".join(log_safe_pieces(self.render(formats[name]), formats[name].media))
         if path is not None:
             with open(path, "w", encoding="utf-8", newline="\n") as file:
@@ -295,6 +299,7 @@ def apply(
         lambda one: one.status in {"fail", "error"} and not one.known,
         render,
         responses,
+        run.deprecated,
     )
     return _checked(report, policies=len(run.policies), resources=run.resource_count, check=check)
 
@@ -305,14 +310,28 @@ def lint(
     crd_paths: Given = (),
     release: str | Release = NEWEST,
     strict: bool = False,
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
+    severity: Mapping[str, str] = MappingProxyType({}),
 ) -> Report[Diagnostic, Findings]:
     """Return the diagnostics about policies and test manifests, as `kyvsim lint` does.
 
-    Errors are failures; with `strict`, so are warnings. Raises UnusableInputError if nothing is
-    given, and TypeError for arguments of another type.
+    Errors are failures; with `strict`, so are warnings. `select` and `ignore` choose warnings by
+    codes or prefixes such as `KV3`, and `severity` changes their severities, `{"KV3": "error"}`.
+    Raises UnusableInputError if nothing is given, TypeError for arguments of another type, and
+    ValueError for an unknown code or severity.
     """
+    selection = selection_of(
+        _texts("select", select),
+        _texts("ignore", ignore),
+        (f"{code}={level}" for code, level in severity.items()),
+    )
     findings = lint_paths(
-        _required(policies, "policy"), None, sources(crd_paths, "CRD"), release=_release(release)
+        _required(policies, "policy"),
+        None,
+        sources(crd_paths, "CRD"),
+        release=_release(release),
+        selection=selection,
     )
     if strict:
         findings = findings._replace(diagnostics=strictly(findings.diagnostics))
@@ -369,6 +388,7 @@ def test(
         lambda: results,
         lambda one: one.status == "fail",
         lambda format_: format_.write(outcome, SuiteOptions()),
+        deprecations=tuple(line for one in outcome.manifests for line in one.deprecated),
     )
     return _checked(report, check=check)
 
@@ -481,10 +501,12 @@ def simulate(
     objects, None if it did not begin. `policies` may be the path of a scenario. `fail_on` is the
     lowest level of hazards that count. Raises UnusableInputError as `apply` does.
     """
+    if fail_on:
+        _check_name("unknown level of hazards", fail_on, (*HazardLevel, NO_LEVEL))
     inputs = SimulateInputs(
         _required(policies, "policy"),
         sources(resources, "resource"),
-        **_converted(options, SimulateInputs._fields),
+        **_converted(options, SimulateOptions),
     )
     try:
         done = simulate_inputs(inputs._replace(jobs=1))
@@ -542,8 +564,8 @@ def sources(given: Given, noun: str) -> tuple[str | Source, ...]:
     )
 
 
-_BYTES: tuple[type, ...] = (bytes, bytearray, memoryview)
-"""Iterables of numbers."""
+_NOT_LISTS: tuple[type, ...] = (bytes, bytearray, memoryview, io.IOBase)
+"""Iterables of numbers, and files, which are iterables of lines."""
 
 
 def _flat(given: object, noun: str) -> Iterator[str | Source]:
@@ -562,7 +584,7 @@ def _flat(given: object, noun: str) -> Iterator[str | Source]:
             yield Source("", json.dumps(given, ensure_ascii=False, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"{noun}: an object must be plain data: {error}") from None
-    elif isinstance(given, Iterable) and not isinstance(given, _BYTES):
+    elif isinstance(given, Iterable) and not isinstance(given, _NOT_LISTS):
         for one in given:
             yield from _flat(one, noun)
     else:
@@ -598,7 +620,9 @@ def _apply_inputs(
     fields: dict[str, Any] = dict(options)
     what_if: WhatIf = fields.pop("what_if", AS_GIVEN)
     if "operation" in fields:
-        what_if = what_if._replace(operation=Operation(fields.pop("operation")))
+        operation = fields.pop("operation")
+        _check_name("unknown operation", operation, tuple(Operation))
+        what_if = what_if._replace(operation=Operation(operation))
     if "old_resources" in fields:
         old = sources(fields.pop("old_resources"), "old resource")
         what_if = what_if._replace(old_resources=old)
@@ -606,16 +630,20 @@ def _apply_inputs(
         policies=_required(policies, noun),
         resources=_required(resources, "resource"),
         what_if=what_if,
-        **_converted(fields, ApplyInputs._fields),
+        **_converted(fields, InputOptions),
     )
 
 
-def _converted(options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """Return options as fields of inputs; raises TypeError for an unknown one."""
+def _converted(options: Mapping[str, Any], form: type) -> dict[str, Any]:
+    """Return options as fields of inputs.
+
+    Raises TypeError for one that `form` does not have, or with another type there.
+    """
+    types = form.__annotations__
     fields: dict[str, Any] = {}
     for name, value in options.items():
-        if name not in known:
-            raise TypeError(f"unknown option `{name}`{likely(name, known)}")
+        if name not in types:
+            raise TypeError(f"unknown option `{name}`{likely(name, types)}")
         if name in _NOUNS:
             found = sources(value, _NOUNS[name])
             if name in _SINGLE and len(found) != 1:
@@ -623,19 +651,49 @@ def _converted(options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, 
             fields[name] = found[0] if name in _SINGLE else found
         elif name == "release":
             fields[name] = _release(value)
-        elif name == "set_values":
-            fields[name] = (value,) if isinstance(value, str) else tuple(value)
+        elif name in {"set_values", "groups"}:
+            fields[name] = _texts(name, value)
         else:
+            accepted = (int, float) if types[name] is float else types[name]
+            if not isinstance(value, accepted):
+                raise TypeError(
+                    f"{name}: pass {_name_of(types[name])}, not {_name_of(type(value))}"
+                )
+            if isinstance(value, datetime) and value.tzinfo is None:
+                raise ValueError(f"{name}: a datetime needs a time zone, such as `timezone.utc`")
             fields[name] = value
     return fields
+
+
+def _name_of(form: type) -> str:
+    return getattr(form, "__name__", str(form))
+
+
+def _texts(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one text or several; raises TypeError for anything else."""
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    texts: tuple[Any, ...] = tuple(given) if is_list else (given,)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"{name}: pass a string or a list of strings, not {_name_of(type(text))}"
+            )
+    return texts
 
 
 def _release(name: str | Release) -> Release:
     if isinstance(name, Release):
         return name
-    if name not in RELEASES:
-        raise ValueError(f"unknown release of Kyverno `{name}`: there are {listed(RELEASES)}")
+    _check_name("unknown release of Kyverno", name, tuple(RELEASES))
     return RELEASES[name]
+
+
+def _check_name(text: str, name: object, known: Iterable[str]) -> None:
+    """Raise ValueError for an unknown name, with a text before it."""
+    names = tuple(map(str, known))
+    if name not in names:
+        hint = likely(str(name), names) or f": there are {listed(names, len(names))}"
+        raise ValueError(f"{text} `{name}`{hint}")
 
 
 _Checked = TypeVar("_Checked", bound=Report[Any, Any])
@@ -649,5 +707,7 @@ def _checked(report: _Checked, *, policies: int = 1, resources: int = 1, check: 
     if not resources and not wrong:
         wrong.append("no resource given")
     if wrong and check:
+        # A warning may have the cause, such as swapped arguments.
+        wrong += (str(one) for one in report.diagnostics if one.severity is Severity.WARNING)
         raise UnusableInputError("\n".join(wrong), report)
     return report

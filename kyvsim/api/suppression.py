@@ -56,6 +56,32 @@ def is_unknown(prefix: str) -> bool:
     return not any(code.startswith(prefix) for code in codes_by_name())
 
 
+def selection_of(
+    select: Iterable[str] = (), ignore: Iterable[str] = (), severities: Iterable[str] = ()
+) -> Selection:
+    """Return the selection of texts such as `KV3,KV204`, or `KV204=error` for severities.
+
+    Raises ValueError for an unknown code or severity.
+    """
+    levels = {}
+    for part in _parts(severities):
+        code, _, level = part.partition("=")
+        if level not in tuple(Severity):
+            form = f"`{code}=LEVEL` with {', '.join(Severity)}"
+            raise ValueError(f"`{part}` has no severity: write {form}")
+        levels[code] = Severity(level)
+    chosen = Selection(_parts(select), _parts(ignore), levels)
+    for code in (*chosen.select, *chosen.ignore, *chosen.severities):
+        if is_unknown(code):
+            raise ValueError(f"no diagnostic has a code that begins with `{code}`")
+    return chosen
+
+
+def _parts(values: Iterable[str]) -> tuple[str, ...]:
+    parts = (part.strip() for value in values for part in value.split(","))
+    return tuple(filter(None, parts))
+
+
 class IgnoreComment(NamedTuple):
     """A comment `# kyvsim: ignore[KV207] reason` or `# kyvsim: ignore-file[KV207] reason`."""
 

@@ -203,7 +203,7 @@ def record_outputs(outputs: Iterable[Output]) -> None:
             for name, content in ((".gitignore", "*\n"), (_RECORD, f"{text}\n")):
                 place = os.path.join(folder, name)
                 temporary = scratch.file_for(place)
-                with open(temporary, "x", encoding="utf-8") as stream:
+                with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
                     stream.write(content)
                 os.replace(temporary, place)
 

@@ -106,7 +106,7 @@ class _Commands(click.Group):
     help=PURPOSE,
     context_settings={"auto_envvar_prefix": PREFIX, "help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, prog_name="kyvsim", allow_from_autoenv=False)
+@click.version_option(__version__, "-V", "--version", prog_name="kyvsim", allow_from_autoenv=False)
 @click.option("--config", "config_file", metavar="FILE", allow_from_autoenv=False, help=CONFIG_HELP)
 @click.option("--no-config", is_flag=True, allow_from_autoenv=False, help=NO_CONFIG_HELP)
 def kyvsim(**_: object) -> None:

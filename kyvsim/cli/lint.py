@@ -4,7 +4,7 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,7 +12,7 @@ from click.types import StringParamType
 
 from kyvsim.api.lint import FixedFile, lint, plan_fixes
 from kyvsim.api.suite_files import FileText
-from kyvsim.api.suppression import Selection, is_unknown
+from kyvsim.api.suppression import selection_of
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.input_options import changed_option, unchanged_of
@@ -50,7 +50,7 @@ from kyvsim.cli.streams import (
     write_out,
 )
 from kyvsim.load.files import STDIN, STDIN_NAME
-from kyvsim.model.diagnostic import Severity, strictly
+from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import Fact, RunVerdict
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.lint import Findings
@@ -68,19 +68,11 @@ class CodeType(StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a value if it is valid; the error names the wrong part."""
-        for part in _parts((value,)):
-            code, _, level = part.partition("=")
-            if is_unknown(code):
-                self.fail(f"no diagnostic has a code that begins with `{code}`", param, ctx)
-            if self.has_level and level not in tuple(Severity):
-                form = f"`{code}=LEVEL` with {', '.join(Severity)}"
-                self.fail(f"`{part}` has no severity: write {form}", param, ctx)
+        try:
+            selection_of(**{"severities" if self.has_level else "select": (value,)})
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return str(value)
-
-
-def _parts(values: Iterable[str]) -> tuple[str, ...]:
-    parts = (part.strip() for value in values for part in value.split(","))
-    return tuple(filter(None, parts))
 
 
 _HELP = """Check policies for errors, without resources.
@@ -167,9 +159,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(path) for path in options["crd_path"]}
     unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
-    levels = (one.split("=") for one in _parts(options["severity"]))
-    severities = {code: Severity(level) for code, level in levels}
-    selection = Selection(_parts(options["select"]), _parts(options["ignore"]), severities)
+    selection = selection_of(options["select"], options["ignore"], options["severity"])
 
     def is_reported(file: str) -> bool:
         return unchanged is None or os.path.realpath(file) not in unchanged

@@ -335,7 +335,9 @@ class ReportFiles:
 
     def _open(self, path: str) -> IO[str]:
         if os.path.exists(path) and not os.path.isfile(path):
-            return open(_stream(path), "w", encoding="utf-8", errors="backslashreplace")
+            return open(
+                _stream(path), "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+            )
         # The link of a stream cannot be opened by its target name, so only links to files are
         # followed.
         place = os.path.realpath(path)
@@ -343,7 +345,7 @@ class ReportFiles:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         temporary = self._scratch.file_for(place)
         self._temporary[place] = temporary
-        return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
+        return open(temporary, "x", encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _stream(path: str) -> int:
@@ -441,7 +443,7 @@ class ObjectFiles:
         is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
         lead = "---\n" if is_begun else ""
         temporary = self._temporary.get(place) or self._open(place)
-        with writing_to(place), open(temporary, "a", encoding="utf-8") as stream:
+        with writing_to(place), open(temporary, "a", encoding="utf-8", newline="\n") as stream:
             stream.write(f"{lead}{to_yaml(obj)}")
         self._count += 1
 

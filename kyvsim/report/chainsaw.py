@@ -10,9 +10,9 @@ from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.finding_formats import (
     attributes,
     case_element,
+    document_head,
     error_case,
     escaped,
-    suite_counts,
     suite_element,
 )
 from kyvsim.report.object_text import json_document
@@ -170,8 +170,6 @@ def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
         else:
             failure = f"<failure{reason}>{place}</failure>"
             cases.append(("fail", case_element(names, failure)))
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    named = {"name": f"kyvsim chainsaw (Kyverno {report.release})", **suite_counts(cases)}
-    yield f"<testsuites{attributes(named)}>\n"
+    yield document_head(f"kyvsim chainsaw (Kyverno {report.release})", cases)
     yield from suite_element("chainsaw", cases)
     yield "</testsuites>\n"

@@ -64,7 +64,15 @@ def error_case(classname: str, message: str) -> tuple[str, str]:
     return "error", case_element(names, f"<error{attributes({'message': message})}/>")
 
 
-def suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
+def document_head(name: str, cases: Iterable[tuple[str, str]]) -> str:
+    """Return the first lines of a document with its counts."""
+    counts = _suite_counts(cases)
+    del counts["skipped"]  # Jenkins' schema, by which some programs reject a report, has none here
+    named = attributes({"name": name, **counts})
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{named}>\n'
+
+
+def _suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the counting attributes of a suite; each case is a status and a text."""
     counts = Counter(status for status, _ in cases)
     words = {"failures": "fail", "errors": "error", "skipped": "skip"}
@@ -74,7 +82,7 @@ def suite_counts(cases: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def suite_element(name: str, cases: Sequence[tuple[str, str]], head: str = "") -> Iterator[str]:
     """Yield a `testsuite` with its counts; `head` comes before the cases."""
-    yield f"  <testsuite{attributes({'name': name, **suite_counts(cases)})}>\n{head}"
+    yield f"  <testsuite{attributes({'name': name, **_suite_counts(cases)})}>\n{head}"
     yield from (text for _, text in cases)
     yield "  </testsuite>\n"
 

@@ -14,9 +14,9 @@ from kyvsim.report.finding_formats import (
     annotation_of,
     attributes,
     case_element,
+    document_head,
     error_case,
     escaped,
-    suite_counts,
     suite_element,
 )
 from kyvsim.report.object_text import document_origin, hunks, json_document, marked_yaml, to_yaml
@@ -122,9 +122,7 @@ def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
         advice = f"<system-out>{escaped(mutant.advice)}</system-out>"
         survivors.append(("skip", case_element(names, skipped, advice)))
     every = [*survivors, *(case for _, cases in suites for case in cases)]
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    named = {"name": f"kyvsim test (Kyverno {outcome.release})", **suite_counts(every)}
-    yield f"<testsuites{attributes(named)}>\n"
+    yield document_head(f"kyvsim test (Kyverno {outcome.release})", every)
     for name, cases in suites:
         yield from suite_element(name, cases)
     if outcome.mutants is not None:

@@ -6,7 +6,7 @@ import { LanguageClient } from "vscode-languageclient/node";
 
 const SCHEME = "kyvsim-schema";
 const YAML_EXTENSION = "redhat.vscode-yaml";
-const INSTALL = "Install it with `pip install 'kyvsim[lsp]'`, or set `kyvsim.path` to the program.";
+const INSTALL = "Install it with `pipx install '.[lsp]'` in a checkout of kyvsim, or set `kyvsim.path` to the program.";
 
 let client: LanguageClient | undefined;
 

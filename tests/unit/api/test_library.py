@@ -1,8 +1,10 @@
 """The functions of `import kyvsim`."""
 
+import io
 import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,8 @@ def test_unusable_inputs_are_errors(policies, resources, said):
 
 
 def test_swapped_arguments_are_recognised():
+    with pytest.raises(UnusableInputError, match="policies and resources seem to be swapped"):
+        kyvsim.apply(pod("a"), POLICY)
     report = kyvsim.apply(pod("a"), POLICY, check=False)
     assert "policies and resources seem to be swapped" in str(report.diagnostics)
     assert report.exit_code == 2
@@ -182,6 +186,7 @@ def test_an_error_has_the_incomplete_report():
         (None, TypeError, "not NoneType"),
         ([pod("a"), None], TypeError, "not NoneType"),
         (b"a.yaml", TypeError, "not bytes"),
+        (io.StringIO("a.yaml"), TypeError, "not StringIO"),
         ({"when": {1, 2}}, TypeError, "an object must be plain data"),
         ({"number": float("nan")}, TypeError, "an object must be plain data"),
         ("", ValueError, "an empty string"),
@@ -207,8 +212,39 @@ def test_options_are_those_of_the_command():
         kyvsim.apply(POLICY, pod("a"), exeptions=[])
     with pytest.raises(ValueError, match=r"unknown release of Kyverno `1.2`: there are `1.19.0`"):
         kyvsim.apply(POLICY, pod("a"), release="1.2")
+    with pytest.raises(ValueError, match="unknown operation `update`: did you mean `UPDATE`"):
+        kyvsim.apply(POLICY, pod("a"), operation="update")
+    with pytest.raises(ValueError, match="unknown level of hazards `all`: there are `error`, "):
+        kyvsim.simulate(POLICY, fail_on="all")
     with pytest.raises(TypeError, match="values_file: pass one path, text or object, not 2"):
         kyvsim.apply(POLICY, pod("a"), values_file=[user, user])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error", "said"),
+    [
+        ("audit_warn", "no", TypeError, "audit_warn: pass bool, not str"),
+        ("now", "2026-01-01", TypeError, "now: pass datetime, not str"),
+        ("now", datetime(2026, 1, 1), ValueError, "now: a datetime needs a time zone"),  # noqa: DTZ001
+        ("set_values", {"a": "b"}, TypeError, "a string or a list of strings, not dict"),
+        ("set_values", ["a=b", 1], TypeError, "a string or a list of strings, not int"),
+        ("payloads", (), TypeError, "unknown option `payloads`"),  # a field of ApplyInputs
+    ],
+)
+def test_settings_of_another_type_are_refused(option, value, error, said):
+    with pytest.raises(error, match=said):
+        kyvsim.apply(POLICY, pod("a"), **{option: value})
+
+
+def test_settings_of_a_simulation_are_checked():
+    with pytest.raises(TypeError, match="horizon: pass float, not str"):
+        kyvsim.simulate(POLICY, horizon="10m")
+    short, groups = (
+        kyvsim.simulate(POLICY, pod("a"), **{name: value})
+        for name, value in (("horizon", 5), ("groups", "developers"))
+    )
+    assert short.ok
+    assert groups.ok
 
 
 def test_the_operation_can_be_set():
@@ -233,6 +269,26 @@ def test_lint_yields_diagnostics():
     assert report.exit_code == 2
     assert kyvsim.lint(POLICY).ok
     assert "KV012" in str(report)
+
+
+def test_lint_selects_warnings_and_changes_their_severity():
+    old = POLICY.replace("  rules:", "  failurePolicy: Fail\n  rules:", 1)
+    assert {one.code for one in kyvsim.lint(old)} == {"KV202"}
+    assert not kyvsim.lint(old, ignore="KV2").diagnostics
+    assert not kyvsim.lint(old, select=["KV3", "KV1"]).diagnostics
+    report = kyvsim.lint(old, severity={"KV202": "error"})
+    assert (report.exit_code, len(report.failures)) == (2, 1)
+    with pytest.raises(ValueError, match="no diagnostic has a code that begins with `KX`"):
+        kyvsim.lint(old, select="KV202,KX")
+    with pytest.raises(ValueError, match="`KV202=fatal` has no severity"):
+        kyvsim.lint(old, severity={"KV202": "fatal"})
+
+
+def test_what_kyverno_deprecates_is_listed():
+    (line,) = kyvsim.apply(POLICY, pod("a")).deprecations
+    assert line.startswith("<policy 1>: kyverno.io/v1 ClusterPolicy is deprecated")
+    assert kyvsim.apply(POLICY, pod("a"), release="1.19.0").deprecations == ()
+    assert kyvsim.test(ROOT / "fixtures/tests/team").deprecations
 
 
 def test_lint_reports_a_missing_file():

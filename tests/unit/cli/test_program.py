@@ -22,14 +22,14 @@ def run(*arguments, **options):
     )
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"], ["version"]])
 def test_version(arguments):
     done = run(*arguments)
     assert done.returncode == 0
     assert done.stdout == f"kyvsim, version {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["-V"], ["version"]])
 def test_start_loads_nothing_slow(arguments):
     trace = (
         "import sys\n"
@@ -194,6 +194,7 @@ def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, mo
 
 
 WITHOUT_POSIX = """
+import _pyio, builtins
 import concurrent.futures.process, multiprocessing, os, shutil, signal, subprocess, sys, tempfile
 for name in ("fork", "geteuid", "getegid", "getuid", "killpg", "sched_getaffinity", "O_NOFOLLOW"):
     if hasattr(os, name):
@@ -203,6 +204,8 @@ for name in ("fcntl", "resource", "pwd", "grp", "termios"):
 from kyvsim.cli.main import run
 from kyvsim.load import scratch
 scratch.HAS_LOCKS = False  # as for sys.platform == "win32"
+multiprocessing.set_start_method("spawn")
+os.linesep, builtins.open = "\\r\\n", _pyio.open  # which uses it, as the other one there
 sys.exit(run(sys.argv[1:]))
 """
 
@@ -211,23 +214,30 @@ sys.exit(run(sys.argv[1:]))
     "arguments",
     [
         ["apply", "policies/namespace-team", "-r", "fixtures/resources/namespaces.yaml", "-j", "2"],
-        ["apply", "policies", "-r", "fixtures/resources", "--output-format", "html=OUT/page.html"],
+        ["apply", "policies", "-r", "fixtures/resources", "--output-format", "sarif=OUT/a.sarif"],
+        ["apply", "policies", "-r", "fixtures/resources", "--output", "OUT/objects"],
+        ["apply", "policies", "-r", "fixtures/resources", "--write-baseline", "OUT/known.yaml"],
         ["lint", "policies", "--jobs", "2"],
         ["test", "fixtures/tests/team"],
+        ["test", "fixtures/tests", "--jobs", "2"],
+        ["apply", "policies/namespace-team", "-r", "fixtures/resources", "--changed"],
     ],
 )
 def test_nothing_needs_what_windows_does_not_have(arguments, tmp_path):
-    given = [one.replace("OUT", str(tmp_path)) for one in arguments]
-    shown = [
-        subprocess.run(
-            [sys.executable, *program, *given],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for program in (["-c", WITHOUT_POSIX], ["-m", "kyvsim"])
-    ]
-    assert shown[0].returncode == shown[1].returncode, shown[0].stderr
+    folders = tmp_path / "here", tmp_path / "there"
+    shown = []
+    for folder, program in zip(folders, (["-m", "kyvsim"], ["-c", WITHOUT_POSIX]), strict=True):
+        folder.mkdir()
+        given = [one.replace("OUT", str(folder)) for one in arguments]
+        command = [sys.executable, *program, *given]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        shown.append(done)
+    assert shown[0].returncode == shown[1].returncode, shown[1].stderr
     assert shown[0].stdout == shown[1].stdout
-    assert "internal error" not in shown[0].stderr
+    assert "internal error" not in shown[1].stderr
+    written = [
+        {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.*")}
+        for folder in folders
+    ]
+    assert written[0] == written[1]
+    assert bool(written[0]) is ("OUT" in str(arguments))

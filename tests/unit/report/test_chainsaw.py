@@ -1,9 +1,11 @@
 """Reports of chainsaw tests."""
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+import xmlschema
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
@@ -67,6 +69,7 @@ def test_json_holds_every_test_the_remarks_and_the_counts(shown):
 
 
 def test_junit_counts_unsupported_tests_as_skipped(shown):
+    xmlschema.XMLSchema(Path(__file__).parent / "schemas/junit.xsd").validate(shown("junit"))
     suite = ET.fromstring(shown("junit"))[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "1", "1")
     assert [[child.tag for child in case] for case in suite] == [
