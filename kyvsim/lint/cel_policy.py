@@ -80,6 +80,8 @@ class CelPolicy(NamedTuple):
     """The same for a MutatingPolicy, whose variants are derived differently."""
     is_about_pods: bool = False
     """Whether its constraints allow autogen."""
+    forbidden: tuple[tuple[str, str], ...] = ()
+    """The variables that it must not read but does, each with the reason."""
 
     @property
     def spec(self) -> CelPolicyNode:

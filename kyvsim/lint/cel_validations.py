@@ -1,6 +1,7 @@
 """Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise, permutations
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
@@ -17,8 +18,9 @@ from kyvsim.lint.cel_policy import (
     reads_field,
     selected,
 )
+from kyvsim.lint.release_changes import cel_places
 from kyvsim.model import ports
-from kyvsim.model.diagnostic import Diagnostic, listed
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
 
@@ -324,6 +326,15 @@ def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 _OPERATORS = frozenset(f"_{sign}_" for sign in "+-*/%")
 _OBJECT_FIELDS = ("object.", "oldObject.", "request.object.", "request.oldObject.")
+
+
+def forbidden_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV162: a variable because of which a cluster rejects a namespaced policy."""
+    for name, why in policy.forbidden:
+        # A flag of Kyverno allows `http`, and only warnings can be ignored.
+        severity = Severity.WARNING if name == "http" else Severity.ERROR
+        for place in cel_places(policy.policy, partial(is_name, name=name)):
+            yield Diagnostic("KV162", severity, f"spec: Forbidden: {why}", place)
 
 
 def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:

@@ -16,7 +16,12 @@ from kyvsim.languages import (
     Diagnostics,
     kinds_of,
 )
-from kyvsim.languages.cel.compile import compile_cel_policy, extracts_templates, unused_parts
+from kyvsim.languages.cel.compile import (
+    compile_cel_policy,
+    extracts_templates,
+    forbidden_names,
+    unused_parts,
+)
 from kyvsim.languages.classic.compile import (
     RuleBudgetError,
     compile_policy,
@@ -111,6 +116,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         is_derived=derivable and any(True for _ in variants(policy.cel)),
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
         is_about_pods=is_about_pods(policy.cel.match_constraints),
+        forbidden=tuple(forbidden_names(policy, options)),
     )
     return tuple(run_checks((CheckSubject.CEL, CheckSubject.EXPRESSIONS), checked))
 

@@ -25,10 +25,12 @@ from kyvsim.lint.runs import (
     IMPOSSIBLE_CALL,
     RUN_CHECKS,
     UNUSED_BINDING,
+    Check,
+    CheckCode,
     CheckSubject,
     warning_check,
 )
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 
 _rules = partial(warning_check, CheckSubject.RULES)
 _cel = partial(warning_check, CheckSubject.CEL)
@@ -91,6 +93,11 @@ CHECKS: Final = (
         KV254='JSONPatch{op: "add", path: "/metadata/labels/team", value: "shop"}',
     ),
     _cel(cel_matching.scanned_users, KV251="expression: request.userInfo.username != 'robot'"),
+    Check(
+        (CheckCode("KV162", 'globalContext.Get("names", "")', (Severity.ERROR, Severity.WARNING)),),
+        CheckSubject.CEL,
+        cel_validations.forbidden_variables,
+    ),
     _cel(cel_mutations.unfilled_templates, KV263="namespace: ((object.metadata.name))"),
     _expressions(
         cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"

@@ -61,7 +61,7 @@ def _rule_nodes(subject: Subject) -> Iterator[tuple[Document, PolicyNode]]:
             yield from ((subject.document, node) for node in walk(rule.tree))
 
 
-def _cel_places(
+def cel_places(
     subject: Subject, concerned: Callable[[Node], bool], fields: Container[object] = ()
 ) -> Iterator[Location]:
     """Yield the positions of some nodes in the expressions of a policy in CEL.
@@ -98,7 +98,7 @@ def _blocked_calls(subject: Subject, old: Release, new: Release) -> Iterator[Loc
         is_url = url.startswith(_SCHEMES)
         return is_url and bool(blocked("GET", url, new)) and not blocked("GET", url, old)
 
-    yield from _cel_places(subject, is_blocked)
+    yield from cel_places(subject, is_blocked)
 
 
 def _encoded_paths(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
@@ -123,7 +123,7 @@ def _global_context(subject: Subject, _old: Release, _new: Release) -> Iterator[
     for document, node in _rule_nodes(subject):
         if isinstance(node, GlobalReferenceEntry):
             yield document.locate(node.path)
-    yield from _cel_places(
+    yield from cel_places(
         subject, lambda one: isinstance(one, Ident) and one.name == "globalContext"
     )
 
@@ -131,7 +131,7 @@ def _global_context(subject: Subject, _old: Release, _new: Release) -> Iterator[
 def _unsearched_calls(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
     """Yield calls over HTTP of namespaced policies in expressions that were not searched."""
     if isinstance(subject, Policy) and subject.namespace:
-        yield from _cel_places(
+        yield from cel_places(
             subject, lambda one: isinstance(one, Ident) and one.name == "http", _UNSEARCHED
         )
 
@@ -181,7 +181,7 @@ def _calls(*functions: str) -> Concerned:
         return isinstance(node, Call) and node.target is not None and node.function in functions
 
     def concerned(subject: Subject, _old: Release, _new: Release) -> Iterator[Location]:
-        return _cel_places(subject, is_call)
+        return cel_places(subject, is_call)
 
     return concerned
 

@@ -293,6 +293,8 @@ def _removal_section(upgrade: Upgrade, removal: Removal) -> _Section:
     check = "" if removal.is_checked else f"kyvsim upgrade {paths} --to {name} --check compares "
     check += "each policy with its conversion; " if check else ""
     advice = f"{check}kyvsim migrate {paths} --output DIR writes the new policies"
+    if any(_outcome(one) is ConversionOutcome.CONDITIONAL for one in removal.policies):
+        advice += " and lists their conditions"
     return _Section(title, [*_conversion_entries(removal)], [*_inventory_table(removal)], advice)
 
 

@@ -80,13 +80,17 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
     return _lowered(policy, options)[1]
 
 
-def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
-    """Return the variables that the expressions of a policy read, such as `globalContext`.
+def forbidden_names(policy: Policy, options: CompileOptions) -> Iterator[tuple[str, str]]:
+    """Yield the variables, such as `http`, that a namespaced policy must not read, and why.
 
-    These are the expressions in which a cluster searches for what a namespaced policy may not use.
+    A cluster rejects policies that read them in the expressions that it searches.
+
+    upstream: validate.go of pkg/cel/policies, pkg/cel/compiler/http.go
     """
-    spec = policy.cel
-    if not options.system.release.searches_all_expressions:
+    if not policy.namespace:
+        return
+    spec, release = policy.cel, options.system.release
+    if not release.searches_all_expressions:
         targets = spec.target_match_constraints
         spec = spec._replace(
             target_match_constraints=targets and targets._replace(expression=""),
@@ -94,7 +98,13 @@ def names_read(policy: Policy, options: CompileOptions) -> frozenset[str]:
             attestors=tuple(one._replace(expressions=()) for one in spec.attestors),
         )
     searched = PolicyVariant("", spec)
-    return frozenset(_lower_part(_BY_NAME[policy.kind], policy, searched, options)[1].reads)
+    reads = _lower_part(_BY_NAME[policy.kind], policy, searched, options)[1].reads
+    confined = release.global_context_problem("globalContext.*", namespaced=True)
+    if confined and "globalContext" in reads:
+        yield "globalContext", confined
+    if "http" in reads:
+        why = "set --allowHTTPInNamespacedPolicies to enable"
+        yield "http", f"http.* is not allowed in namespaced policies; {why}"
 
 
 def variants_of(policy: Policy, release: Release) -> tuple[PolicyVariant, ...]:

@@ -25,7 +25,7 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
-from kyvsim.languages.cel.compile import names_read, problems_of
+from kyvsim.languages.cel.compile import forbidden_names, problems_of
 from kyvsim.languages.cel.exceptions import refused_conditions
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission, validation
@@ -409,15 +409,7 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
         except ValueError as error:
             why = "schedule spec in the deletingPolicy is not in proper cron format"
             yield f"spec.schedule: Invalid value: {quote(policy.facts.schedule)}: {why}: {error}"
-    if not policy.namespace:
-        return
-    read, release = names_read(policy, options), options.system.release
-    confined = release.global_context_problem("globalContext.*", namespaced=True)
-    if confined and "globalContext" in read:
-        yield f"spec: Forbidden: {confined}"
-    if "http" in read:
-        why = "set --allowHTTPInNamespacedPolicies to enable"
-        yield f"spec: Forbidden: http.* is not allowed in namespaced policies; {why}"
+    yield from (f"spec: Forbidden: {why}" for _, why in forbidden_names(policy, options))
 
 
 # PolicyExceptions of both groups: errors.

@@ -2,6 +2,9 @@
 
 import pytest
 
+from kyvsim.api.lint import lint
+from kyvsim.model.release import RELEASES
+
 # advice
 
 
@@ -395,3 +398,44 @@ def test_excluded_resources_that_cover_all_that_is_matched(written, excluded, fo
     constraints = {"resourceRules": [PODS_EXCLUDED_RESOURCES], "excludeResourceRules": excluded}
     spec = {"matchConstraints": constraints, "validations": VALIDATIONS}
     assert [code for code, _ in written("ValidatingPolicy", spec)] == found
+
+
+# variables of namespaced policies
+
+CALLING = """\
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedMutatingPolicy
+metadata: {name: p, namespace: dev}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  targetMatchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  evaluation: {mutateExisting: {enabled: true}}
+  targetMatchConditions: [{name: a, expression: "http.Get('http://a.b/').ok == true"}]
+  variables:
+  - {name: names, expression: "globalContext.Get('names', '')"}
+  - {name: mine, expression: "['a'].filter(name, name in variables.names)"}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: "Object{metadata: Object.metadata{labels: {'a': variables.mine[0]}}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "found"),
+    [("1.19.0", []), ("1.19.1", [("warning", 10, 50), ("error", 12, 32)])],
+)
+def test_variables_that_namespaced_policies_must_not_read(release, found, tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(CALLING)
+    reported = lint([str(file)], release=RELEASES[release]).diagnostics
+    about = [one for one in reported if one.code == "KV162"]
+    assert [(one.severity, one.location.line, one.location.column) for one in about] == found
+
+
+def test_other_policies_may_read_them(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(CALLING.replace("Namespaced", "").replace(", namespace: dev", ""))
+    assert "KV162" not in [one.code for one in lint([str(file)]).diagnostics]
