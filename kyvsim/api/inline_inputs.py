@@ -1,16 +1,18 @@
 """Inputs as texts instead of files, for the playground."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.api.explain import Explaining, ExplainTarget, open_explanation
-from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.inputs import ApplyInputs, WhatIf
 from kyvsim.api.simulate import Simulated, SimulateInputs, simulate
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import is_mapping
+from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import SIMULATED, UNCHANGED, Budget
+from kyvsim.model.request import Operation
 
 
 class Typed(NamedTuple):
@@ -20,6 +22,15 @@ class Typed(NamedTuple):
     resources: str = ""
     values: str = ""
     exceptions: str = ""
+    operation: str = ""
+    """The operation of all requests; "" for that of the values, which is CREATE by default."""
+    user: str = ""
+    groups: str = ""
+    """Groups of the user, separated by commas."""
+
+
+TEXTS: Final = ("policies", "resources", "values", "exceptions")
+"""The fields that are YAML: files such as `policies.yaml`."""
 
 
 def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
@@ -28,11 +39,16 @@ def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
     Problems are diagnostics of the run, with file names such as `policies.yaml`.
     """
     values = _sources(typed, "values")
+    groups = tuple(filter(None, map(str.strip, typed.groups.split(","))))
     inputs = ApplyInputs(
         _sources(typed, "policies"),
         _sources(typed, "resources"),
         exceptions=_sources(typed, "exceptions"),
         values_file=values[0] if values else "",
+        what_if=WhatIf(
+            user=named_user(typed.user, groups) if typed.user else None,
+            operation=Operation(typed.operation) if typed.operation else None,
+        ),
         budget=budget,
     )
     named = tuple(_files_named(values))
@@ -44,7 +60,10 @@ def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
 
 
 def simulate_typed(typed: Typed) -> Simulated:
-    """Return the simulation of the resources on a cluster with the policies."""
+    """Return the simulation of the resources on a cluster with the policies.
+
+    An administrator creates them: the cluster has no roles of the user of `typed`.
+    """
     return simulate(
         SimulateInputs(
             _sources(typed, "policies"),
@@ -53,6 +72,11 @@ def simulate_typed(typed: Typed) -> Simulated:
             budget=SIMULATED,
         )
     )
+
+
+def sources_of(typed: Typed) -> tuple[Source, ...]:
+    """Return the texts that are not empty, as files."""
+    return tuple(source for name in TEXTS for source in _sources(typed, name))
 
 
 def _sources(typed: Typed, name: str) -> tuple[Source, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Path
+from kyvsim.model.source import Location
 
 # The keys of a YAML text by its lines alone, so that an incomplete document has them, too.
 # Nothing is parsed: the parent of a line's key is the less indented line above. Block scalars are
@@ -315,3 +316,19 @@ def steps_before(cursor: EditPosition) -> tuple[str, ...]:
     found = _STEPS_BACKWARDS.match(near[::-1])
     path, dot, _ = (found[0][::-1] if found else "").rpartition(".")
     return tuple("[]" if one[0] == "[" else one for one in _STEP.findall(path)) if dot else ()
+
+
+_SPAN_KEY: Final = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))""")
+_REST: Final = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
+
+
+def span_of(place: Location | None, lines: Sequence[str]) -> tuple[int, int, int]:
+    """Return line, column and exclusive end of a diagnostic, from 0.
+
+    It is a key, or a value to the end of its line.
+    """
+    line = max(0, min((place.line if place else 1) - 1, len(lines) - 1))
+    column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
+    rest = lines[line].removesuffix("\r")
+    found = _SPAN_KEY.match(rest, column) or _REST.match(rest, column)
+    return line, column, max(found.end() if found else column, column)

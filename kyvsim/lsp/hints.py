@@ -8,8 +8,6 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from lsprotocol import types as lsp
-
 from kyvsim.api import Source
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.api.schemas import known_schemas
@@ -282,26 +280,32 @@ def _variable_note(text: YamlText, document: int, word: str) -> str:
     return ""
 
 
-def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
-    """Yield completions for a position, whose column counts characters."""
+class Completion(NamedTuple):
+    """A completion for a position, and what it replaces."""
+
+    label: str
+    detail: str
+    note: str
+    """Markdown."""
+    insert: str
+    kind: str
+    """`property`, `function` or `value`."""
+    column: int
+    """Where the typed text that it replaces begins: before the position, on its line."""
+
+
+def completions_at(text: YamlText, line: int, column: int) -> Iterator[Completion]:
+    """Yield completions for a position; columns count characters."""
     cursor = text.cursor(line, column)
-    end = lsp.Position(cursor.line, cursor.column)
     last_name = cursor.typed.rpartition(".")[2]
-    word, last = (
-        lsp.Range(lsp.Position(cursor.line, cursor.column - len(one)), end)
-        for one in (cursor.typed, last_name)
-    )
     for one in dict.fromkeys(_offers(text, cursor)):
-        kind = lsp.CompletionItemKind.Value
+        kind = "value"
         if one.is_key:
-            kind = lsp.CompletionItemKind.Property
+            kind = "property"
         elif one.insert.endswith("(") or "->" in one.detail:
-            kind = lsp.CompletionItemKind.Function
-        note = lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note) if one.note else None
-        edit = lsp.TextEdit(last if one.after_dot else word, one.insert or one.label)
-        yield lsp.CompletionItem(
-            label=one.label, kind=kind, detail=one.detail, documentation=note, text_edit=edit
-        )
+            kind = "function"
+        start = cursor.column - len(last_name if one.after_dot else cursor.typed)
+        yield Completion(one.label, one.detail, one.note, one.insert or one.label, kind, start)
 
 
 def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:

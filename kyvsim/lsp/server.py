@@ -39,6 +39,11 @@ from kyvsim.lsp.session import (
 )
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
+_KINDS = {
+    "property": lsp.CompletionItemKind.Property,
+    "function": lsp.CompletionItemKind.Function,
+    "value": lsp.CompletionItemKind.Value,
+}
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 
@@ -252,10 +257,17 @@ def _completions(
     if not session.is_open(uri):
         return
     document = session.document(uri)
-    for one in completions_at(session.text(uri), *from_client(document, params.position)):
-        if isinstance(one.text_edit, lsp.TextEdit):
-            one.text_edit.range = for_client(document, one.text_edit.range)
-        yield one
+    line, column = from_client(document, params.position)
+    for one in completions_at(session.text(uri), line, column):
+        replaced = lsp.Range(lsp.Position(line, one.column), lsp.Position(line, column))
+        note = lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note) if one.note else None
+        yield lsp.CompletionItem(
+            label=one.label,
+            kind=_KINDS[one.kind],
+            detail=one.detail,
+            documentation=note,
+            text_edit=lsp.TextEdit(for_client(document, replaced), one.insert),
+        )
 
 
 def _hover(session: EditorSession, params: lsp.HoverParams) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
@@ -34,7 +33,7 @@ from kyvsim.api.workspace_runs import (
     run_tests_in,
     unknown_names,
 )
-from kyvsim.lsp.document import YamlText, read_text
+from kyvsim.lsp.document import YamlText, read_text, span_of
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Location
@@ -64,8 +63,6 @@ _SEVERITIES = MappingProxyType(
         Severity.INFO: lsp.DiagnosticSeverity.Information,
     }
 )
-_KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
-_REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
@@ -153,14 +150,9 @@ def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Itera
 
 
 def range_of(place: Location | None, lines: Sequence[str]) -> lsp.Range:
-    """Return the range of a diagnostic: a key, or a value to the end of its line."""
-    line = max(0, min((place.line if place else 1) - 1, len(lines) - 1))
-    column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
-    rest = lines[line].removesuffix("\r")
-    found = _KEY.match(rest, column) or _REST.match(rest, column)
-    end = found.end() if found else column
-    start = lsp.Position(line, column)
-    return lsp.Range(start, lsp.Position(line, max(end, column)))
+    """Return the range of a diagnostic, as `span_of`."""
+    line, column, end = span_of(place, lines)
+    return lsp.Range(lsp.Position(line, column), lsp.Position(line, end))
 
 
 _PAUSE: Final = 0.15

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import MappingProxyType
@@ -16,16 +16,37 @@ from typing import Any, Final, NamedTuple
 
 from kyvsim.api.apply import render_run
 from kyvsim.api.explain import explained_run
-from kyvsim.api.inline_inputs import Typed, explain_typed, simulate_typed
+from kyvsim.api.inline_inputs import Typed, explain_typed, simulate_typed, sources_of
+from kyvsim.api.workspace import remarks_on
+from kyvsim.lsp.document import read_text, span_of
+from kyvsim.lsp.hints import completions_at
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ports import fault_text
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Location
 from kyvsim.report.explain import object_part
+from kyvsim.report.finding import WEIGHTS, Finding, finding_of
 from kyvsim.report.page import ending_of, fragment
-from kyvsim.report.run import Lists
+from kyvsim.report.results import QUIET, compile_rows
+from kyvsim.report.run import Lists, Run
 from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.timeline_formats import columns
 from kyvsim.report.timeline_formats import values_of as timeline_values
 from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
+
+
+class Mark(NamedTuple):
+    """A diagnostic or failed result in the gutter of an editor; lines and columns count from 1."""
+
+    text: str
+    """The name of the text: `policies`."""
+    line: int
+    column: int
+    end: int
+    """The exclusive end, on the same line."""
+    severity: str
+    message: str
 
 
 class PageUpdate(NamedTuple):
@@ -34,23 +55,65 @@ class PageUpdate(NamedTuple):
     html: str
     style: str = ""
     """The CSS it needs in addition to the page's own."""
+    marks: tuple[Mark, ...] = ()
+
+
+def _marks(
+    typed: Typed, diagnostics: Iterable[Diagnostic], findings: Iterable[Finding] = ()
+) -> tuple[Mark, ...]:
+    """Return the marks of a run: those of `lint`, as in other editors, and those of results."""
+    sources = sources_of(typed)
+    lines = {one.name: one.text.split("\n") for one in sources}
+    found: list[tuple[Location | None, str, str]] = []
+    for own in sources:
+        others = tuple(one for one in sources if one is not own)
+        linted = (one for one in remarks_on(own, others) if one not in diagnostics)
+        found += [(one.location, one.severity, f"{one.code}: {one.message}") for one in linted]
+    found += [(one.location, one.severity, f"{one.code}: {one.message}") for one in diagnostics]
+    for one in findings:
+        text = f"{one.shown_name}: {one.shown_text or one.row.status}"
+        found.append((one.location, one.weight, text))
+    marks: dict[Mark, None] = {}
+    for place, severity, message in found:
+        if place is not None and place.file in lines:
+            line, column, end = span_of(place, lines[place.file])
+            name = place.file.removesuffix(".yaml")
+            marks[Mark(name, line + 1, column + 1, end + 1, severity, message)] = None
+    return tuple(marks)
+
+
+def _findings(run: Run, response: EngineResponse) -> Iterator[Finding]:
+    for row in compile_rows(audit_warn=run.audit_warn, hidden=QUIET)(response):
+        if row.status in WEIGHTS:
+            yield finding_of(row, response, run.explain)
 
 
 def _verdicts(typed: Typed) -> PageUpdate:
     run, options = explained_run(explain_typed(typed)), RenderOptions(detailed=True)
+    findings: list[Finding] = []
+
+    def noted() -> Iterator[EngineResponse]:
+        for response in run.responses:
+            findings.extend(_findings(run, response))
+            yield response
 
     def tail(lists: Lists) -> Iterator[str]:
         yield fragment("playground_verdicts.html", **values_of(run, options, lists))
 
     parts = streaming_page(run, options, tail)
-    return PageUpdate("".join(piece for _, piece in render_run(run, (parts,))))
+    rendered = render_run(run._replace(responses=noted()), (parts,))
+    html = "".join(piece for _, piece in rendered)
+    return PageUpdate(html, marks=_marks(typed, run.all_diagnostics(), findings))
 
 
 def _reasons(typed: Typed) -> PageUpdate:
     found = explain_typed(typed)
-    objects = tuple(object_part(one) for one in found.objects)
+    explained = tuple(found.objects)
+    objects = tuple(map(object_part, explained))
     diagnostics = found.run.all_diagnostics()
-    return PageUpdate(fragment("playground_reasons.html", objects=objects, diagnostics=diagnostics))
+    html = fragment("playground_reasons.html", objects=objects, diagnostics=diagnostics)
+    findings = (one for obj in explained for one in _findings(found.run, obj.response))
+    return PageUpdate(html, marks=_marks(typed, diagnostics, findings))
 
 
 def _timeline(typed: Typed) -> PageUpdate:
@@ -63,7 +126,7 @@ def _timeline(typed: Typed) -> PageUpdate:
         values = timeline_values(simulation, TimelineOptions())
         style = columns(len(values["lanes"].names))
     html = fragment("playground_timeline.html", diagnostics=diagnostics, ending=ending, **values)
-    return PageUpdate(html, style)
+    return PageUpdate(html, style, _marks(typed, diagnostics))
 
 
 VIEWS: Final = MappingProxyType({"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline})
@@ -134,6 +197,24 @@ class PageQuery(NamedTuple):
     typed: Typed
     view: str
 
+    def answer(self) -> dict[str, Any]:
+        """Return the content of the view, a PageUpdate for JSON."""
+        update = VIEWS[self.view](self.typed)
+        return {**update._asdict(), "marks": [one._asdict() for one in update.marks]}
+
+
+class CompletionQuery(NamedTuple):
+    """A query for completions at a position of a text; line and column count from 1."""
+
+    text: str
+    line: int
+    column: int
+
+    def answer(self) -> list[dict[str, Any]]:
+        """Return the completions, whose `column` counts from 1, too."""
+        found = completions_at(read_text(self.text), self.line - 1, self.column - 1)
+        return [one._replace(column=one.column + 1)._asdict() for one in found]
+
 
 try:
     import resource
@@ -167,8 +248,8 @@ class Evaluator:
         self._is_ready = False
         self._worker = _begun()
 
-    def evaluate(self, query: PageQuery) -> PageUpdate:
-        """Return the result; raises NoAnswerError."""
+    def evaluate(self, query: PageQuery | CompletionQuery) -> Any:
+        """Return the answer of the query, for JSON; raises NoAnswerError."""
         connection = self._worker.connection
         try:
             if not self._is_ready:
@@ -178,7 +259,7 @@ class Evaluator:
                 self._renew()
                 text = f"stopped: evaluation took longer than {self._seconds:g} seconds"
                 raise NoAnswerError(text)
-            found: PageUpdate | str = connection.recv()
+            found = connection.recv()
         except (EOFError, OSError):
             self._renew()
             raise NoAnswerError("evaluation crashed: it may have run out of memory") from None
@@ -224,7 +305,7 @@ def _work(connection: Connection, calls: int) -> None:
         while True:
             query = connection.recv()
             try:
-                result: PageUpdate | str = VIEWS[query.view](query.typed)
+                result = query.answer()
             except Exception as error:  # noqa: BLE001 — INVARIANT: no input ends the process
                 result = fault_text(error)
             connection.send(result)

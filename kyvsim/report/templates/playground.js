@@ -1,7 +1,8 @@
 // Editors, a link that contains their text, and results while the user types.
 const LIMIT = 1 << 20; // characters of a link's texts
 const WAIT = 250; // milliseconds without a key before it is evaluated
-const texts = new Map(all("textarea").map((one) => [one.id, one]));
+const texts = new Map(); // editors by name
+const fields = ["operation", "user", "groups"].map((name) => document.getElementById(name));
 const answer = document.getElementById("answer");
 const state = document.getElementById("state");
 const tabs = all("[role=tab]");
@@ -11,20 +12,16 @@ let view = "verdicts";
 let asking = null;
 let timer = 0;
 
-const typed = () => Object.fromEntries([...texts].map(([name, one]) => [name, one.value]));
+const typed = () => Object.fromEntries([
+  ...[...texts].map(([name, one]) => [name, one.text]),
+  ...fields.map((one) => [one.id, one.value.trim()]),
+]);
 
-// Numbers of lines, beside what is scrolled.
-function number(text) {
-  const gutter = text.previousElementSibling;
-  const lines = text.value.split("\n").length;
-  if (gutter.childElementCount !== lines) {
-    gutter.replaceChildren(...Array.from({ length: lines }, (_, index) => {
-      const made = document.createElement("span");
-      made.textContent = index + 1;
-      return made;
-    }));
-  }
-  gutter.scrollTop = text.scrollTop;
+async function send(path, content, signal) {
+  const found = await fetch(path, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content), signal,
+  });
+  return [found.ok, found.status === 204 ? null : await found.json()];
 }
 
 // What is typed as a link: JSON, deflated, in base64 for URLs.
@@ -51,10 +48,13 @@ async function unpacked(text) {
 }
 
 function fill(found) {
+  const textOf = (name) => (typeof found[name] === "string" ? found[name] : "");
   for (const [name, one] of texts) {
-    one.value = typeof found[name] === "string" ? found[name] : "";
-    number(one);
+    one.text = textOf(name);
+    if (OPTIONAL.has(name)) folder(name).open = one.text !== "";
   }
+  for (const one of fields) one.value = textOf(one.id);
+  fields[0].selectedIndex = Math.max(fields[0].selectedIndex, 0); // an operation that is not offered
 }
 
 function say(text) {
@@ -65,12 +65,15 @@ function say(text) {
 }
 
 // Positions in results link to the text.
+const OPTIONAL = new Set(["values", "exceptions"]); // folded while they are empty
+const folder = (name) => document.querySelector(`[data-editor=${name}]`);
 const PLACE = /^(policies|resources|values|exceptions)\.yaml(?::(\d+):(\d+))?/;
 function lead(from) {
   for (const one of all(".place", from)) {
     const found = PLACE.exec(one.textContent);
     if (!found) continue;
     one.classList.add("goes");
+    if (one.closest("summary")) continue; // it is a button, which cannot contain links: for the mouse only
     one.setAttribute("role", "link");
     one.tabIndex = 0;
   }
@@ -78,14 +81,8 @@ function lead(from) {
 
 function go(element) {
   const [, name, line = "1", column = "1"] = PLACE.exec(element.textContent);
-  const text = texts.get(name);
-  const lines = text.value.split("\n");
-  const row = Math.min(Math.max(Number(line), 1), lines.length) - 1;
-  const start = lines.slice(0, row).join("\n").length + (row ? 1 : 0);
-  text.focus();
-  text.setSelectionRange(start + Math.min(Number(column) - 1, lines[row].length), start + lines[row].length);
-  text.scrollTop = Math.max(0, (row - 4) * parseFloat(getComputedStyle(text).lineHeight));
-  text.scrollIntoView({ block: "nearest" });
+  folder(name).open = true;
+  texts.get(name).go(Number(line), Number(column));
 }
 
 // The parts that the user has opened or closed: they stay so when the result is updated.
@@ -118,7 +115,10 @@ function put(shown) {
     if (opened.has(name)) one.open = opened.get(name);
   }
   const wrong = new Set(all(".item.bad:not([data-item]) .place", answer).map((one) => PLACE.exec(one.textContent)?.[1]));
-  for (const [name, one] of texts) one.closest(".editor").classList.toggle("bad", wrong.has(name));
+  for (const [name, one] of texts) {
+    folder(name).classList.toggle("bad", wrong.has(name));
+    one.mark(shown.marks.filter((mark) => mark.text === name));
+  }
   lead(answer);
 }
 
@@ -128,15 +128,9 @@ async function evaluate() {
   answer.classList.add("old");
   state.textContent = "evaluating";
   try {
-    const found = await fetch("evaluate", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ ...typed(), view }),
-      signal: own.signal,
-    });
-    const shown = await found.json();
-    if (own !== asking) return;
-    if (found.ok) put(shown);
+    const [ok, shown] = await send("evaluate", { ...typed(), view }, own.signal);
+    if (own !== asking || !shown) return;
+    if (ok) put(shown);
     else say(shown.error);
   } catch (error) {
     if (own !== asking || error.name === "AbortError") return;
@@ -158,19 +152,41 @@ function later() {
   timer = setTimeout(renew, WAIT);
 }
 
-for (const one of texts.values()) {
-  one.addEventListener("input", () => { number(one); later(); });
-  one.addEventListener("scroll", () => number(one));
-  // A new line begins where the last one did.
-  one.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const before = one.value.slice(0, one.selectionStart);
-    const indent = /^ */.exec(before.slice(before.lastIndexOf("\n") + 1))[0];
-    event.preventDefault();
-    one.setRangeText(`\n${indent}`, one.selectionStart, one.selectionEnd, "end");
-    one.dispatchEvent(new Event("input"));
+for (const own of all(".editor")) {
+  const name = own.dataset.editor;
+  const one = kyvsimEditor.createEditor({
+    parent: document.getElementById(name),
+    label: name,
+    description: "Escape and then Tab leaves the editor.",
+    change: later,
+    complete: async (text, line, column) => {
+      try {
+        const [ok, found] = await send("complete", { text, line, column });
+        return ok && found ? found : [];
+      } catch {
+        return []; // the next evaluation shows that the server has ended
+      }
+    },
+  });
+  texts.set(name, one);
+  const [open, chosen, save] = all(".files > *", own);
+  open.addEventListener("click", () => chosen.click());
+  chosen.addEventListener("change", async () => {
+    const read = await Promise.all([...chosen.files].map((file) => file.text()));
+    chosen.value = ""; // the same file can be opened again
+    if (!read.length) return;
+    one.text = read.map((text) => text.trimEnd() + "\n").join("---\n");
+    renew();
+  });
+  save.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([one.text], { type: "application/yaml" }));
+    link.download = `${name}.yaml`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   });
 }
+for (const one of fields) one.addEventListener("input", later);
 
 function choose(name) {
   view = name;
@@ -193,18 +209,19 @@ document.querySelector("[role=tablist]").addEventListener("keydown", (event) => 
 
 answer.addEventListener("click", (event) => {
   const place = event.target.closest(".goes");
-  const link = event.target.closest("a[href^='#']");
   const fold = event.target.closest(".fold button");
   if (place) { event.preventDefault(); go(place); }
-  if (link) {
-    event.preventDefault(); // the address contains the input
-    seen(document.getElementById(link.getAttribute("href").slice(1)));
-  }
   if (fold) {
     const open = fold.getAttribute("aria-expanded") === "false";
     fold.setAttribute("aria-expanded", open);
     for (const row of all(`.row[data-fold="${fold.parentElement.dataset.fold}"]`, answer)) row.classList.toggle("open", open);
   }
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link) return;
+  event.preventDefault(); // the address contains the input
+  seen(document.getElementById(link.getAttribute("href").slice(1)));
 });
 answer.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches(".goes")) go(event.target);

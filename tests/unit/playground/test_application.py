@@ -17,8 +17,7 @@ pytest.importorskip("starlette", reason="the extra `playground` is not installed
 pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
 
 from kyvsim.playground import serving
-from kyvsim.playground.application import ConnectionLimits
-from kyvsim.playground.evaluator import PageUpdate
+from kyvsim.playground.application import _EXAMPLES, ConnectionLimits
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "kyvsim/playground/examples"
@@ -52,10 +51,15 @@ def test_the_page_is_one_file_that_forbids_all_but_itself(served):
         ("generation", "verdicts", ["generated", "NetworkPolicy", "podSelector"]),
         ("generation", "timeline", ["background", "shop/deny-all"]),
         ("cel", "verdicts", ["at most 3 replicas, not 5", ">skip<"]),
+        ("deletion", "verdicts", ["jane may not delete orders"]),
+        ("lookup", "verdicts", ["one of shop,search; there are 2 Deployments"]),
+        ("admission", "verdicts", ["only system namespaces", "resources.yaml:16:3"]),
+        ("mistakes", "verdicts", ["KV215", "The namespace must be that of the team"]),
     ],
 )
 def test_examples_are_answered(served, name, view, words):
-    status, found = served.evaluate(**example(name), view=view)
+    (inputs,) = (inputs for folder, _, inputs in _EXAMPLES if folder == name)
+    status, found = served.evaluate(**example(name), **inputs, view=view)
     assert status == 200
     for word in words:
         assert word in found["html"]
@@ -64,6 +68,62 @@ def test_examples_are_answered(served, name, view, words):
 def test_what_is_wrong_with_a_text_is_told_at_its_place(served):
     _, found = served.evaluate(policies="kind: [x\nspec: {}\n", resources="a: b")
     assert "policies.yaml:2:5: error KV006" in found["html"]
+
+
+def test_diagnostics_and_failures_are_marks_with_positions(served):
+    _, found = served.evaluate(**example("mistakes"))
+    marks = {(one["text"], one["line"], one["severity"]): one for one in found["marks"]}
+    assert marks["resources", 6, "error"]["message"].endswith("must be that of the team.")
+    kinds = marks["policies", 11, "warning"]
+    assert kinds["message"].startswith("KV215")
+    assert (kinds["column"], kinds["end"]) == (23, 28)
+    assert ("policies", 29, "warning") in marks  # only `lint` reports a deprecated operator
+    _, found = served.evaluate(**example("failing-pod"), view="reasons")
+    assert [(one["text"], one["line"]) for one in found["marks"]] == [("resources", 9)]
+
+
+def test_the_operation_and_the_user_are_those_of_the_request(served):
+    for operation, groups, denied in (
+        ("DELETE", "shop", True),
+        ("DELETE", "shop, operators", False),
+        ("CREATE", "shop", False),
+    ):
+        inputs = {"operation": operation, "user": "jane", "groups": groups}
+        _, found = served.evaluate(**example("deletion"), **inputs)
+        assert ("jane may not delete orders" in found["html"]) is denied
+
+
+def complete(served, **query):
+    status, text, _ = served.ask("POST", "/complete", json.dumps(query), JSON)
+    return status, json.loads(text)
+
+
+def test_completions_are_those_of_the_language_server(served):
+    text = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nspec:\n  backg"
+    status, found = complete(served, text=text, line=4, column=8)
+    assert status == 200
+    (offer,) = (one for one in found if one["label"] == "background")
+    assert offer["insert"] == "background: "
+    assert offer["column"] == 3
+    assert offer["kind"] == "property"
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ({"text": "a", "line": 0, "column": 1}, "`line` must be a number from 1"),
+        ({"text": "a", "line": 1, "column": True}, "`column` must be a number from 1"),
+        ({"text": "a", "line": 1}, "`column` must be a number from 1"),
+        ({"line": 1, "column": 1}, "`text` must be a string"),
+        ({"text": "a", "line": 1, "colum": 1}, "unknown key `colum`: did you mean `column`?"),
+    ],
+)
+def test_odd_positions_are_refused(served, query, text):
+    assert complete(served, **query) == (400, {"error": text})
+
+
+def test_a_position_after_the_text_has_completions_or_none(served):
+    assert complete(served, text="a", line=10**9, column=10**9)[0] == 200
 
 
 def test_texts_of_users_are_escaped(served):
@@ -110,6 +170,7 @@ def test_no_file_is_read(served):
         ('{"policy": ""}', 400, "unknown key `policy`: did you mean `policies`?"),
         ('{"policies": 1}', 400, "`policies` must be a string"),
         ('{"view": "tables"}', 400, "`view` must be one of"),
+        ('{"operation": "create"}', 400, "`operation` must be one of `C"),
         ("[" * 100_000, 400, "invalid JSON"),
         (b"\xff\xfe\x00", 400, "invalid JSON"),
         (json.dumps({"policies": "#" * MOST}), 413, "more than 1024 KiB are not accepted"),
@@ -244,7 +305,7 @@ class Answering:
     def evaluate(self, asked):
         self.begun.set()
         self.let.wait(20)
-        return PageUpdate("", asked.view)
+        return {"html": "", "style": asked.view}
 
 
 @pytest.fixture

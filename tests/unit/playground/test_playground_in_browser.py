@@ -39,8 +39,9 @@ class Desk(Browser):
         """Put the cursor where a text ends, type, and wait for the answer."""
         before = self.count
         self.value(
-            f"(() => {{ const one = texts.get('{editor}'); one.focus();"
-            " one.setSelectionRange(one.value.length, one.value.length); })()"
+            f"(() => {{ const {{ view }} = texts.get('{editor}');"
+            f" folder('{editor}').open = true; view.focus();"
+            " view.dispatch({ selection: { anchor: view.state.doc.length } }); })()"
         )
         for line, part in enumerate(text.split("\n")):
             if line:
@@ -50,12 +51,16 @@ class Desk(Browser):
                 self.ask("Input.insertText", text=part)
         self.settle(before)
 
+    def strike(self, key, code):
+        """Press a key that the editor knows by its code."""
+        for kind in ("keyDown", "keyUp"):
+            self.ask(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
+            )
+
     def clear(self, editor):
-        if not self.value(f"texts.get('{editor}').value"):
-            return
         before = self.count
-        self.value(f"texts.get('{editor}').select(); texts.get('{editor}').focus()")
-        self.ask("Input.dispatchKeyEvent", type="keyDown", key="Delete", windowsVirtualKeyCode=46)
+        self.value(f"texts.get('{editor}').text = ''; later()")
         self.settle(before)
 
     def pick(self, title):
@@ -94,7 +99,7 @@ def test_a_policy_is_typed_and_judges(page):
     page.type(
         "policies", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: named\n"
     )
-    page.value("texts.get('policies').value = texts.get('policies').value.trimEnd() + '\\n'")
+    page.value("texts.get('policies').text = texts.get('policies').text.trimEnd() + '\\n'")
     page.type(
         "policies",
         "spec: {rules: [{name: cart, match: {any: [{resources: {kinds: [Pod]}}]}, "
@@ -106,11 +111,99 @@ def test_a_policy_is_typed_and_judges(page):
     assert page.complaints == []
 
 
+def lines_of(page, editor):
+    """Return the lines of an editor that are drawn, with their numbers."""
+    root = f"document.getElementById('{editor}').shadowRoot"
+    return page.value(
+        f"[...{root}.querySelectorAll('.cm-line')].map((one) => one.textContent)"
+    ), page.value(
+        f"[...{root}.querySelectorAll('.cm-lineNumbers .cm-gutterElement')].slice(1)"
+        ".map((one) => one.textContent)"
+    )
+
+
 def test_a_new_line_begins_where_the_last_one_did(page):
     page.clear("values")
     page.type("values", "a:\n  b: 1\nc: 2")
-    assert page.value("texts.get('values').value") == "a:\n  b: 1\n  c: 2"
-    assert page.value("texts.get('values').previousElementSibling.textContent") == "123"
+    assert page.value("texts.get('values').text") == "a:\n  b: 1\n  c: 2"
+    assert lines_of(page, "values") == (["a:", "  b: 1", "  c: 2"], ["1", "2", "3"])
+
+
+def marks_of(page, editor):
+    root = f"document.getElementById('{editor}').shadowRoot"
+    marked = f"{root}.querySelectorAll('.cm-gutter-lint [class*=cm-lint-marker-]')"
+    return page.value(f"[...{marked}].map((one) => one.className.split('-').pop())")
+
+
+def test_diagnostics_and_failures_are_marks_in_the_gutter(page):
+    assert marks_of(page, "policies") == []
+    assert marks_of(page, "resources") == ["error"]
+    page.pick("mistakes that Kyverno accepts")
+    assert "warning" in marks_of(page, "policies")
+    page.value("texts.get('policies').view.focus()")
+    page.strike("F8", 119)
+    root = "document.getElementById('policies').shadowRoot"
+    page.until(f"{root}.querySelector('.cm-diagnostic') !== null", "tooltip")
+    assert "KV" in page.value(f"{root}.querySelector('.cm-diagnostic').textContent")
+
+
+def test_fields_are_completed_as_in_other_editors(page):
+    page.value("texts.get('policies').text = texts.get('policies').text.trimEnd() + '\\n'")
+    page.type("policies", "sta")
+    root = "document.getElementById('policies').shadowRoot"
+    page.until(f"{root}.querySelector('.cm-completionLabel')?.textContent === 'status'", "offer")
+    before = page.count
+    time.sleep(0.1)  # a completion is accepted when it has been seen for a moment
+    page.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
+    page.settle(before)
+    assert page.value("texts.get('policies').text").endswith("\nstatus:")
+
+
+def test_tab_indents_and_leaves_an_editor_after_escape(page):
+    page.type("policies", "\n# a")
+    before = page.count
+    page.strike("Tab", 9)
+    page.settle(before)
+    assert page.here == "policies"
+    assert page.value("texts.get('policies').text").endswith("\n  # a")
+    page.strike("Escape", 27)
+    page.strike("Tab", 9)
+    assert (
+        page.value("document.activeElement.getAttribute('aria-label')") == "open files as policies"
+    )
+
+
+def test_the_user_and_the_operation_are_those_of_the_request(page):
+    page.pick("who may delete")
+    assert "jane may not delete orders" in page.text
+    before = page.count
+    page.value("document.getElementById('groups').value = 'shop, operators'; later()")
+    page.settle(before)
+    assert "may not delete" not in page.text
+    link = page.value("location.href")
+    page.open(link)
+    page.settle()
+    assert page.value("typed().groups") == "shop, operators"
+    assert page.value("typed().operation") == "DELETE"
+
+
+def test_files_are_opened_and_saved(page, tmp_path):
+    paths = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+    for path in paths:
+        path.write_text(f"kind: {path.stem}\n", encoding="utf-8")
+    document = page.ask("DOM.getDocument")["root"]["nodeId"]
+    selector = "[data-editor=exceptions] input[type=file]"
+    node = page.ask("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
+    before = page.count
+    page.ask("DOM.setFileInputFiles", files=[str(one) for one in paths], nodeId=node)
+    page.settle(before)
+    assert page.value("texts.get('exceptions').text") == "kind: a\n---\nkind: b\n"
+    page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.value("document.querySelector('[data-editor=exceptions] .save').click()")
+    saved = tmp_path / "exceptions.yaml"
+    while not saved.exists():
+        time.sleep(0.05)
+    assert saved.read_text("utf-8") == "kind: a\n---\nkind: b\n"
 
 
 def test_mutations_are_shown_as_differences_and_generated_objects_whole(page):
@@ -170,11 +263,12 @@ def test_a_syntax_error_marks_its_editor_and_leads_to_its_place(page):
     page.clear("policies")
     page.type("policies", "kind: [x\nspec: {}")
     page.until("document.querySelector('.editor.bad')?.dataset.editor === 'policies'")
-    assert page.text.count("policies.yaml:2:5") >= 1
+    assert page.text.count("policies.yaml:2:7") >= 1  # the second line is indented
     page.value("answer.querySelector('.list .place.goes').focus()")
     page.press("Enter")
     assert page.here == "policies"
-    assert page.value("document.activeElement.selectionStart") == 13
+    assert page.value("texts.get('policies').view.state.selection.main.from") == 15
+    assert "error" in marks_of(page, "policies")
 
 
 def test_what_is_opened_stays_open_while_somebody_types(page):
