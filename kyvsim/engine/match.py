@@ -124,10 +124,7 @@ def compile_kinds(selectors: Iterable[str]) -> Predicate:
 
     upstream: pkg/utils/match/kind.go
     """
-    checks = tuple(_compile_selector(parse_kind_selector(text)) for text in selectors)
-    if len(checks) == 1:
-        return checks[0]
-    return lambda facts: any(check(facts) for check in checks)
+    return _any_of(_compile_selector(parse_kind_selector(text)) for text in selectors)
 
 
 _EPHEMERAL_CONTAINERS = ("", "v1", "Pod", "ephemeralcontainers")
