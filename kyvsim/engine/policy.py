@@ -267,13 +267,12 @@ def run_policy_rules(
             one.status in _APPLIED for one in (outcome, *outcome.further)
         ):
             break
-    changed = subject is not start
     return PolicyResponse(
         policy=policy,
         phase=phase,
         object=subject,
         results=tuple(results),
-        changed=changed,
+        changed=subject is not start,
         silent=tuple(silent),
     )
 
@@ -347,8 +346,7 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
         fields = scope.root(frozenset())["request"]
         new = None if request.operation is Operation.DELETE else fields.get("object")
         request = request._replace(object=new, old_object=fields.get("oldObject"))
-    subject = request.subject
-    facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
+    facts = match_facts(request, request.subject, _namespace_labels(world, key.namespace))
     if facts is None:
         return None
     if variables and brought.parent_kind is None:
@@ -414,12 +412,7 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, str]:
 
 
 def _run_rule(
-    rule: CompiledRule,
-    given: RuleInput,
-    world: World,
-    policy: CompiledPolicy,
-    *,
-    settled: bool,
+    rule: CompiledRule, given: RuleInput, world: World, policy: CompiledPolicy, *, settled: bool
 ) -> Outcome | None:
     hints = given.scope.hints
     hints.clear()

@@ -95,31 +95,27 @@ def _whole_number(text: str) -> int | None:
     return value if INT64_MIN <= value <= limit else None
 
 
-def _number(text: str) -> Json:
-    if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
-        return int(text)
-    if text[-1] not in NUMBER_ENDS:
-        return text
-    plain = text.replace("_", "")
-    whole = _whole_number(plain)
-    if whole is not None:
-        return whole
-    if re.match(_FLOAT, plain):
-        value = float(plain)
-        return text if math.isinf(value) else value
-    # upstream: go-yaml has a separate branch for binary numbers, which accepts a sign after 0b.
-    odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
-    whole = int(odd[1], 2) if odd else None
-    return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
-
-
 def resolve(text: str) -> Json:
     """Return the Go value of a plain scalar: None, bool, int up to uint64, float or the text."""
     if text in MEANINGS:
         return MEANINGS[text]
     start = text[0]
     if start in _NUMBER_STARTS:
-        return _number(text)
+        if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
+            return int(text)
+        if text[-1] not in NUMBER_ENDS:
+            return text
+        plain = text.replace("_", "")
+        whole = _whole_number(plain)
+        if whole is not None:
+            return whole
+        if re.match(_FLOAT, plain):
+            value = float(plain)
+            return text if math.isinf(value) else value
+        # upstream: go-yaml has a separate branch for binary numbers, which accepts a sign after 0b.
+        odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
+        whole = int(odd[1], 2) if odd else None
+        return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
     if start == "." and re.match(_POINT_FLOAT, text):
         value = float(text.replace("_", ""))
         return text if math.isinf(value) else value
@@ -197,8 +193,7 @@ def tagged_value(tag: str, text: str) -> Json:
         if data is None or len(compact) % 4:
             raise ScalarError("!!binary value contains invalid base64 data")
         # Go's JSON replaces each invalid UTF-8 byte; surrogate escapes preserve their number.
-        decoded = data.decode("utf-8", "surrogateescape")
-        return re.sub(_ESCAPED_BYTE, "\ufffd", decoded)
+        return re.sub(_ESCAPED_BYTE, "\ufffd", data.decode("utf-8", "surrogateescape"))
     if tag == _TIMESTAMP_TAG and _is_timestamp(text):
         return text
     if tag not in _CHECKED_TAGS and tag != _TIMESTAMP_TAG:

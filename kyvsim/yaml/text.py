@@ -413,8 +413,7 @@ def _as_text(source: str | bytes) -> str:
     try:
         return source.decode()
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        raise YamlError("invalid UTF-8", line, 1) from error
+        raise YamlError("invalid UTF-8", source.count(b"\n", 0, error.start) + 1, 1) from error
 
 
 def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> Json:
@@ -442,8 +441,7 @@ def load_all(
     """
     for chunk in split_chunks(_as_text(source)):
         if chunk.bad_separator:
-            message = f"invalid document separator `{chunk.bad_separator}`"
-            raise YamlError(message, chunk.line, 1)
+            raise YamlError(f"invalid document separator `{chunk.bad_separator}`", chunk.line, 1)
         if chunk.hidden:
             raise YamlError("a comment hides a document: its line ends in CR or NEL", chunk.line, 1)
         try:

@@ -8,12 +8,7 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledRule, Proof, Proofs
-from kyvsim.engine.compile.policy_set import (
-    FastResult,
-    PolicyRules,
-    ResultCache,
-    UnresolvedRules,
-)
+from kyvsim.engine.compile.policy_set import FastResult, PolicyRules, ResultCache, UnresolvedRules
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.prefilter import BitMask, compile_walk

@@ -11,14 +11,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.tracing import (
-    Outcomes,
-    PointKind,
-    TraceContext,
-    trace_step,
-    traced,
-    with_answer,
-)
+from kyvsim.model.tracing import Outcomes, PointKind, TraceContext, trace_step, traced, with_answer
 
 _Given = ParamSpec("_Given")
 _Argument = TypeVar("_Argument")
@@ -26,8 +19,6 @@ _Found = TypeVar("_Found")
 
 
 class _Turn(Protocol):
-    """One iteration of a loop."""
-
     @property
     def number(self) -> int: ...
 
@@ -54,8 +45,6 @@ def traced_rule(
     def after(
         report: Callable[[RuleRun], None], call: Callable[[_Argument], _Found]
     ) -> Callable[[_Argument], _Found]:
-        """Return a closure of the rule that first reports its rule."""
-
         def wrapper(argument: _Argument) -> _Found:
             subject = argument.key if isinstance(argument, MatchFacts) else None
             report(RuleRun(policy, compiled.rule, compiled.stage, subject))

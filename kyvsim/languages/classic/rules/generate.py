@@ -212,8 +212,7 @@ def _compile_set(
 ) -> Callable[[JSONContext, str], GeneratedSet]:
     """Return a function that generates the objects of a target; its argument is upstream's path."""
     template = compile_template(dict(target.fields), context.system)
-    trace = context.trace.to(target.path)
-    template = traced_template(template, "the object to generate", trace)
+    template = traced_template(template, "the object to generate", context.trace.to(target.path))
     meter = context.system.meter
 
     def make(scope: JSONContext, place: str) -> GeneratedSet:

@@ -188,7 +188,6 @@ def _loops(rule: RuleNode) -> tuple[ForEachMutation, ...]:
 
 
 def _problems(rule: RuleNode) -> Iterator[Problem]:
-    """Yield the first problem."""
     loops = _loops(rule)
     while loops:
         for loop in loops:
