@@ -1,6 +1,7 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicyRules
@@ -22,7 +23,7 @@ from kyvsim.engine.missing_input import (
     optional_field,
 )
 from kyvsim.engine.world import World
-from kyvsim.jmespath import QueryError, SubstitutionError
+from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.model.policy import Policy
@@ -98,10 +99,9 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         outcome = rule.body(evaluation)
     if outcome is None or rule.properties is None:
         return outcome
-    try:
-        found: Mapping[str, object] = rule.properties.template.render(given.scope)
-    except (SubstitutionError, QueryError):
-        found = rule.properties.written
+    template, found = rule.properties
+    with suppress(QueryError):
+        found = template.render(given.scope)
     written = {name: str(value) for name, value in found.items()}
     return outcome._replace(properties={**written, **outcome.properties})
 

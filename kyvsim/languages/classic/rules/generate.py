@@ -269,9 +269,8 @@ def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) ->
             place = f"failed to evaluate {number} foreach list"
             yield GeneratedSet(problem=str(error), place=place, reason=FailureCause.LIST_FAILED)
             return
-        for element in elements_of(scope, enumerate(values)):
-            place = f"{start}: failed to process {element.number} element"
-            yield make(element.scope, place)
+        for index, _, own in elements_of(scope, enumerate(values)):
+            yield make(own, f"{start}: failed to process {index} element")
 
     return make_each
 
