@@ -311,12 +311,6 @@ class AnchoredNode(NamedTuple):
     is_scalar: bool = False
 
 
-class _OpenNode(NamedTuple):
-    name: str
-    depth: int
-    start: int
-
-
 def copy_tree(value: object) -> Json:
     """Return a copy of plain data that shares no dict and no list with it."""
     if value.__class__ is not dict and value.__class__ is not list:
@@ -346,8 +340,9 @@ class Anchors:
     __slots__ = ("_aliased", "_known", "_open")
 
     def __init__(self) -> None:
-        self._known: dict[str, AnchoredNode | _OpenNode] = {}
-        self._open: list[_OpenNode] = []
+        self._known: dict[str, AnchoredNode | None] = {}
+        """The nodes by their names; None for a list or map that is not complete."""
+        self._open: list[tuple[str, int, int]] = []
         self._aliased = 0
 
     def add_scalar(self, name: str, value: object, resolved: object) -> None:
@@ -356,24 +351,23 @@ class Anchors:
 
     def open(self, name: str, depth: int, decoded: int) -> None:
         """Record the start of an anchored list or map."""
-        entry = _OpenNode(name, depth, decoded)
-        self._known[name] = entry
-        self._open.append(entry)
+        self._known[name] = None
+        self._open.append((name, depth, decoded))
 
     def close(self, depth: int, value: object, decoded: int) -> None:
         """Record that the list or map at `depth` is complete, if it is anchored."""
-        if not self._open or self._open[-1].depth != depth:
+        if not self._open or self._open[-1][1] != depth:
             return
-        entry = self._open.pop()
-        # The anchor may have been redefined since.
-        if self._known[entry.name] is entry:
-            self._known[entry.name] = AnchoredNode(value, decoded - entry.start + 1)
+        name, _, start = self._open.pop()
+        # The anchor may have been redefined inside.
+        if self._known[name] is None:
+            self._known[name] = AnchoredNode(value, decoded - start + 1)
 
     def _find(self, name: str) -> AnchoredNode:
-        found = self._known.get(name)
-        if found is None:
+        if name not in self._known:
             raise ScalarError(f"unknown anchor '{name}' referenced")
-        if isinstance(found, _OpenNode):
+        found = self._known[name]
+        if found is None:
             raise ScalarError(f"anchor '{name}' value contains itself")
         return found
 

@@ -221,11 +221,9 @@ _LONGEST = 1 << 14
 """Longer texts are not indexed, to limit memory."""
 
 
-class _PlainIndex(NamedTuple):
-    positions: Mapping[_Path, tuple[int, int]]
-    """Line and column from 1 of each node."""
-    closed: frozenset[_Path]
-    """Lists and maps written on one line, whose children are not among the nodes."""
+_PlainIndex: TypeAlias = tuple[Mapping[_Path, tuple[int, int]], frozenset[_Path]]
+"""Line and column from 1 of each node, and the lists and maps written on one line, whose children
+are not among the nodes."""
 
 
 def plain_position(text: str, path: _Path, *, is_plain: bool = False) -> tuple[int, int] | None:
@@ -235,15 +233,9 @@ def plain_position(text: str, path: _Path, *, is_plain: bool = False) -> tuple[i
     index = _plain_index(text, is_plain=is_plain)
     if index is None:
         return None
-    exact = index.positions.get(path)
-    if exact is not None:
-        return exact
-    found = next(
-        path[:length] for length in range(len(path) - 1, -1, -1) if path[:length] in index.positions
-    )
-    if found in index.closed and len(found) < len(path):
-        return None
-    return index.positions[found]
+    positions, closed = index
+    found = next(path[:length] for length in range(len(path), -1, -1) if path[:length] in positions)
+    return None if found in closed and len(found) < len(path) else positions[found]
 
 
 @lru_cache(maxsize=16)
@@ -281,7 +273,7 @@ def _plain_index(text: str, *, is_plain: bool) -> _PlainIndex | None:
             positions[pending] = number, column
         if value.__class__ is dict or value.__class__ is list:
             closed.append(pending)
-    return _PlainIndex(positions, frozenset(closed))
+    return positions, frozenset(closed)
 
 
 def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
