@@ -62,7 +62,6 @@ def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
 
 
 def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
-    """Return a generator that sets the names for each iteration."""
     slot, step, rounds = parts.slot, parts.steps.each, _named_rounds(parts)
 
     def run(frame: Frame) -> Iterable[None]:
@@ -171,7 +170,6 @@ def _transformed(parts: LoopParts, tested: bool) -> Run:
 
 
 def _transformed_entries(parts: LoopParts, tested: bool) -> Run:
-    """Return the merged maps of all iterations."""
     rounds, result = _takers(parts) if tested else _rounds(parts), parts.result
 
     def run(frame: Frame) -> MadeMap:
@@ -265,11 +263,10 @@ def _called(
     if function.guarded:
         fault = _fault(function)
         if len(fitting) > 1:
-            count = len(arguments)
             overloads = [
                 (_guards(one, classes), one.run)
                 for one in function.overloads
-                if len(one.arguments) == count
+                if len(one.arguments) == len(arguments)
             ]
 
             def run(*given: object) -> object:

@@ -259,8 +259,7 @@ class _Checker:
         return types.struct(node.type_name)
 
     def bind(self, node: nodes.Bind) -> CelType:
-        value = self.visit(node.value)
-        self.scopes.append({node.variable: value})
+        self.scopes.append({node.variable: self.visit(node.value)})
         found = self.visit(node.body)
         self.scopes.pop()
         return self.known.resolve(found)
@@ -270,8 +269,7 @@ class _Checker:
         self.scopes.append(dict(zip(node.variables, self.elements(node, source), strict=True)))
         test = self.visit(node.test) if node.test is not None else None
         result = self.visit(node.result) if node.result is not None else None
-        name = node.variables[0]
-        element = self.scopes.pop()[name]
+        element = self.scopes.pop()[node.variables[0]]
         return self.known.resolve(self.outcome(node, element, test, result))
 
     def elements(self, node: nodes.Loop, source: CelType) -> tuple[CelType, ...]:

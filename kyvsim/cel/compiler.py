@@ -5,14 +5,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.cel import nodes, operators
-from kyvsim.cel.calls import (
-    LoopParts,
-    compile_call,
-    compile_loop,
-    first_decision,
-    spend,
-    weighed,
-)
+from kyvsim.cel.calls import LoopParts, compile_call, compile_loop, first_decision, spend, weighed
 from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.costs import (
     CONVERSIONS,
@@ -27,14 +20,7 @@ from kyvsim.cel.environment import Environment, Frame, Run
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import Call, Ident, ListLiteral, Loop, Node, Select, has_loops
-from kyvsim.cel.operators import (
-    NUMBERS,
-    as_key,
-    contains,
-    equals,
-    equated,
-    select_if_present,
-)
+from kyvsim.cel.operators import NUMBERS, as_key, contains, equals, equated, select_if_present
 from kyvsim.cel.types import unwrap_optional
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional, show_value
 from kyvsim.kubernetes.regexes import RegexError
@@ -466,7 +452,6 @@ _LOWERERS: Mapping[type, Callable[[_Lowering, Any], CompiledNode]] = {
 
 
 def _selected(operand: CompiledNode, field: str) -> CompiledNode:
-    """Return the selection of a field from a variable, or from the value of `operand`."""
     if operand.slot:
         fields = (*operand.fields, field)
         return CompiledNode(_path(operand.slot, fields), slot=operand.slot, fields=fields)

@@ -111,7 +111,6 @@ def _made_at_once(given: Sequence[object]) -> int:
 
 
 def _ordered(given: Sequence[object]) -> int:
-    """Return the cost of `<` and similar operators."""
     first, second = given
     if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
         return _tenth(min(len(first), len(second)))

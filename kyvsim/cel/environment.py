@@ -140,9 +140,8 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
             )
         classes.update((kind.name, cls) for cls, kind in library.types)
     macros = frozenset(library.macros for library in libraries if library.macros)
-    variables = tuple(one for library in libraries for one in library.variables)
     return Environment(
-        variables=variables,
+        variables=tuple(one for library in libraries for one in library.variables),
         functions=MappingProxyType(functions),
         macros=macros,
         classes=MappingProxyType(classes),

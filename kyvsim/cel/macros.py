@@ -67,7 +67,8 @@ def _map_or_filter(ids: Ids, call: Call) -> Node:
     return _loop(ids, call, "map", (name,), test[0] if test else None, result)
 
 
-def _two_variables(call: Call) -> tuple[str, str]:
+def _loop_of_two(ids: Ids, call: Call) -> Node:
+    *test, result = call.arguments[2:]
     names: list[str] = []
     for node in call.arguments[:2]:
         if not isinstance(node, Ident):
@@ -77,12 +78,7 @@ def _two_variables(call: Call) -> tuple[str, str]:
         raise MacroError(call.arguments[1].at, f"duplicate variable name: {names[0]}")
     for node in call.arguments[:2]:
         _variable(node, _SIMPLE_NAME)
-    return names[0], names[1]
-
-
-def _loop_of_two(ids: Ids, call: Call) -> Node:
-    *test, result = call.arguments[2:]
-    variables = _two_variables(call)
+    variables = names[0], names[1]
     if call.function.startswith("transform"):
         return _loop(ids, call, call.function, variables, test[0] if test else None, result)
     kind = "exists_one" if call.function == "existsOne" else call.function

@@ -400,8 +400,7 @@ class _CelParser:
             return nodes.Select(next(self.ids), dot.at, operand, field, optional=True)
         if self.here.kind == "name" and self.following.text == "(":
             name = self.take().text
-            opening = self.take()
-            return self.expand(opening.at, name, operand, self.arguments())
+            return self.expand(self.take().at, name, operand, self.arguments())
         return nodes.Select(next(self.ids), dot.at, operand, self.field(optional=False))
 
     def field(self, *, optional: bool) -> str:
@@ -482,8 +481,7 @@ class _CelParser:
             self.fail(Issue(token.at, f"reserved identifier: {token.text}"))
         if self.peek() != "(":
             return nodes.Ident(next(self.ids), token.at, dot + token.text)
-        opening = self.take()
-        return self.expand(opening.at, dot + token.text, None, self.arguments())
+        return self.expand(self.take().at, dot + token.text, None, self.arguments())
 
     def expand(
         self, at: int, function: str, target: Node | None, arguments: tuple[Node, ...]

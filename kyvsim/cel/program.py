@@ -121,8 +121,7 @@ def _compile(
     try:
         lowered = lower(root, checked, env, on_node)
     except (CelError, RegexError) as error:
-        message = f"program instantiation failed: {error}"
-        raise CompileError(message, listing=str(error)) from None
+        raise CompileError(f"program instantiation failed: {error}", listing=str(error)) from None
     return Program(
         text=text,
         type=found,

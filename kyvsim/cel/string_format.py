@@ -230,7 +230,6 @@ def _special(value: float) -> str:
 
 
 def _formatter(clause: Callable[..., str]) -> Callable[[str, list[object]], str]:
-    """Return a function that replaces the clauses of a text."""
     return lambda text, arguments: fill(
         text, len(arguments), lambda place, *parts: clause(arguments[place], *parts)
     )

@@ -61,10 +61,7 @@ def _passes(_: Evaluation) -> Outcome:
 
 
 def check_rule(
-    rule: CompiledRule,
-    new: RuleInput | None,
-    old: MatchFacts | None,
-    body: CompiledBody = _passes,
+    rule: CompiledRule, new: RuleInput | None, old: MatchFacts | None, body: CompiledBody = _passes
 ) -> Outcome | None:
     """Return whether a rule applies to a trigger, or None if it never did.
 

@@ -217,12 +217,11 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
         for form in policy.every
         if form.rule.path == rule.rule.path and form.stage is rule.stage
     ]
-    kinds = sorted({name for form in every for name in form.kinds or ()})
     step = Step(
         StepKind.INDEX,
         "kinds",
         answer=False,
-        wanted=Value(kinds),
+        wanted=Value(sorted({name for form in every for name in form.kinds or ()})),
         found=Value(kind),
         place=policy.policy.document.locate((*rule.rule.path, "match")),
         path=("kind",),

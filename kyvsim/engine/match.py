@@ -124,10 +124,7 @@ def compile_kinds(selectors: Iterable[str]) -> Predicate:
 
     upstream: pkg/utils/match/kind.go
     """
-    checks = tuple(_compile_selector(parse_kind_selector(text)) for text in selectors)
-    if len(checks) == 1:
-        return checks[0]
-    return lambda facts: any(check(facts) for check in checks)
+    return _any_of(_compile_selector(parse_kind_selector(text)) for text in selectors)
 
 
 _EPHEMERAL_CONTAINERS = ("", "v1", "Pod", "ephemeralcontainers")
@@ -633,16 +630,11 @@ def _all_or_nothing(checks: Sequence[Predicate]) -> Predicate:
 # The names of the objects that a match block can match.
 
 
-class Reach(NamedTuple):
-    """Names of which a matching object must have one; None if any name is possible."""
+def reach_of_block(block: MatchBlock) -> tuple[frozenset[str] | None, frozenset[str] | None]:
+    """Return names and namespaces of which a matching object must have one; None for any.
 
-    names: frozenset[str] | None = None
-    namespaces: frozenset[str] | None = None
-    """Compared with the name of a Namespace, like `namespaces`."""
-
-
-def reach_of_block(block: MatchBlock) -> Reach:
-    """Return the names that a match block can match."""
+    A Namespace is in the namespace of its own name, as for `namespaces`.
+    """
 
     def plain(*fields: tuple[str, ...]) -> frozenset[str] | None:
         """Return the names of the first field that has some, and no wildcards."""
@@ -655,7 +647,7 @@ def reach_of_block(block: MatchBlock) -> Reach:
             return frozenset[str]().union(*known) if len(known) == len(each) else None
         return known[0] if known else None
 
-    return Reach(
-        names=joined([plain(one.names, (one.name,)) for one in block.effective]),
-        namespaces=joined([plain(one.namespaces) for one in block.effective]),
+    return (
+        joined([plain(one.names, (one.name,)) for one in block.effective]),
+        joined([plain(one.namespaces) for one in block.effective]),
     )

@@ -1,6 +1,7 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicyRules
@@ -22,7 +23,7 @@ from kyvsim.engine.missing_input import (
     optional_field,
 )
 from kyvsim.engine.world import World
-from kyvsim.jmespath import QueryError, SubstitutionError
+from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.model.policy import Policy
@@ -99,10 +100,9 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         outcome = rule.body(evaluation)
     if outcome is None or rule.properties is None:
         return outcome
-    try:
-        found: Mapping[str, object] = rule.properties.template.render(given.scope)
-    except (SubstitutionError, QueryError):
-        found = rule.properties.written
+    template, found = rule.properties
+    with suppress(QueryError):
+        found = template.render(given.scope)
     written = {name: str(value) for name, value in found.items()}
     return outcome._replace(properties={**written, **outcome.properties})
 
@@ -268,13 +268,12 @@ def run_policy_rules(
             one.status in _APPLIED for one in (outcome, *outcome.further)
         ):
             break
-    changed = subject is not start
     return PolicyResponse(
         policy=policy,
         phase=phase,
         object=subject,
         results=tuple(results),
-        changed=changed,
+        changed=subject is not start,
         silent=tuple(silent),
     )
 
@@ -348,8 +347,7 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
         fields = scope.root(frozenset())["request"]
         new = None if request.operation is Operation.DELETE else fields.get("object")
         request = request._replace(object=new, old_object=fields.get("oldObject"))
-    subject = request.subject
-    facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
+    facts = match_facts(request, request.subject, _namespace_labels(world, key.namespace))
     if facts is None:
         return None
     if variables and brought.parent_kind is None:
@@ -415,12 +413,7 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, str]:
 
 
 def _run_rule(
-    rule: CompiledRule,
-    given: RuleInput,
-    world: World,
-    policy: CompiledPolicy,
-    *,
-    settled: bool,
+    rule: CompiledRule, given: RuleInput, world: World, policy: CompiledPolicy, *, settled: bool
 ) -> Outcome | None:
     hints = given.scope.hints
     hints.clear()

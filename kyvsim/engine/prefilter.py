@@ -120,15 +120,6 @@ class BitMask(NamedTuple):
         return not found & self.lacking and (not self.counted or bool(found & self.counted))
 
 
-class Walk(NamedTuple):
-    """A traversal that tests some shapes."""
-
-    trace: Callable[[object], Trace | None]
-    """Returns the bits of an object; None if it is undecidable."""
-    marks: tuple[BitMask, ...]
-    """The bits of each shape, in the order of the shapes."""
-
-
 class _MarkBuilder:
     __slots__ = ("_bits", "_lacking", "_unsure", "counted", "places")
 
@@ -153,16 +144,19 @@ class _MarkBuilder:
         return BitMask(self._lacking, self.places, self._unsure, self.counted)
 
 
-class _Claim(NamedTuple):
-    builder: _MarkBuilder
-    shape: Shape
+_Claim: TypeAlias = tuple[_MarkBuilder, Shape]
 
 
-def compile_walk(shapes: Sequence[Shape]) -> Walk:
-    """Return the traversal that tests all shapes."""
+def compile_walk(
+    shapes: Sequence[Shape],
+) -> tuple[Callable[[object], Trace | None], tuple[BitMask, ...]]:
+    """Return the traversal that tests all shapes, and the bits of each of them.
+
+    The traversal returns the bits of an object; None if it is undecidable.
+    """
     bits = (1 << place for place in count())
     builder = tuple(_MarkBuilder(bits) for _ in shapes)
-    walk = _merged([*map(_Claim, builder, shapes)], bits)
+    walk = _merged(zip(builder, shapes, strict=True), bits)
 
     def trace(value: object) -> Trace | None:
         found: Trace = []
@@ -172,11 +166,11 @@ def compile_walk(shapes: Sequence[Shape]) -> Walk:
             return None
         return found
 
-    return Walk(trace, tuple(one.mark() for one in builder))
+    return trace, tuple(one.mark() for one in builder)
 
 
 def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
-    parts = list(_parts([single for claim in claims for single in _singles(claim)], bits))
+    parts = list(_parts([single for claim in claims for single in _singles(*claim)], bits))
     if len(parts) == 1:
         return parts[0]
     if len(parts) == 2:
@@ -192,25 +186,25 @@ def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
     return walk
 
 
-def _singles(claim: _Claim) -> Iterable[_Claim]:
-    if isinstance(claim.shape, BothShapes):
-        for shape in claim.shape.shapes:
-            yield from _singles(claim._replace(shape=shape))
+def _singles(builder: _MarkBuilder, shape: Shape) -> Iterator[_Claim]:
+    if isinstance(shape, BothShapes):
+        for one in shape.shapes:
+            yield from _singles(builder, one)
     else:
-        yield claim
+        yield builder, shape
 
 
 def _parts(claims: list[_Claim], bits: Iterator[int]) -> Iterable[_Walk]:
-    maps = [(one.builder, one.shape) for one in claims if isinstance(one.shape, MapShape)]
+    maps = [(builder, shape) for builder, shape in claims if isinstance(shape, MapShape)]
     if maps:
         yield _map_walk(maps, bits)
-    lists = [(one.builder, one.shape) for one in claims if isinstance(one.shape, ItemShape)]
+    lists = [(builder, shape) for builder, shape in claims if isinstance(shape, ItemShape)]
     if lists:
         yield _list_walk(lists, bits)
-    values = [(one.builder, one.shape.fits) for one in claims if isinstance(one.shape, ValueShape)]
+    values = [(builder, shape.fits) for builder, shape in claims if isinstance(shape, ValueShape)]
     if values:
         yield _value_walk(values)
-    keys = [(one.builder, one.shape.fits) for one in claims if isinstance(one.shape, KeysShape)]
+    keys = [(builder, shape.fits) for builder, shape in claims if isinstance(shape, KeysShape)]
     if keys:
         yield _key_walk(keys)
 
@@ -225,7 +219,7 @@ def _map_walk(claims: list[tuple[_MarkBuilder, MapShape]], bits: Iterator[int]) 
             absent[key] = absent.get(key, 0) | (0 if may_lack else builder.lack())
             present[key] = present.get(key, 0) | (builder.lack() if wanted is None else 0)
             if wanted is not None:
-                inside.setdefault(key, []).append(_Claim(builder, wanted))
+                inside.setdefault(key, []).append((builder, wanted))
     rows = tuple(
         (key, absent[key], _present_walk(present[key], inside.get(key, ()), bits)) for key in absent
     )
@@ -254,7 +248,7 @@ def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]
     for builder, shape in claims:
         builder.places |= is_there
         builder.counted |= is_there if shape.counted else 0
-    element = _merged([_Claim(builder, shape.shape) for builder, shape in claims], bits)
+    element = _merged([(builder, shape.shape) for builder, shape in claims], bits)
 
     def walk(value: object, found: Trace) -> int:
         if value.__class__ is not list:

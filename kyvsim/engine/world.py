@@ -142,8 +142,7 @@ class GivenObjects:
 
     @cached_property
     def _defined(self) -> KindTable:
-        own = self._by_name(*_DEFINITIONS).values()
-        return crd_kinds((*self._definitions, *own))
+        return crd_kinds((*self._definitions, *self._by_name(*_DEFINITIONS).values()))
 
     @cached_property
     def _kinds(self) -> dict[tuple[str, str], None]:

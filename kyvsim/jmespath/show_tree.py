@@ -43,13 +43,11 @@ def _lines(tree: Tree, indent: int) -> Iterator[str]:
 
 
 def _node(tree: Tree) -> tuple[str, str | None, list[Tree]]:
-    """Return the name of a node, its printed value, and its children."""
     kind, children = tree["type"], tree["children"]
     if kind == "slice":
         return "ASTSlice", ":".join("" if n is None else str(n) for n in children), []
     if kind in _NESTED and len(children) > 2:
-        first = {"type": kind, "children": children[:-1]}
-        children = [first, children[-1]]
+        children = [{"type": kind, "children": children[:-1]}, children[-1]]
     name = _NAMES.get(kind) or kind.title().replace("_", "")
     value: Json = tree.get("value")
     if kind == "comparator":

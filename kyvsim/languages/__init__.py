@@ -16,14 +16,7 @@ from kyvsim.engine.compile.compiled import CompiledRule, uncompiled
 from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.field_reference import FieldReference, Subject
-from kyvsim.model.policy import (
-    Policy,
-    PolicyFacts,
-    PolicyReader,
-    PolicyReaders,
-    Rule,
-    RuleFacts,
-)
+from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, PolicyReaders, Rule, RuleFacts
 from kyvsim.model.ports import System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document

@@ -112,39 +112,16 @@ class NativeScope(NamedTuple):
         )
         return env.with_fields(native.VARIABLES, dict(self.variables)) if self.variables else env
 
-    def program(self, text: str, wanted: CelType = DYN) -> Program:
-        """Return a program; raises CompileError."""
-        found = _native_program(text, self, wanted)
-        if isinstance(found, CompileError):
-            raise found
-        return found
-
     def with_variable(self, name: str, program: Program | None) -> "NativeScope":
         """Return the scope with an additional variable; without program its type is dynamic."""
         found = native.declared_type(program.type) if program else DYN
         return self._replace(variables=(*self.variables, (name, found)))
 
 
-@lru_cache(maxsize=256)
-def _native_program(text: str, scope: NativeScope, wanted: CelType) -> Program | CompileError:
-    """Return the program, cached for the checks and for each evaluation."""
-    try:
-        return compile_expression(text, scope.env, wanted)
-    except CompileError as error:
-        return error
-
-
 class KyvernoScope(NamedTuple):
     """What an expression of one of Kyverno's kinds may use."""
 
     env: Environment
-
-    def program(self, text: str, wanted: CelType = DYN) -> Program:
-        """Return a program; raises CompileError."""
-        found = _program(text, self.env, wanted)
-        if isinstance(found, CompileError):
-            raise found
-        return found
 
     def with_variable(self, name: str, program: Program | None) -> "KyvernoScope":
         """Return the scope with an additional variable; without program its type is dynamic."""
@@ -158,10 +135,12 @@ def _with_variable(env: Environment, name: str, kind: CelType) -> Environment:
 
 
 @lru_cache(maxsize=1024)
-def _program(text: str, env: Environment, wanted: CelType) -> Program | CompileError:
-    """Return the program, cached since policies are compiled again to explain their failures."""
+def _program(
+    text: str, scope: NativeScope | KyvernoScope, wanted: CelType
+) -> Program | CompileError:
+    """Return the program, cached: for checks, for evaluations, and to explain failures."""
     try:
-        return compile_expression(text, env, wanted)
+        return compile_expression(text, scope.env, wanted)
     except CompileError as error:
         return error
 
@@ -222,7 +201,9 @@ class Compiler:
 
     def program(self, text: str, wanted: CelType = DYN) -> CompiledExpression:
         """Return a compiled expression; raises CompileError, and records nothing."""
-        program = self.scope.program(text, wanted)
+        program = _program(text, self.scope, wanted)
+        if isinstance(program, CompileError):
+            raise program
         self.reads |= program.reads
         program = program._replace(meter=self.meter)
         return CompiledExpression(text, program, is_native=self._is_native)

@@ -7,13 +7,7 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not matched.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.match import (
-    KindIndexEntry,
-    MatchFacts,
-    Predicate,
-    traced_block,
-    traced_filter,
-)
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, traced_block, traced_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_problem
 from kyvsim.kubernetes.objects import Json, Path
@@ -136,8 +130,7 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, object]], bo
         return fits(facts.labels)
     if not facts.namespace:
         return True
-    own = {"kubernetes.io/metadata.name": facts.namespace}
-    return fits(facts.namespace_labels or own)
+    return fits(facts.namespace_labels or {"kubernetes.io/metadata.name": facts.namespace})
 
 
 def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> Predicate:

@@ -259,7 +259,6 @@ class _ExpressionReader:
         return either((found.below(Segment.ELEMENT), found.below(Segment.KEY)))
 
     def _membership(self, value: Node, among: Node) -> FieldValues:
-        """Read `value in among`, where `among` is a list or a map."""
         one, some = self.read(value), self.read(among)
         self._notes.compare(one, some)
         self._notes.hold(some.elements, one.values)

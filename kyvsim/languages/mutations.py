@@ -113,7 +113,6 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
                 name for found in _NAMED_IN_ERROR.findall(str(error)) for name in found if name
             ]
             part = next((name for name in names if name in text), "")
-            place = trace.locate_in(text, text.find(part)) if part else trace.locate()
             trace_step(
                 trace,
                 Step(
@@ -122,7 +121,7 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
                     part or text.strip(),
                     answer=RuleStatus.ERROR,
                     note=str(error),
-                    place=place,
+                    place=trace.locate_in(text, text.find(part)) if part else trace.locate(),
                 ),
             )
             raise

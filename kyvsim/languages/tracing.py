@@ -12,14 +12,7 @@ from kyvsim.engine.match import MatchFacts, Predicate, kind_text
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.source import Location
-from kyvsim.model.tracing import (
-    LONGEST_TRACED,
-    Outcomes,
-    PointKind,
-    TraceContext,
-    counted,
-    traced,
-)
+from kyvsim.model.tracing import LONGEST_TRACED, Outcomes, PointKind, TraceContext, counted, traced
 from kyvsim.policy.cel_policy import CelPolicyNode
 
 # Expressions in CEL.
@@ -49,8 +42,7 @@ def traced_program(program: Program, trace: TraceContext, *, decides: bool = Tru
     """
     if trace.tracer is None:
         return program
-    truth = _CONSTANT.get(program.text.strip(), _TRUTH)
-    outcomes = truth if decides else _EVALUATED
+    outcomes = _CONSTANT.get(program.text.strip(), _TRUTH) if decides else _EVALUATED
     if not trace.takes_steps:
         return program._replace(run=counted(trace, program.run, outcomes))
 

@@ -64,8 +64,7 @@ class Fix(NamedTuple):
 
 def change(document: Document, way: ChangeKind, path: Path, text: str = "") -> TextChange:
     """Return a change of the entry at a path of a document."""
-    key = str(path[-1]) if path else ""
-    return TextChange(way, document.locate(path), key, text)
+    return TextChange(way, document.locate(path), str(path[-1]) if path else "", text)
 
 
 # Diagnostics of input files.

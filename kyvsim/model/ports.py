@@ -240,8 +240,7 @@ class ExternalData(NamedTuple):
 
     def labels_of(self, namespace: str) -> JsonMap:
         """Return the labels of a namespace; those of a values file take precedence."""
-        given = labels(self.namespaces.get(namespace))
-        return given or self.cluster.namespace_labels(namespace)
+        return labels(self.namespaces.get(namespace)) or self.cluster.namespace_labels(namespace)
 
     def as_json(self, value: object) -> Json:
         """Return data of the cluster for expressions, with floats for all numbers.

@@ -192,8 +192,7 @@ def insertion_index(items: Sequence[object], part: str) -> int:
     try:
         number = parse_index(part)
     except PatchError as error:
-        message = f"value was not a proper array index: '{part}': {error}"
-        raise PatchError(message) from error
+        raise PatchError(f"value was not a proper array index: '{part}': {error}") from error
     if not -len(items) - 1 <= number <= len(items):
         raise PatchError(f"Unable to access invalid index: {number}: invalid index referenced")
     return number if number >= 0 else number + len(items) + 1
@@ -475,8 +474,7 @@ def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None)
             said = _FAULTS_AT_ROOT[one.name].format(key=key, path=place.text)
             raise PatchError(f"{said}: {_NO_DOCUMENT}")
         else:  # it is missing, as in an empty document
-            creates_nothing = KYVERNO._replace(creates_path=False)
-            apply_operations({}, [one], creates_nothing, meter)
+            apply_operations({}, [one], KYVERNO._replace(creates_path=False), meter)
     what = "json: error calling MarshalJSON for type *jsonpatch.partialDoc"
     raise PatchError(f"{what}: {_NO_DOCUMENT}")
 
@@ -563,12 +561,10 @@ def _remove(document: PatchDocument, operation: PatchOperation) -> PatchDocument
     try:
         return _without(document, place)
     except PatchError as error:
-        message = f"error in remove for path: '{operation.path.text}': {error}"
-        raise PatchError(message) from error
+        raise PatchError(f"error in remove for path: '{operation.path.text}': {error}") from error
 
 
 def _without(document: PatchDocument, place: Slot) -> PatchDocument:
-    """Return the document without the value at a location."""
     container, key, _ = place
     at: str | int = key
     forgives = document.rules.forgives_removal

@@ -52,7 +52,14 @@ def merge_keyed(
     else:
         patch = {} if origin is ABSENT else _first(added, origin)
         if len(keys) == 1 and len(set(names)) == len(names):
-            return _merge_distinct(dict(zip(names, dest, strict=True)), patch, join)
+            rest = dict(zip(names, dest, strict=True))
+            merged = []
+            for name, new in patch.items():
+                before = rest.pop(name, ABSENT)
+                value, in_place = join(before, new)
+                if not is_empty(value):
+                    merged.append(value if before is ABSENT or in_place else before)
+            return merged + [join(item, ABSENT).value for item in rest.values()]
         order = _order(names, patch, several=len(keys) > 1)
         merged = [*_merge_tidy(order, (names, dest), patch, join)]
     if len(merged) == len(dest) and all(map(is_, merged, dest)):
@@ -112,19 +119,6 @@ def _merge_tidy(
         # duplicates, by the last of them in its original state.
         lasting = last.get(name, ABSENT)
         yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
-
-
-def _merge_distinct(
-    rest: dict[_Name, object], patch: Mapping[_Name, object], join: Join
-) -> list[object]:
-    """Return the result of `_merge_tidy` for one key and elements with distinct names."""
-    merged = []
-    for name, new in patch.items():
-        before = rest.pop(name, ABSENT)
-        value, in_place = join(before, new)
-        if not is_empty(value):
-            merged.append(value if before is ABSENT or in_place else before)
-    return merged + [join(item, ABSENT).value for item in rest.values()]
 
 
 def _merge_untidy(

@@ -325,7 +325,6 @@ def _sorted(value: object) -> object:
 
 
 def _whole(part: _Part) -> object:
-    """Return the data of a part."""
     if part.__class__ is _Map:
         return {name: _whole(below) for name, below in part.fields.items()}
     if part.__class__ is _List:

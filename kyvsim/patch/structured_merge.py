@@ -136,8 +136,7 @@ def _in_list(kind: ListType, value: object, *, duplicates: bool) -> Iterator[Typ
                 yield TypeMismatch("", f"duplicate entries for key {_shown_name(kind, element)}")
             met.add(name)
         for one in misfits(kind.element, element, duplicates=duplicates):
-            part = f"[{index}]" if kind.keys is None else _shown_name(kind, element)
-            yield one.below(part)
+            yield one.below(f"[{index}]" if kind.keys is None else _shown_name(kind, element))
 
 
 def _in_scalar(scalar: str, value: object) -> list[TypeMismatch]:

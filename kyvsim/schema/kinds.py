@@ -137,10 +137,7 @@ def _inside(words: SchemaWords, step: str) -> SchemaRef:
 
 
 def _replaced(
-    words: SchemaWords,
-    path: tuple[str, ...],
-    ref: SchemaRef,
-    table: Mapping[str, SchemaWords],
+    words: SchemaWords, path: tuple[str, ...], ref: SchemaRef, table: Mapping[str, SchemaWords]
 ) -> SchemaWords:
     """Return a schema in which another one replaces the nested schema at a path."""
     step, *further = path

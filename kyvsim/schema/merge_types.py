@@ -181,8 +181,7 @@ def _custom(schema: SchemaWords) -> Json:
     found = short_type(schema, _NO_DEFINITIONS)
     if found.__class__ is not dict:
         return found
-    fields = {**found.get("p", {}), **_HEAD, "metadata": metadata_type()}
-    return {**found, "p": fields}
+    return {**found, "p": {**found.get("p", {}), **_HEAD, "metadata": metadata_type()}}
 
 
 def short_type(schema: SchemaWords, named: Definitions, *, open_fields: bool = False) -> Json:
@@ -211,8 +210,7 @@ def short_type(schema: SchemaWords, named: Definitions, *, open_fields: bool = F
 def _reference(schema: SchemaWords) -> str:
     parts: list[Json] = schema.get("allOf") or []
     inner = parts[0] if len(parts) == 1 else {}
-    text = schema.get("$ref") or inner.get("$ref") or ""
-    return str(text).rpartition("/")[2]
+    return str(schema.get("$ref") or inner.get("$ref") or "").rpartition("/")[2]
 
 
 def _map(schema: SchemaWords, named: Definitions, *, open_fields: bool) -> dict[str, Json]:

@@ -373,15 +373,13 @@ def _visit(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> N
 
 
 def _combine(walk: _SchemaWalk, schema: SchemaNode, data: object, path: Path) -> None:
-    """Add the findings of `anyOf`, `oneOf`, `allOf` and `not`."""
     for word, parts in schema.combined.items():
         tries = [_tried(one, data, path) for one in parts]
         fitting = sum(not one for one in tries)
         if _IS_BROKEN[word](fitting, len(tries)):
             shown = tries if word == "allOf" else () if fitting else tries[:1]
             inner = tuple(finding for one in shown for finding in one)
-            limit = schema.words[word]
-            walk.found.append(SchemaFinding(word, path, data, limit, fitting, inner))
+            walk.found.append(SchemaFinding(word, path, data, schema.words[word], fitting, inner))
 
 
 _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = {

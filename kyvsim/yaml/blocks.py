@@ -44,21 +44,16 @@ class Frame(NamedTuple):
     is_json: bool
 
 
-class Framed(NamedTuple):
-    """The position of the items of a list."""
-
-    start: int
-    """Start of the line of the first item, as an offset in the head."""
-    end: int
-    """Start of what follows the last item, as an offset in the whole stream."""
-    frame: Frame
-
+_Framed: TypeAlias = tuple[int, int, Frame]
+"""A list with the position of its items: the start of the line of the first one, and the start of
+what follows the last one. The first is an offset in the head until `_framed` makes it one in the
+stream, like the second."""
 
 Tail: TypeAlias = Callable[[bytes], tuple[int, bytes]]
 """Returns a text from the last occurrence of a sign on, and its offset in the stream."""
 
 
-def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
+def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> _Framed | None:
     field = re.search(_YAML_ITEMS, head)
     if field is None:
         return None
@@ -71,10 +66,10 @@ def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     envelope = read_fast(text if text.endswith("\n") else f"{text}\n", floats=floats)
     if envelope is None or envelope.get("items") != []:
         return None
-    return Framed(field.end(), place + end, Frame(envelope, sign, len(margin), False))
+    return field.end(), place + end, Frame(envelope, sign, len(margin), False)
 
 
-def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
+def _in_json(head: bytes, tail: Tail, *, floats: bool) -> _Framed | None:
     field = re.search(_JSON_ITEMS, head)
     if field is None:
         return None
@@ -91,7 +86,7 @@ def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     if envelope is None or envelope.get("items") != []:
         return None
     size = len(text[:end].encode())
-    return Framed(field.end(), place + size, Frame(envelope, sign, len(margin), True))
+    return field.end(), place + size, Frame(envelope, sign, len(margin), True)
 
 
 _AFTER_ITEM = r"[ \n]*(?:,[ \n]*|\Z)"
@@ -154,12 +149,15 @@ def cut_bytes(
     while start < length:
         end = _end_of_block(read, start, length, (size, _SEPARATOR))
         framed = _framed(read, start, end, size) if end - start > 2 * size else None
-        if framed is not None and is_list(framed.frame):
-            line += read(start, framed.start - start).count(b"\n")
-            for span in _cut_items(read, framed, size, line):
-                yield span
-                line += read(span.start, span.end - span.start).count(b"\n")
-            line += read(framed.end, end - framed.end).count(b"\n")
+        if framed is not None and is_list(framed[2]):
+            first, last, frame = framed
+            line += read(start, first - start).count(b"\n")
+            while first < last:
+                after = _end_of_block(read, first, last, (size, frame.sign))
+                yield Span(first, after, line, frame)
+                line += read(first, after - first).count(b"\n")
+                first = after
+            line += read(last, end - last).count(b"\n")
             start = end
             continue
         body = read(start, end - start)
@@ -169,15 +167,6 @@ def cut_bytes(
             return
         yield Span(start, end, line)
         line += body.count(b"\n")
-        start = end
-
-
-def _cut_items(read: Reader, framed: Framed, size: int, line: int) -> Iterator[Span]:
-    start = framed.start
-    while start < framed.end:
-        end = _end_of_block(read, start, framed.end, (size, framed.frame.sign))
-        yield Span(start, end, line, framed.frame)
-        line += read(start, end - start).count(b"\n")
         start = end
 
 
@@ -224,7 +213,7 @@ def _find_back(read: Reader, start: int, stop: int, sign: bytes) -> int:
     return -1
 
 
-def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
+def _framed(read: Reader, start: int, end: int, size: int) -> _Framed | None:
     """Return the list in a large document, if it can be split."""
     head = read(start, 2 * size)
     if _bad_separator(head):
@@ -246,7 +235,7 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
         found = find(head, tail, floats=True)
     except (ValueError, RecursionError, NeedsFullParser):  # undecodable bytes raise a ValueError
         found = None
-    return found._replace(start=start + found.start) if found else None
+    return (start + found[0], *found[1:]) if found else None
 
 
 def _bad_separator(body: bytes) -> int:

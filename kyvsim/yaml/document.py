@@ -95,31 +95,27 @@ def _whole_number(text: str) -> int | None:
     return value if INT64_MIN <= value <= limit else None
 
 
-def _number(text: str) -> Json:
-    if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
-        return int(text)
-    if text[-1] not in NUMBER_ENDS:
-        return text
-    plain = text.replace("_", "")
-    whole = _whole_number(plain)
-    if whole is not None:
-        return whole
-    if re.match(_FLOAT, plain):
-        value = float(plain)
-        return text if math.isinf(value) else value
-    # upstream: go-yaml has a separate branch for binary numbers, which accepts a sign after 0b.
-    odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
-    whole = int(odd[1], 2) if odd else None
-    return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
-
-
 def resolve(text: str) -> Json:
     """Return the Go value of a plain scalar: None, bool, int up to uint64, float or the text."""
     if text in MEANINGS:
         return MEANINGS[text]
     start = text[0]
     if start in _NUMBER_STARTS:
-        return _number(text)
+        if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
+            return int(text)
+        if text[-1] not in NUMBER_ENDS:
+            return text
+        plain = text.replace("_", "")
+        whole = _whole_number(plain)
+        if whole is not None:
+            return whole
+        if re.match(_FLOAT, plain):
+            value = float(plain)
+            return text if math.isinf(value) else value
+        # upstream: go-yaml has a separate branch for binary numbers, which accepts a sign after 0b.
+        odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
+        whole = int(odd[1], 2) if odd else None
+        return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
     if start == "." and re.match(_POINT_FLOAT, text):
         value = float(text.replace("_", ""))
         return text if math.isinf(value) else value
@@ -197,8 +193,7 @@ def tagged_value(tag: str, text: str) -> Json:
         if data is None or len(compact) % 4:
             raise ScalarError("!!binary value contains invalid base64 data")
         # Go's JSON replaces each invalid UTF-8 byte; surrogate escapes preserve their number.
-        decoded = data.decode("utf-8", "surrogateescape")
-        return re.sub(_ESCAPED_BYTE, "\ufffd", decoded)
+        return re.sub(_ESCAPED_BYTE, "\ufffd", data.decode("utf-8", "surrogateescape"))
     if tag == _TIMESTAMP_TAG and _is_timestamp(text):
         return text
     if tag not in _CHECKED_TAGS and tag != _TIMESTAMP_TAG:
@@ -316,12 +311,6 @@ class AnchoredNode(NamedTuple):
     is_scalar: bool = False
 
 
-class _OpenNode(NamedTuple):
-    name: str
-    depth: int
-    start: int
-
-
 def copy_tree(value: object) -> Json:
     """Return a copy of plain data that shares no dict and no list with it."""
     if value.__class__ is not dict and value.__class__ is not list:
@@ -351,8 +340,9 @@ class Anchors:
     __slots__ = ("_aliased", "_known", "_open")
 
     def __init__(self) -> None:
-        self._known: dict[str, AnchoredNode | _OpenNode] = {}
-        self._open: list[_OpenNode] = []
+        self._known: dict[str, AnchoredNode | None] = {}
+        """The nodes by their names; None for a list or map that is not complete."""
+        self._open: list[tuple[str, int, int]] = []
         self._aliased = 0
 
     def add_scalar(self, name: str, value: object, resolved: object) -> None:
@@ -361,24 +351,23 @@ class Anchors:
 
     def open(self, name: str, depth: int, decoded: int) -> None:
         """Record the start of an anchored list or map."""
-        entry = _OpenNode(name, depth, decoded)
-        self._known[name] = entry
-        self._open.append(entry)
+        self._known[name] = None
+        self._open.append((name, depth, decoded))
 
     def close(self, depth: int, value: object, decoded: int) -> None:
         """Record that the list or map at `depth` is complete, if it is anchored."""
-        if not self._open or self._open[-1].depth != depth:
+        if not self._open or self._open[-1][1] != depth:
             return
-        entry = self._open.pop()
-        # The anchor may have been redefined since.
-        if self._known[entry.name] is entry:
-            self._known[entry.name] = AnchoredNode(value, decoded - entry.start + 1)
+        name, _, start = self._open.pop()
+        # The anchor may have been redefined inside.
+        if self._known[name] is None:
+            self._known[name] = AnchoredNode(value, decoded - start + 1)
 
     def _find(self, name: str) -> AnchoredNode:
-        found = self._known.get(name)
-        if found is None:
+        if name not in self._known:
             raise ScalarError(f"unknown anchor '{name}' referenced")
-        if isinstance(found, _OpenNode):
+        found = self._known[name]
+        if found is None:
             raise ScalarError(f"anchor '{name}' value contains itself")
         return found
 

@@ -221,11 +221,9 @@ _LONGEST = 1 << 14
 """Longer texts are not indexed, to limit memory."""
 
 
-class _PlainIndex(NamedTuple):
-    positions: Mapping[_Path, tuple[int, int]]
-    """Line and column from 1 of each node."""
-    closed: frozenset[_Path]
-    """Lists and maps written on one line, whose children are not among the nodes."""
+_PlainIndex: TypeAlias = tuple[Mapping[_Path, tuple[int, int]], frozenset[_Path]]
+"""Line and column from 1 of each node, and the lists and maps written on one line, whose children
+are not among the nodes."""
 
 
 def plain_position(text: str, path: _Path, *, is_plain: bool = False) -> tuple[int, int] | None:
@@ -235,15 +233,9 @@ def plain_position(text: str, path: _Path, *, is_plain: bool = False) -> tuple[i
     index = _plain_index(text, is_plain=is_plain)
     if index is None:
         return None
-    exact = index.positions.get(path)
-    if exact is not None:
-        return exact
-    found = next(
-        path[:length] for length in range(len(path) - 1, -1, -1) if path[:length] in index.positions
-    )
-    if found in index.closed and len(found) < len(path):
-        return None
-    return index.positions[found]
+    positions, closed = index
+    found = next(path[:length] for length in range(len(path), -1, -1) if path[:length] in positions)
+    return None if found in closed and len(found) < len(path) else positions[found]
 
 
 @lru_cache(maxsize=16)
@@ -281,7 +273,7 @@ def _plain_index(text: str, *, is_plain: bool) -> _PlainIndex | None:
             positions[pending] = number, column
         if value.__class__ is dict or value.__class__ is list:
             closed.append(pending)
-    return _PlainIndex(positions, frozenset(closed))
+    return positions, frozenset(closed)
 
 
 def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
@@ -413,8 +405,7 @@ def _as_text(source: str | bytes) -> str:
     try:
         return source.decode()
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        raise YamlError("invalid UTF-8", line, 1) from error
+        raise YamlError("invalid UTF-8", source.count(b"\n", 0, error.start) + 1, 1) from error
 
 
 def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> Json:
@@ -442,8 +433,7 @@ def load_all(
     """
     for chunk in split_chunks(_as_text(source)):
         if chunk.bad_separator:
-            message = f"invalid document separator `{chunk.bad_separator}`"
-            raise YamlError(message, chunk.line, 1)
+            raise YamlError(f"invalid document separator `{chunk.bad_separator}`", chunk.line, 1)
         if chunk.hidden:
             raise YamlError("a comment hides a document: its line ends in CR or NEL", chunk.line, 1)
         try:

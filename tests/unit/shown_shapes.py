@@ -8,15 +8,15 @@ from kyvsim.engine.prefilter import compile_walk
 
 def compile_unseen(shapes):
     """Return what tells the shapes that an object was not seen to have, the first as bit 1."""
-    walk = compile_walk(shapes)
+    trace_of, marks = compile_walk(shapes)
 
     def unseen(obj):
-        trace, found = walk.trace(obj), 0
+        trace, found = trace_of(obj), 0
         if trace is None:
             return (1 << len(shapes)) - 1
         for bits in trace:
             found |= bits
-        return sum(1 << n for n, mark in enumerate(walk.marks) if not mark.is_shown(found))
+        return sum(1 << n for n, mark in enumerate(marks) if not mark.is_shown(found))
 
     return unseen
 
@@ -28,10 +28,10 @@ def is_shown(shape, obj):
 
 def assert_same_where_known(shape, objects, say):
     """Have the results for objects recalled by what a walk finds of a shape, and compare."""
-    walk = compile_walk([shape])
-    recall = ResultCache(walk.marks)
+    trace_of, marks = compile_walk([shape])
+    recall = ResultCache(marks)
     for obj in objects:
-        trace = walk.trace(obj)
+        trace = trace_of(obj)
         if trace is None:
             continue
         known, said = recall.results(obj, trace), (SimpleNamespace(message=repr(say(obj))),)

@@ -58,12 +58,7 @@ class AuthorizationMode(NamedTuple):
     @property
     def values(self) -> dict[str, Any]:
         """The constant values of variables."""
-        return {
-            **self.constants,
-            **mcp.MCP_METHODS,
-            "json": JsonCodec(),
-            "mcp": mcp.McpAccess(),
-        }
+        return {**self.constants, **mcp.MCP_METHODS, "json": JsonCodec(), "mcp": mcp.McpAccess()}
 
 
 def _decide(response: Message) -> PolicyDecision:

@@ -115,8 +115,7 @@ def _refuse(message: str) -> Callable[[object], NoReturn]:
 _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = {
     **dict.fromkeys((str, bool, float, type(None)), lambda value: value),
     **dict.fromkeys(
-        (int, UInt),
-        lambda value: float(value) if -_SAFE < value < _SAFE else str(int(value)),
+        (int, UInt), lambda value: float(value) if -_SAFE < value < _SAFE else str(int(value))
     ),
     bytes: lambda value: base64.b64encode(value).decode(),
     Timestamp: show_timestamp,

@@ -112,11 +112,7 @@ def _everywhere(release: Release) -> Iterator[Library]:
 
 @lru_cache(maxsize=8)
 def kyverno_environment(
-    kind: str,
-    clock: Clock,
-    entropy: Entropy,
-    mode: str = "Kubernetes",
-    release: Release = NEWEST,
+    kind: str, clock: Clock, entropy: Entropy, mode: str = "Kubernetes", release: Release = NEWEST
 ) -> Environment:
     """Return the environment of a kind such as `ValidatingPolicy` or `NamespacedValidatingPolicy`.
 

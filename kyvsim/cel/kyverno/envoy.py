@@ -74,7 +74,6 @@ def _with(message: Message, field: str, value: object) -> Message:
 
 
 def _more(field: str) -> Callable[[Message, object], Message]:
-    """Return a function that appends to a list of a message."""
     return lambda message, value: _with(message, field, [*message[field], value])
 
 

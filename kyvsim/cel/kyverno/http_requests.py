@@ -157,8 +157,7 @@ HTTP_DECISIONS = Library(
             lambda attributes, name: attributes["query"].get(name, []),
         ),
         method(
-            f"{_OK}.Response() -> {RESPONSE}",
-            lambda ok: HTTP_TYPES.make(RESPONSE.name, {"ok": ok}),
+            f"{_OK}.Response() -> {RESPONSE}", lambda ok: HTTP_TYPES.make(RESPONSE.name, {"ok": ok})
         ),
         method(
             f"{_DENIED}.Response() -> {RESPONSE}",

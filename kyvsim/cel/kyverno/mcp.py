@@ -83,7 +83,7 @@ MCP_TYPES = MessageTypes(
             },
             **_PARAMETERS,
         }
-    ),
+    )
 )
 _SPELLED: Mapping[str, str] = MappingProxyType({"URI": "uri", "WebsiteURL": "websiteUrl"})
 """Fields whose JSON names differ from the usual lower first letter."""

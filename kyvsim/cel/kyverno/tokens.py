@@ -73,8 +73,7 @@ class KeySet(NamedTuple):
 
 
 TOKEN_TYPES = MessageTypes(
-    MappingProxyType({TOKEN.name: {"Claims": map_of(STRING, DYN), "Valid": BOOL}}),
-    native=True,
+    MappingProxyType({TOKEN.name: {"Claims": map_of(STRING, DYN), "Valid": BOOL}}), native=True
 )
 
 
@@ -83,8 +82,7 @@ def token_library(clock: Clock) -> Library:
 
     def decode(text: str, secret: str) -> Message:
         claims = _claims(text, secret)
-        now = clock.now().timestamp()
-        second = math.floor(now)
+        second = math.floor(clock.now().timestamp())
         until, since, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
         valid = (
             (until is None or second < until)

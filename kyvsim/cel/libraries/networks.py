@@ -69,7 +69,6 @@ def _address(text: str) -> _Address:
 
 
 def _go_problem(text: str) -> str:
-    """Return Go's message for a string that is not an address."""
     first = next((one for one in text if one in ".:%"), "")
     if first == ".":
         problem = _go_problem_of_v4(text)
@@ -190,8 +189,7 @@ def _cidr(text: str) -> Cidr:
 
 def _masked(cidr: Cidr) -> Cidr:
     hidden = cidr.address.max_prefixlen - cidr.bits
-    number = int(cidr.address) >> hidden << hidden
-    return Cidr(cidr.address.__class__(number), cidr.bits)
+    return Cidr(cidr.address.__class__(int(cidr.address) >> hidden << hidden), cidr.bits)
 
 
 def _holds(cidr: Cidr, given: Ip | Cidr | str) -> bool:

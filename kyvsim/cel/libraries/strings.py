@@ -218,7 +218,6 @@ def _regex_replace(text: str, pattern: str, replacement: str, count: int = -1) -
 
 
 def _filled(replacement: str, match: Any, groups: int) -> bytes:
-    """Return a replacement with replaced groups."""
     made: list[bytes] = []
     chars = iter(replacement)
     for char in chars:
@@ -245,8 +244,7 @@ def _regex_groups_texts(text: str, pattern: str) -> Iterator[str]:
     """Yield the only group of each match, or the whole match if there is no group."""
     compiled = _regex_compile(pattern)
     if compiled.groups > 1:
-        shown = quote(pattern)
-        raise CelError(f"regular expression has more than one capturing group: {shown}")
+        raise CelError(f"regular expression has more than one capturing group: {quote(pattern)}")
     for match in each_match(compiled, as_bytes(text)):
         yield (match[compiled.groups] or b"").decode("utf-8", "replace")
 

@@ -5,7 +5,6 @@ from kyvsim.engine.compile.compiled import (
     CompiledRule,
     CompileOptions,
     Model,
-    Properties,
 )
 from kyvsim.engine.compile.policy_set import (
     FastResult,
@@ -25,7 +24,6 @@ __all__ = [
     "Model",
     "PolicyRules",
     "PolicySet",
-    "Properties",
     "UnresolvedRules",
     "index_policies",
 ]

@@ -224,14 +224,6 @@ class CompiledException(NamedTuple):
 FindExceptions: TypeAlias = Callable[[MatchFacts], Sequence[CompiledException]]
 
 
-class Properties(NamedTuple):
-    """The properties of a rule in reports, besides the message."""
-
-    template: Template
-    written: Mapping[str, object]
-    """The properties if their variables have no value."""
-
-
 class Proofs(NamedTuple):
     """The proofs of how a rule ends for a creation, with any user."""
 
@@ -259,8 +251,9 @@ class CompiledRule(NamedTuple):
     """Whether an object has any field that the rule reads; None if every object has."""
     tolerates_violations: bool = False
     """Whether an UPDATE may keep a violation of the old object."""
-    properties: Properties | None = None
-    """The properties in reports, besides the message, if the rule has some."""
+    properties: tuple[Template, Mapping[str, object]] | None = None
+    """The properties in reports, besides the message, and those if their variables have no value;
+    None if the rule has no properties."""
     later: bool = False
     """Whether it is evaluated when the request's object is already in the cluster."""
     included: Callable[[], Predicate] | None = None
@@ -294,13 +287,9 @@ class CompiledRule(NamedTuple):
         return self.stage.phase
 
 
-class DerivedForms(NamedTuple):
-    """The rules of a policy, including derived rules."""
-
-    rules: tuple[CompiledRule, ...]
-    """All rules, as in the mutate and generate phases."""
-    validating: Mapping[str, tuple[CompiledRule, ...]]
-    """Rules of the validate phase for each kind that has derived rules."""
+DerivedForms: TypeAlias = tuple[tuple[CompiledRule, ...], Mapping[str, tuple[CompiledRule, ...]]]
+"""All rules of a policy, as in the mutate and generate phases, and the rules of the validate phase
+for each kind that has derived rules."""
 
 
 class Derivation(NamedTuple):
@@ -336,16 +325,15 @@ class CompiledPolicy(NamedTuple):
     @property
     def rules(self) -> tuple[CompiledRule, ...]:
         """All rules, including derived rules, as in the mutate and generate phases."""
-        return self.plain if self.derivation is None else self.derivation.forms().rules
+        return self.plain if self.derivation is None else self.derivation.forms()[0]
 
     @property
     def every(self) -> tuple[CompiledRule, ...]:
         """All rules in all forms, `rules` first; some occur twice."""
         if self.derivation is None:
             return self.plain
-        forms = self.derivation.forms()
-        validating = [rule for rules in forms.validating.values() for rule in rules]
-        return (*forms.rules, *self.plain, *validating)
+        rules, validating = self.derivation.forms()
+        return (*rules, *self.plain, *(rule for some in validating.values() for rule in some))
 
     @property
     def rule_count(self) -> int:
@@ -362,11 +350,11 @@ class CompiledPolicy(NamedTuple):
         """Yield the rules that can match objects of a kind, in the order of each stage."""
         rules = self.plain
         if self.derivation is not None and self.derivation.concerns(kind):
-            forms = self.derivation.forms()
-            validating = forms.validating.get(kind, self.plain)
+            every, validating = self.derivation.forms()
+            own = validating.get(kind, self.plain)
             rules = (
-                *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
-                *(rule for rule in validating if rule.stage is Stage.VALIDATE),
+                *(rule for rule in every if rule.stage is not Stage.VALIDATE),
+                *(rule for rule in own if rule.stage is Stage.VALIDATE),
             )
         return (rule for rule in rules if rule.kinds is None or kind in rule.kinds)
 

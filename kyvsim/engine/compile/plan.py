@@ -5,15 +5,10 @@ A plan is created once there are many objects of a kind.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledRule, Proof, Proofs
-from kyvsim.engine.compile.policy_set import (
-    FastResult,
-    PolicyRules,
-    ResultCache,
-    UnresolvedRules,
-)
+from kyvsim.engine.compile.policy_set import FastResult, PolicyRules, ResultCache, UnresolvedRules
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.prefilter import BitMask, compile_walk
@@ -36,11 +31,10 @@ _REMEMBERED: Final = 1024
 """The number of combinations of bits whose fast results a plan caches."""
 
 
-class _PossibleOutcome(NamedTuple):
-    mark: BitMask
-    """The bits that prove it."""
-    result: RuleResult
-    exact: bool
+_PossibleOutcome: TypeAlias = tuple[BitMask, RuleResult, bool]
+"""The bits that prove an outcome, the result, and whether other bits refute it."""
+_ProvenRules: TypeAlias = tuple[PolicyRules, bool, tuple[tuple[Proof, ...], ...]]
+"""The rules of a policy, whether all of them apply, and the proofs of each, () if useless."""
 
 
 class RulePlan(NamedTuple):
@@ -86,16 +80,17 @@ class StagePlan:
         scope: JSONContext,
     ) -> None:
         shown = [_proven_rules(policy_rules, facts, scope) for policy_rules in stage_rules]
-        shown = [one for one in shown if one.policy_rules.rules]
-        walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
-        marks = iter(walk.marks)
-        self.plans = tuple(_rule_plan(one, marks) for one in shown)
+        shown = [one for one in shown if one[0].rules]
+        self._trace, every = compile_walk(
+            [proof.shape for *_, proofs in shown for of_rule in proofs for proof in of_rule]
+        )
+        marks = iter(every)
+        self.plans = tuple(_rule_plan(*one, marks) for one in shown)
         """Plans of the policies with rules for these objects."""
         self._phase = phase
-        self._trace = walk.trace
         self._lacking = 0
-        for one in walk.marks:
-            self._lacking |= one.lacking | one.counted
+        for mark in every:
+            self._lacking |= mark.lacking | mark.counted
         self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
         self._all = tuple(plan.open for plan in self.plans)
 
@@ -138,13 +133,6 @@ def _fast_results(
     return (*fast_results, tuple(shown)) if shown else tuple(fast_results)
 
 
-class _ProvenRules(NamedTuple):
-    policy_rules: PolicyRules
-    settled: bool
-    proofs: tuple[tuple[Proof, ...], ...] = ()
-    """The proofs of each rule; empty if they are useless."""
-
-
 def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
     rules = tuple(
         rule for rule in policy_rules.rules if not _is_simple(rule) or rule.matches(facts)
@@ -154,16 +142,18 @@ def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONConte
     settled = all(applies for applies, _ in found)
     every = tuple(proofs for _, proofs in found if proofs)
     is_first_last = policy_rules.policy.policy.applies_one_rule and len(rules) > 1
-    if len(every) < len(rules) or is_first_last:
-        return _ProvenRules(policy_rules, settled)
-    return _ProvenRules(policy_rules, settled, every)
+    return policy_rules, settled, () if len(every) < len(rules) or is_first_last else every
 
 
-def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
-    policy_rules, settled, proofs = shown
+def _rule_plan(
+    policy_rules: PolicyRules,
+    settled: bool,
+    proofs: tuple[tuple[Proof, ...], ...],
+    marks: Iterator[BitMask],
+) -> RulePlan:
     chances = tuple(
         tuple(
-            _PossibleOutcome(
+            (
                 next(marks),
                 RuleResult(rule.rule, rule.phase, proof.outcome.status, proof.outcome.message),
                 proof.exact,
@@ -173,9 +163,9 @@ def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
         for rule, of_rule in zip(policy_rules.rules, proofs, strict=False)
     )
     is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
-    marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
+    marks_of = [mark for of_rule in chances for mark, *_ in of_rule] if is_whole else ()
     cache = ResultCache(marks_of) if settled else None
-    likely = tuple(of_rule[0].result for of_rule in chances)
+    likely = tuple(result for (_, result, _), *_ in chances)
     opened = UnresolvedRules(policy_rules, settled, cache)
     passes = PolicyPasses(policy_rules.policy.policy, likely)
     return RulePlan(opened, chances, _single(chances), passes)
@@ -184,9 +174,10 @@ def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
 def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
     bits = 0
     for of_rule in chances:
-        if len(of_rule) > 1 or of_rule[0].mark.counted:
+        mark = of_rule[0][0]
+        if len(of_rule) > 1 or mark.counted:
             return 0
-        bits |= of_rule[0].mark.lacking
+        bits |= mark.lacking
     return bits
 
 

@@ -2,40 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
+from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
 from kyvsim.jmespath import RuleScope, Template
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.tracing import (
-    Outcomes,
-    PointKind,
-    TraceContext,
-    trace_step,
-    traced,
-    with_answer,
-)
+from kyvsim.model.tracing import Outcomes, PointKind, TraceContext, trace_step, traced, with_answer
 
 _Given = ParamSpec("_Given")
 _Argument = TypeVar("_Argument")
 _Found = TypeVar("_Found")
-
-
-class _Turn(Protocol):
-    """One iteration of a loop."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def value(self) -> object: ...
-
-
-_Element = TypeVar("_Element", bound=_Turn)
+LoopElement: TypeAlias = tuple[int, Json, JSONContext]
+"""The index of an element in its list, its value, and its scope."""
 
 
 def traced_rule(
@@ -54,8 +37,6 @@ def traced_rule(
     def after(
         report: Callable[[RuleRun], None], call: Callable[[_Argument], _Found]
     ) -> Callable[[_Argument], _Found]:
-        """Return a closure of the rule that first reports its rule."""
-
         def wrapper(argument: _Argument) -> _Found:
             subject = argument.key if isinstance(argument, MatchFacts) else None
             report(RuleRun(policy, compiled.rule, compiled.stage, subject))
@@ -125,21 +106,21 @@ def traced_template(template: Template, name: str, trace: TraceContext, *way: st
 
 
 def traced_elements(
-    elements: Callable[_Given, Iterator[_Element]], trace: TraceContext
-) -> Callable[_Given, Iterator[_Element]]:
+    elements: Callable[_Given, Iterator[LoopElement]], trace: TraceContext
+) -> Callable[_Given, Iterator[LoopElement]]:
     """Return the elements of a loop; steps up to the next element belong to each."""
     tracer = trace.tracer
     if tracer is None or not tracer.takes_steps:
         return elements
     locate = cache(trace.locate)
 
-    def wrapper(*given: _Given.args, **named: _Given.kwargs) -> Iterator[_Element]:
+    def wrapper(*given: _Given.args, **named: _Given.kwargs) -> Iterator[LoopElement]:
         for element in elements(*given, **named):
             mark = tracer.enter()
             try:
                 yield element
             finally:
-                name, found = f"[{element.number}]", Value(element.value)
+                name, found = f"[{element[0]}]", Value(element[1])
                 tracer.leave(mark, Step(StepKind.ELEMENT, name, found=found, place=locate()))
 
     return wrapper

@@ -187,7 +187,6 @@ def _compile_groups(conditions: Conditions | None, system: System, trace: TraceC
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
-    """Return a block of conditions that traces whether it holds."""
     if trace.tracer is None:
         return evaluate
     begun = Step(StepKind.CONDITIONS, trace.name)
@@ -247,8 +246,6 @@ def _both(some: Sequence[_CompiledCondition], all_of: Evaluate) -> Evaluate:
 def _any_of(conditions: Sequence[_CompiledCondition]) -> Evaluate:
     useful = tuple(each for each in conditions if each.fixed is not False or each.message)
     unmet = ConditionsResult(False, _joined([each.message for each in conditions], "; "))
-    if len(useful) == 1 and not useful[0].message:
-        return _single(useful[0])
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
         for holds, message, _ in useful:
@@ -264,8 +261,6 @@ def _all_of(conditions: Sequence[_CompiledCondition], separator: str = "; ") -> 
     met = ConditionsResult(True, _joined([each.message for each in conditions], separator))
     if not useful:
         return lambda _: met
-    if len(useful) == 1 and not met.messages:
-        return _single(useful[0])
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
         for holds, message, _ in useful:
@@ -274,14 +269,6 @@ def _all_of(conditions: Sequence[_CompiledCondition], separator: str = "; ") -> 
         return met
 
     return evaluate
-
-
-def _single(condition: _CompiledCondition) -> Evaluate:
-    if condition.fixed is not None:
-        result = MET if condition.fixed else UNMET
-        return lambda _: result
-    holds = condition.holds
-    return lambda scope: MET if holds(scope) else UNMET
 
 
 def _joined(texts: Sequence[str], separator: str) -> str:
@@ -312,8 +299,7 @@ def _compile_condition(
         return compiled
     answers = (True, False) if compiled.fixed is None else (compiled.fixed,)
     names = tuple("true" if answer else "false" for answer in answers)
-    outcomes = Outcomes(PointKind.CONDITION, names, answers.index)
-    holds = counted(trace, compiled.holds, outcomes)
+    holds = counted(trace, compiled.holds, Outcomes(PointKind.CONDITION, names, answers.index))
     return compiled if holds is compiled.holds else compiled._replace(holds=holds, fixed=None)
 
 

@@ -460,5 +460,4 @@ def list_of(
     api_version: str, resource: str, namespace: str, cluster: ClusterView
 ) -> list[KubernetesObject]:
     """Return the objects of a resource in a namespace, "" for all of them."""
-    kind = cluster.kind_of(api_version, resource)
-    return list(cluster.list(api_version, kind, namespace))
+    return list(cluster.list(api_version, cluster.kind_of(api_version, resource), namespace))

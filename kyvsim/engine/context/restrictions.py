@@ -81,9 +81,8 @@ def _blocked_address(parts: GoUrl, release: Release) -> str:
         for network in map(ip_network, release.blocked_networks):
             if one.version == network.version and one in network:
                 shown = f"[{host}]" if ":" in host else host
-                port = parts.port or _PORTS[parts.scheme]
                 return (
-                    f"connection to {shown}:{port} blocked: "
+                    f"connection to {shown}:{parts.port or _PORTS[parts.scheme]} blocked: "
                     f"IP {address} falls in blocked range {network}"
                 )
     return ""

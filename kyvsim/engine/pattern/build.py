@@ -44,10 +44,7 @@ from kyvsim.policy.visit import has_wildcard_key
 
 
 def _traced_absences(
-    check: Check,
-    entries: Sequence[PatternEntry],
-    members: Sequence[Member],
-    trace: TraceContext,
+    check: Check, entries: Sequence[PatternEntry], members: Sequence[Member], trace: TraceContext
 ) -> Check:
     """Return the check of a map that also traces anchors whose keys are missing in the object."""
     optional = [

@@ -418,10 +418,6 @@ def _check_anchors(
 
 def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
     """Return the check of a map whose members are checked in order."""
-    if len(members) == 1 and members[0].absent is None:
-        return _single_map_check(members[0], place)
-    if all(not member.as_null and member.absent is None for member in members):
-        return _optional_map_check(tuple((key, check) for key, check, *_ in members), place)
     no_map = structure_mismatch(place)
 
     def check(value: object, notes: Notes | None) -> Mismatch | None:
@@ -436,36 +432,6 @@ def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
                 mismatch = absent
             if mismatch is not None:
                 return mismatch
-        return None
-
-    return check
-
-
-def _single_map_check(member: Member, place: Place) -> Check:
-    key, member_check, as_null, _ = member
-    no_map = structure_mismatch(place)
-
-    def check(value: object, notes: Notes | None) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return no_map(value)
-        if key in value:
-            return member_check(value[key], notes)
-        return member_check(None, notes) if as_null else None
-
-    return check
-
-
-def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
-    no_map = structure_mismatch(place)
-
-    def check(value: object, notes: Notes | None) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return no_map(value)
-        for key, member_check in members:
-            if key in value:
-                mismatch = member_check(value[key], notes)
-                if mismatch is not None:
-                    return mismatch
         return None
 
     return check

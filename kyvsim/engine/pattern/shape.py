@@ -5,7 +5,7 @@ existence anchors and lists of lists have no shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kyvsim.engine.pattern import checks
 from kyvsim.engine.pattern.build import TAGS, any_pattern_nodes
@@ -35,13 +35,8 @@ from kyvsim.policy.tree import (
 )
 from kyvsim.policy.visit import has_wildcard_key
 
-
-class PatternShape(NamedTuple):
-    """The shape of a pattern."""
-
-    shape: Shape
-    exact: bool
-    """Whether every matching object has the shape, too."""
+PatternShape: TypeAlias = tuple[Shape, bool]
+"""The shape of a pattern, and whether every matching object has it."""
 
 
 class _NoShapeError(Exception):
@@ -53,7 +48,7 @@ def pattern_shape(pattern: PatternNode) -> PatternShape | None:
     if checks.weigh(str(pattern.data)) is not Weight.PLAIN:
         return None
     try:
-        return PatternShape(_shape(pattern), not has_wildcard_key(pattern))
+        return _shape(pattern), not has_wildcard_key(pattern)
     except _NoShapeError:
         return None
 

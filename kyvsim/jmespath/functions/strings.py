@@ -293,8 +293,7 @@ def base64_decode(text: str) -> str:
         data = decode_base64(text)
     except Base64Error as error:
         raise QueryError(str(error)) from None
-    decoded = data.decode("utf-8", "surrogateescape")
-    return _LONE.sub("\ufffd", decoded)
+    return _LONE.sub("\ufffd", data.decode("utf-8", "surrogateescape"))
 
 
 def parse_json(text: str) -> object:

@@ -61,18 +61,14 @@ def compile_cel_policy(
         variables = remedies(policy.cel.variables)
         for one in problems:
             place = (one.document or policy.document).locate(one.path)
-            subject = _subject(policy, one.variant)
+            form = f" (its variant for {one.variant})" if one.variant else ""
             names = {"image": _REFERENCE} if one.path[1] == "matchImageReferences" else variables
-            error = expression_error("KV150", subject, one.message, place, names)
+            error = expression_error("KV150", f"`{policy.key}`{form}", one.message, place, names)
             if one.path[-1] == "messageExpression" and "Syntax error" in one.message:
                 error = error._replace(excerpt=(*error.excerpt, _TEXT_NOTE))
             told = (*told, error)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, told
-
-
-def _subject(policy: Policy, variant: str) -> str:
-    return f"`{policy.key}`" + (f" (its variant for {variant})" if variant else "")
 
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:

@@ -191,8 +191,7 @@ def with_exceptions(
             return faulted(str(error))
         if matched.is_full:
             return excepted(matched)
-        outcome = body(evaluation._replace(exceptions=matched.partial))
-        return noted(outcome, matched)
+        return noted(body(evaluation._replace(exceptions=matched.partial)), matched)
 
     return run
 
@@ -253,5 +252,4 @@ def lone_problems(
             for problem in compiler.problems:
                 if "variables" not in problem.text:
                     place = exception.document.locate(problem.path)
-                    about = f"`{exception.key}`"
-                    yield expression_error("KV150", about, problem.message, place)
+                    yield expression_error("KV150", f"`{exception.key}`", problem.message, place)

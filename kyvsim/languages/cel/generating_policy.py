@@ -188,10 +188,9 @@ def _scalar_text(placeholder: CompiledExpression, values: Values) -> str:
         return show_double(found)
     if found.__class__ is int:
         return str(found)
-    kind = _GO_TYPES[found.__class__]
     raise EvaluationError(
         f"placeholder {quote(placeholder.text)} embedded in a string must evaluate to a scalar, "
-        f"got {kind}; use a whole-value placeholder for structured results"
+        f"got {_GO_TYPES[found.__class__]}; use a whole-value placeholder for structured results"
     )
 
 

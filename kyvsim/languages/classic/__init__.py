@@ -20,10 +20,7 @@ LANGUAGE = Language(
     read=read,
     compile=compile_classic_policy,
     validate=lambda policy, options: check_policy(
-        policy,
-        options.kinds,
-        simulated=options.simulated,
-        release=options.system.release,
+        policy, options.kinds, simulated=options.simulated, release=options.system.release
     ),
     suspicious=suspicious_parts,
     declare=declare_exceptions,

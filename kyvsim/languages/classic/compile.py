@@ -18,7 +18,6 @@ from kyvsim.engine.compile.compiled import (
     DerivedForms,
     Model,
     Proofs,
-    Properties,
     index_exceptions,
     skipped,
     uncompiled,
@@ -239,9 +238,7 @@ def _compile_phase(
         tolerates_violations=rule_type.tolerant
         and action.lower() == "enforce"
         and (validate is None or validate.allow_existing_violations is not False),
-        properties=Properties(compile_template(properties, system), properties)
-        if properties
-        else None,
+        properties=(compile_template(properties, system), properties) if properties else None,
         included=(lambda: compile_rule_match(tree.match, None, namespace))
         if tree.exclude
         else None,
@@ -357,7 +354,8 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     if not computed.derived:
         return CompiledPolicy(policy, written, None)
 
-    def derived_forms() -> DerivedForms:
+    @cache
+    def forms() -> DerivedForms:
         compiled = compiled_rules if options.tracer else every()
         # All controllers but CronJob have the same rules.
         alike = {_form_of(kind): kind for kind in computed.controllers}
@@ -369,15 +367,12 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
             )
             for form, kind in alike.items()
         }
-        return DerivedForms(
-            _in_all_phases(computed.every, compiled),
-            {kind: of_kind[_form_of(kind)] for kind in computed.controllers},
-        )
+        validating = {kind: of_kind[_form_of(kind)] for kind in computed.controllers}
+        return _in_all_phases(computed.every, compiled), validating
 
-    forms = cache(derived_forms)
     kinds, is_open = POD_CONTROLLERS, False
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
-        named = [one.kinds for one in forms().rules]
+        named = [one.kinds for one in forms()[0]]
         kinds, is_open = computed.controllers.union(*filter(None, named)), None in named
     retained = _in_all_phases(computed.retained, compiled_rules)
     # The rules for kinds without derived rules.

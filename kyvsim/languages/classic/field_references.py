@@ -473,8 +473,7 @@ class NodeReader:
     def _cel(self, cel: cel_policy.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
-        texts = [*variables, *expressions]
-        read_texts(texts, kubernetes_environment(params=True), self._notes)
+        read_texts([*variables, *expressions], kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: tree.PodSecurity) -> None:
         for path, values in pod_security_fields(block):

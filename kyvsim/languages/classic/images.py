@@ -92,8 +92,7 @@ def _extracted(
         raise QueryError("failed to extract images: invalid image config")
     elif fields:
         member = node.get(fields[0])
-        here = f"{path}/{fields[0]}"
-        yield from _extracted(member, fields[1:], here, extractor, strict=strict)
+        yield from _extracted(member, fields[1:], f"{path}/{fields[0]}", extractor, strict=strict)
     else:
         yield from _image(node, path, extractor)
 

@@ -46,8 +46,8 @@ def _pattern(context: RuleContext) -> tuple[Proof, ...]:
     found = _fixed_pattern_shape(context, validation_of(context.rule.tree).pattern)
     if found is None:
         return ()
-    is_all = found.exact and has_fixed_message(context)
-    return (Proof(found.shape, usual_pass(context), found.exact, is_all),)
+    shape, exact = found
+    return (Proof(shape, usual_pass(context), exact, exact and has_fixed_message(context)),)
 
 
 def _any_pattern(context: RuleContext) -> tuple[Proof, ...]:
@@ -60,8 +60,9 @@ def _any_pattern(context: RuleContext) -> tuple[Proof, ...]:
     for index, known in enumerate(alternative_shapes(map(with_data, patterns, template.value))):
         if known is None:
             break
-        found.append(Proof(known.shape, chosen_pass(context, index), known.exact))
-        if not known.exact:
+        shape, exact = known
+        found.append(Proof(shape, chosen_pass(context, index), exact))
+        if not exact:
             break
     are_all = len(found) == len(patterns) and all(one.exact for one in found)
     is_all = are_all and has_fixed_message(context)
@@ -95,10 +96,8 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         ):
             found = _fixed_pattern_shape(context, loop.pattern)
             # For an empty map, the pattern checks the whole object.
-            element = found and together(
-                (ValueShape(lambda value: bool(value) or None), found.shape)
-            )
-            is_all = is_all and bool(found and found.exact) and has_fixed_message(context)
+            element = found and together((ValueShape(lambda value: bool(value) or None), found[0]))
+            is_all = is_all and bool(found and found[1]) and has_fixed_message(context)
         else:
             return ()
         shape = element and elements_shape(loop.list, element, "request", "object")

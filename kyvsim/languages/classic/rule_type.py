@@ -146,7 +146,6 @@ def derived_rule(
 
 
 def _rule_facts(rule: RuleNode, policy: PolicyNode) -> RuleFacts:
-    """Return the facts of a rule: common facts, and those that its type adds."""
     types = tuple(rule_types_of(rule))
     validate = rule.validate
     facts = RuleFacts(

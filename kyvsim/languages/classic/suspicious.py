@@ -41,7 +41,6 @@ def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _without_effect(rule: RuleNode) -> Iterator[tuple[Path, str]]:
-    """Yield the paths of parts that have no effect, and why."""
     if mutation := rule.mutate:
         merge, patch = mutation.patch_strategic_merge, mutation.patches_json6902
         for name, is_empty in (
@@ -86,7 +85,6 @@ def _without_checks(validation: Validate) -> Iterator[tuple[Path, str]]:
 
 
 def _empty_checks(block: Validate | ForEachValidation) -> Iterator[tuple[Path, str]]:
-    """Yield the checks of a rule or of one of its loops that have no effect."""
     if block.deny and block.deny.conditions and block.deny.conditions.never_hold:
         yield block.deny.path, "`any` of its conditions is empty, so it never denies"
     is_loop = isinstance(block, ForEachValidation)

@@ -85,8 +85,7 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
     """
     start = f"variable substitution failed for policy {policy.name}: "
     block: Path = ("spec", "conditions")
-    conditions = written_at(policy.rules[0].tree, block)
-    for message, path, note in invalid_cleanup_variables(conditions):
+    for message, path, note in invalid_cleanup_variables(written_at(policy.rules[0].tree, block)):
         yield f"{start}{message}", (*block, *path), note
 
 

@@ -168,8 +168,7 @@ MUTATING = NativeKind(
 
 def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
     kinds, params = around.kinds, around.params
-    scope = NativeScope(bool(params), authorizer=False)
-    compiler = Compiler(scope, around.trace, around.meter)
+    compiler = Compiler(NativeScope(bool(params), authorizer=False), around.trace, around.meter)
     variables = compiler.variables(spec.variables)
     conditions = compiler.conditions(spec.match_conditions)
     policy = NativeValidation(variables, conditions, compiler.validations(spec.validations))

@@ -279,7 +279,7 @@ def every_turn(indexed, stage, kind):
     for one in indexed.policies:
         chosen = one.rules
         if stage is Stage.VALIDATE:
-            validating = one.derivation.forms().validating if one.derivation else {}
+            validating = one.derivation.forms()[1] if one.derivation else {}
             chosen = validating.get(kind, one.plain)
         yield PolicyRules(one, tuple(rule for rule in chosen if rule.stage is stage))
 

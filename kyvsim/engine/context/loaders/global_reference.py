@@ -95,7 +95,15 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
     """
     mock = external.mocks.global_data.get(key)
     if mock is not None:
-        return _projection_of_mock(given_data(key, mock, system), projection)
+        root = given_data(key, mock, system)
+        if not projection:
+            return root
+        problem = "not found"
+        if root.__class__ is not dict:
+            problem = "requested but value is not an object"
+        elif projection in root:
+            return root[projection]
+        raise QueryError(f'global context mock: projection "{projection}" {problem}')
     kept = [one for one in external.cluster.list(*KEPT) if object_key(one).name == key]
     spec = kept[0].get("spec") or {} if kept else {}
     paths = {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
@@ -125,17 +133,6 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
     if found.get(projection) is None:
         raise QueryError("no data available")
     return found[projection]
-
-
-def _projection_of_mock(root: object, projection: str) -> object:
-    if not projection:
-        return root
-    problem = "not found"
-    if root.__class__ is not dict:
-        problem = "requested but value is not an object"
-    elif projection in root:
-        return root[projection]
-    raise QueryError(f'global context mock: projection "{projection}" {problem}')
 
 
 def _called(call: Mapping[str, Json], external: ExternalData, release: Release) -> object:

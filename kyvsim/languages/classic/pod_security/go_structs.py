@@ -213,7 +213,14 @@ def _read(value: object, kind: GoType) -> Json:
             raise _DoesNotFitError
         return value
     if kind.item:
-        return _read_items(value, kind)
+        item_type = go_type(kind.item)
+        if value.__class__ is not (list if kind.is_list else dict):
+            raise _DoesNotFitError
+        given: Collection[object] = value.values() if isinstance(value, dict) else value
+        items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
+        if all(map(is_, items, given)):
+            return value
+        return items if kind.is_list else dict(zip(value, items, strict=True))
     if kind.reads_itself and value is not None:
         try:
             read_itself(value, kind.name)
@@ -273,17 +280,6 @@ def _merged(old: object, new: object) -> Json:
     if old.__class__ is not dict or new.__class__ is not dict:
         return new
     return {**old, **{key: _merged(old.get(key), item) for key, item in new.items()}}
-
-
-def _read_items(value: object, kind: GoType) -> Json:
-    item_type = go_type(kind.item)
-    if value.__class__ is not (list if kind.is_list else dict):
-        raise _DoesNotFitError
-    given: Collection[object] = value.values() if isinstance(value, dict) else value
-    items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
-    if all(map(is_, items, given)):
-        return value
-    return items if kind.is_list else dict(zip(value, items, strict=True))
 
 
 def _zero(kind: GoType) -> Json:

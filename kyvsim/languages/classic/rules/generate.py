@@ -212,8 +212,7 @@ def _compile_set(
 ) -> Callable[[JSONContext, str], GeneratedSet]:
     """Return a function that generates the objects of a target; its argument is upstream's path."""
     template = compile_template(dict(target.fields), context.system)
-    trace = context.trace.to(target.path)
-    template = traced_template(template, "the object to generate", trace)
+    template = traced_template(template, "the object to generate", context.trace.to(target.path))
     meter = context.system.meter
 
     def make(scope: JSONContext, place: str) -> GeneratedSet:
@@ -270,9 +269,8 @@ def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) ->
             place = f"failed to evaluate {number} foreach list"
             yield GeneratedSet(problem=str(error), place=place, reason=FailureCause.LIST_FAILED)
             return
-        for element in elements_of(scope, enumerate(values)):
-            place = f"{start}: failed to process {element.number} element"
-            yield make(element.scope, place)
+        for index, _, own in elements_of(scope, enumerate(values)):
+            yield make(own, f"{start}: failed to process {index} element")
 
     return make_each
 

@@ -5,9 +5,9 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from kyvsim.engine.compile.tracing import traced_elements
+from kyvsim.engine.compile.tracing import LoopElement, traced_elements
 from kyvsim.engine.context import JSONContext, compile_entries
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
@@ -20,15 +20,6 @@ _STEPS = 10
 """The steps of an element: a scope, a template, a check."""
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
-
-
-class LoopElement(NamedTuple):
-    """One iteration of a loop."""
-
-    number: int
-    """The index in the list, from 0, whatever the order of the loop."""
-    value: Json
-    scope: JSONContext
 
 
 def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE) -> ListOf:
@@ -101,7 +92,7 @@ def compile_elements(
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[LoopElement]]:
     """Return a function that yields the elements of a loop with this context, except null.
 
-    Each element has its own scope.
+    Each is yielded with its index, and with its own scope.
     """
     entries = compile_entries(context, system, trace)
     level = str(nesting)
@@ -118,6 +109,6 @@ def compile_elements(
                 "elementIndex": index,
                 f"elementIndex{level}": index,
             }
-            yield LoopElement(index, value, scope.layer(names, entries))
+            yield index, value, scope.layer(names, entries)
 
     return traced_elements(elements, trace)

@@ -76,7 +76,6 @@ def _find_targets(
 
 
 def _hint_for_missing(selector: Mapping[str, Json], namespace: str) -> str:
-    """Return which target is missing, and how to provide it."""
     kind, name = (str(selector.get(key) or "") for key in ("kind", "name"))
     named = f'{kind} "{name}"' if name else kind
     where = f' in namespace "{namespace}"' if namespace else ""
@@ -89,8 +88,6 @@ def _hint_for_missing(selector: Mapping[str, Json], namespace: str) -> str:
 
 
 class _CompiledTarget(NamedTuple):
-    """One entry of `targets`."""
-
     selector: Template
     subresource: str
     """The written subresource, such as `status`; "" for the whole object."""
@@ -126,7 +123,6 @@ def _find_all(
 def _compile_patch(
     context: RuleContext,
 ) -> Callable[[JSONContext, Evaluation, KubernetesObject], Outcome]:
-    """Return a function that patches one target in its scope."""
     mutate = context.rule.tree.mutate
     if mutate and mutate.foreach is not None:
         run = compile_loops(context.within("mutate", "foreach"), mutate.foreach)

@@ -78,15 +78,13 @@ def _compile_loop(
     def run(scope: JSONContext, obj: KubernetesObject, values: list[object]) -> Outcome:
         patch, patched = begin(obj, len(values))
         numbered = list(enumerate(values))
-        for element in elements_of(scope, reversed(numbered) if backwards else numbered):
+        for index, _, own in elements_of(scope, reversed(numbered) if backwards else numbered):
             try:
-                if not preconditions(element.scope).met:
+                if not preconditions(own).met:
                     continue
             except ConditionError as error:
-                return errored(
-                    f"failed to evaluate mutate.foreach[{element.number}].preconditions", error
-                )
-            outcome = patch(element.scope)
+                return errored(f"failed to evaluate mutate.foreach[{index}].preconditions", error)
+            outcome = patch(own)
             if outcome.status is RuleStatus.ERROR:
                 return outcome
         after = patched()
@@ -188,7 +186,6 @@ def _loops(rule: RuleNode) -> tuple[ForEachMutation, ...]:
 
 
 def _problems(rule: RuleNode) -> Iterator[Problem]:
-    """Yield the first problem."""
     loops = _loops(rule)
     while loops:
         for loop in loops:

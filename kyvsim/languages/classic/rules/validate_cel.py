@@ -63,8 +63,7 @@ def _compile_params(
         if not builtin and not cluster.list(api_version, kind, ""):
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
         if cluster.is_namespaced(api_version, kind):
-            subject = evaluation.request.subject
-            namespace = reference.namespace or object_key(subject).namespace
+            namespace = reference.namespace or object_key(evaluation.request.subject).namespace
             if not namespace:
                 raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
             return find(cluster, namespace)
@@ -122,7 +121,6 @@ def _compile_rule(rule: RuleNode, meter: Meter | None = None) -> tuple[NativeVal
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    """Return the body of the rule."""
     tree = context.rule.tree
     cel = _cel_of(tree)
     compiled, compiler = _compile_rule(tree, context.system.meter)
@@ -180,7 +178,6 @@ def _cel_of(rule: RuleNode) -> CelValidation:
 
 
 def _traced(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
-    """Return the rule with preconditions and expressions that report to a tracer."""
     where = trace.at("validate", "cel", "expressions")
     validations = tuple(
         one._replace(test=one.test.traced(where.at(index), decides=True))
@@ -227,8 +224,7 @@ def _problems(rule: RuleNode) -> Iterator[Problem]:
         required.append(("paramRef", reference is not None))
     if reference is not None:
         if bool(reference.name) == (reference.selector is not None):
-            text = "one of cel.paramRef.name or cel.paramRef.selector must be set"
-            required.append((text, ""))
+            required.append(("one of cel.paramRef.name or cel.paramRef.selector must be set", ""))
         action = reference.parameter_not_found_action
         required += [("paramRef.parameterNotFoundAction", action), ("paramKind", kind is not None)]
     for name, value in required:

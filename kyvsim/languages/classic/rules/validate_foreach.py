@@ -92,23 +92,23 @@ def _compile_loop(
         evaluation: Evaluation, values: list[object], unchecked: list[str]
     ) -> tuple[Outcome | None, int]:
         checked = 0
-        for element in elements_of(evaluation.scope, enumerate(values)):
-            if element_scope and element.value.__class__ is not dict:
+        for index, element, scope in elements_of(evaluation.scope, enumerate(values)):
+            if element_scope and element.__class__ is not dict:
                 reason = (
                     "cannot use elementScope=true foreach rules for elements that are not maps, "
-                    f"expected type=map got type={_GO_TYPES[element.value.__class__]}"
+                    f"expected type=map got type={_GO_TYPES[element.__class__]}"
                 )
                 return errored("failed to process foreach", reason), checked
             try:
-                if not preconditions(element.scope).met:
+                if not preconditions(scope).met:
                     continue
             except ConditionError as error:
-                unchecked.append(f"element {element.number} of `{loop.list}`: {error}")
+                unchecked.append(f"element {index} of `{loop.list}`: {error}")
                 continue
             # Patterns check an element that is a map.
-            scoped = element.value.__class__ is dict if element_scope is None else element_scope
-            subject = element.value if scoped else evaluation.element
-            outcome = body(evaluation._replace(scope=element.scope, element=subject))
+            scoped = element.__class__ is dict if element_scope is None else element_scope
+            subject = element if scoped else evaluation.element
+            outcome = body(evaluation._replace(scope=scope, element=subject))
             if outcome is None:
                 continue
             unchecked += outcome.unchecked

@@ -180,15 +180,12 @@ def _signature_problem(key: str, content: bytes, signature: str) -> str:
 
 
 class _Signed(NamedTuple):
-    """An object, and the settings for its verification."""
-
     object: Json
     spec: Manifests
     domain: str
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    """Return the body of a `validate.manifests` rule."""
     spec = validation_of(context.rule.tree).manifests
     if spec is None:
         return lambda _: None

@@ -68,8 +68,7 @@ def compile_pattern_body(context: RuleContext, pattern: Pattern) -> CompiledBody
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
 
     def build(data: object) -> _PatternCheck:
-        root = with_data(pattern, data).root
-        return compile_pattern(root, context.trace, context.system.meter)
+        return compile_pattern(with_data(pattern, data).root, context.trace, context.system.meter)
 
     checker_for = _compile_checker(context, pattern.data, build)
     name, message = context.rule.name, compile_failure_message(context)

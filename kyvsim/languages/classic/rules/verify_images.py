@@ -119,10 +119,7 @@ def _with_verdicts(
     rules = dict(_mapping(policies.get(f"{policy.namespace}/{policy.name}")))
     rules[rule] = {**_mapping(rules.get(rule)), **verdicts}
     policies[f"{policy.namespace}/{policy.name}"] = rules
-    records = {
-        _PLAIN: {**plain, **verdicts},
-        _SCOPED: {"version": 1, "policies": policies},
-    }
+    records = {_PLAIN: {**plain, **verdicts}, _SCOPED: {"version": 1, "policies": policies}}
     kept = {
         name: json.dumps(record, separators=(",", ":"), sort_keys=True)
         for name, record in records.items()
@@ -216,8 +213,6 @@ def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
 
 
 class _Compiled(NamedTuple):
-    """The compiled entries of one rule."""
-
     context: RuleContext
     entries: Template
     """The entries without the conditions on attestations, whose variables are replaced later."""
@@ -227,8 +222,6 @@ class _Compiled(NamedTuple):
 
 
 class _ImageCheck(NamedTuple):
-    """One entry applied to one image."""
-
     entry: ImageVerification
     conditions: tuple[Conditions | None, ...]
     image: Image
@@ -236,7 +229,6 @@ class _ImageCheck(NamedTuple):
 
 
 def _compile_verification(context: RuleContext) -> CompiledBody:
-    """Return the body of a `verifyImages` rule in its own phase."""
     system, entries = context.system, context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, system)
     compiled = _Compiled(
@@ -372,7 +364,6 @@ def _digest(
 
 
 def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
-    """Return a predicate: whether the rule has anything to check in an object."""
     entries = context.rule.tree.verify_images or ()
     if any(entry.verify_digest is True or entry.required is True for entry in entries):
         return compile_concerns(context)
@@ -380,7 +371,6 @@ def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
 
 
 def _compile_checks(context: RuleContext) -> CompiledBody:
-    """Return the body of a `verifyImages` rule in the validate phase."""
     entries = context.rule.tree.verify_images or ()
     read = compile_reader(context.rule.tree, context.system)
 

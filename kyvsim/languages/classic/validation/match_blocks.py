@@ -208,8 +208,7 @@ def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         reason = _wildcard_problem(subject, one.kinds)
         if reason:
             text = f"path: {path_text(one.path)}.kinds: {reason}"
-            path = (*one.path, "resources", "kinds")
-            yield subject.error(path, "KV126", text)
+            yield subject.error((*one.path, "resources", "kinds"), "KV126", text)
 
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:

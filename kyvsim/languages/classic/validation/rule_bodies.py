@@ -69,8 +69,7 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     elif not loops and _has_foreign_preconditions(rule):
         reason = CEL_ONLY
     if reason:
-        text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
-        yield subject.error(path, "KV137", text)
+        yield subject.error(path, "KV137", f"path: {subject.text_path}.mutate.{where}.: {reason}")
 
 
 def _bodies(rule: RuleNode, section: str) -> list[RuleType]:

@@ -75,8 +75,7 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
             return
         for place, target in _targets(generate):
             for text in _problems(target, subject.policy, cluster_wide):
-                message = f"{subject.text_path}{place}.{text}"
-                yield subject.error(target.path, "KV129", message)
+                yield subject.error(target.path, "KV129", f"{subject.text_path}{place}.{text}")
 
     return check
 
@@ -155,7 +154,6 @@ def _mismatch(target: "GenerateTarget", policy: Policy, cluster_kind: str) -> st
 def _source_problems(
     sources: "CloneList", policy: Policy, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
-    """Yield the problems of a list of kinds to clone."""
     kinds, source = sources.kinds or (), sources.namespace
     if policy.kind == "Policy":
         for kind in kinds:

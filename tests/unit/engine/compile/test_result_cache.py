@@ -30,11 +30,11 @@ NESTED = _field("l", ItemShape(_field("m", ItemShape(TEXT))))
 
 def recalled(shape, first, second):
     """Return whether the results for one object are those for another one, too."""
-    walk = compile_walk([shape, MapShape((FieldShape("other", None, absent=True),))])
-    cache = ResultCache(walk.marks[:1])
-    assert cache.results(first, walk.trace(first)) is None
+    trace, marks = compile_walk([shape, MapShape((FieldShape("other", None, absent=True),))])
+    cache = ResultCache(marks[:1])
+    assert cache.results(first, trace(first)) is None
     cache.keep(first, RESULTS)
-    return cache.results(second, walk.trace(second)) is RESULTS
+    return cache.results(second, trace(second)) is RESULTS
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
 
 
 def test_results_are_kept_for_the_object_that_was_asked_for():
-    walk = compile_walk([FLAG])
-    cache, obj = ResultCache(walk.marks), {"a": "b"}
+    trace, marks = compile_walk([FLAG])
+    cache, obj = ResultCache(marks), {"a": "b"}
     cache.keep(obj, RESULTS)
-    assert cache.results(obj, walk.trace(obj)) is None
+    assert cache.results(obj, trace(obj)) is None
     cache.keep({"a": "b"}, RESULTS)
-    assert cache.results(obj, walk.trace(obj)) is None
+    assert cache.results(obj, trace(obj)) is None
 
 
 def test_equal_results_are_the_same_ones_and_others_are_not():
@@ -124,11 +124,11 @@ def test_equal_results_are_the_same_ones_and_others_are_not():
 
 
 def test_it_begins_anew_where_too_much_is_known():
-    walk = compile_walk([LIST])
-    cache = ResultCache(walk.marks)
+    trace, marks = compile_walk([LIST])
+    cache = ResultCache(marks)
     objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
     for obj in objects:
-        assert cache.results(obj, walk.trace(obj)) is None
+        assert cache.results(obj, trace(obj)) is None
         cache.keep(obj, RESULTS)
-        assert cache.results(obj, walk.trace(obj)) is RESULTS
-    assert cache.results(objects[0], walk.trace(objects[0])) is None
+        assert cache.results(obj, trace(obj)) is RESULTS
+    assert cache.results(objects[0], trace(objects[0])) is None

@@ -1,7 +1,7 @@
 import pytest
 from match_blocks import block as read
 
-from kyvsim.engine.match import Reach, reach_of_block
+from kyvsim.engine.match import reach_of_block
 
 
 def resources(**fields):
@@ -29,4 +29,4 @@ A, AB, OPEN = frozenset("a"), frozenset("ab"), None
     ],
 )
 def test_reach(block, names, namespaces):
-    assert reach_of_block(read(block)) == Reach(names, namespaces)
+    assert reach_of_block(read(block)) == (names, namespaces)

@@ -60,7 +60,7 @@ def test_derived_rules_stand_beside_the_written_ones(policy, compiled):
     (found,) = compiled(policy(DENY)).policies
     assert found.rule_count == 3
     assert names(found.rules) == ["r", "autogen-r", "autogen-cronjob-r"]
-    validating = found.derivation.forms().validating
+    validating = found.derivation.forms()[1]
     assert names(validating["Job"]) == ["r", "autogen-r"]
     assert names(validating["CronJob"]) == ["r", "autogen-cronjob-r"]
     assert names(found.plain) == ["r"]
@@ -68,7 +68,7 @@ def test_derived_rules_stand_beside_the_written_ones(policy, compiled):
 
 def test_rules_of_other_phases_are_no_rules_of_validation(policy, compiled):
     (found,) = compiled(policy({**MERGE, "name": "m"}, {**DENY, "name": "v"})).policies
-    assert names(found.derivation.forms().validating["Job"]) == ["v", "autogen-v"]
+    assert names(found.derivation.forms()[1]["Job"]) == ["v", "autogen-v"]
 
 
 @pytest.mark.parametrize("kind", ["Pod", "ConfigMap", "Deployment", "CronJob"])

@@ -48,8 +48,8 @@ def test_a_list_that_cannot_be_had_is_told_when_the_rule_runs(system, scope, exp
 def test_elements_have_names_of_their_level_and_null_is_left_out(system, scope):
     elements_of = compile_elements((), 1, system)
     elements = list(elements_of(scope, enumerate([1.0, None, "x"])))
-    assert [(one.number, one.value) for one in elements] == [(0, 1.0), (2, "x")]
-    last = elements[-1].scope.root(frozenset())
+    assert [(index, value) for index, value, _ in elements] == [(0, 1.0), (2, "x")]
+    last = elements[-1][2].root(frozenset())
     assert (last["element"], last["element1"]) == ("x", "x")
     assert (last["elementIndex"], last["elementIndex1"]) == (2, 2)
     assert type(last["elementIndex"]) is int
@@ -60,5 +60,5 @@ def test_entries_of_a_loop_are_computed_for_each_element(system, scope):
     entry = {"name": "twice", "variable": {"jmesPath": "join('', [element, element])"}}
     elements_of = compile_elements(read_context([entry], ()), 0, system)
     names = frozenset({"twice", "element"})
-    found = [one.scope.root(names)["twice"] for one in elements_of(scope, enumerate(["a", "b"]))]
+    found = [own.root(names)["twice"] for *_, own in elements_of(scope, enumerate(["a", "b"]))]
     assert found == ["aa", "bb"]
