@@ -1,6 +1,7 @@
 """`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import NamedTuple
 
@@ -23,7 +24,13 @@ from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, re
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies, derived_rules, language_of
-from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
+from kyvsim.lint.runs import (
+    LintInputs,
+    all_skipped,
+    nothing_matched,
+    run_warnings,
+    without_payloads,
+)
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -257,6 +264,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         deprecated=read.deprecated,
         mutates=policies.mutates,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs, read),
+        skip_reasons=lambda: all_skipped(_first_reason(inputs, read, skips=True)),
     )
 
 
@@ -274,18 +282,22 @@ def _final_checks(
     paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
     if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
         return (swapped,)
-    # Only runs in which no rule matched need it.
-    first_mismatch = import_module("kyvsim.api.mismatches").first_mismatch
-    some = read._replace(resources=read.resources[:_EXPLAINED])
-
-    def why() -> ReportedReason | None:
-        reason: ReportedReason | None = first_mismatch(
-            lambda tracer: compiled_for(inputs, read, tracer).policies,
-            lambda policies: responses_of(policies, some, inputs),
-        )
-        return reason
-
+    why = partial(_first_reason, inputs, read)
     return tuple(nothing_matched(given._replace(policies=sound), paths, why))
+
+
+def _first_reason(
+    inputs: ApplyInputs, read: ReadInputs, *, skips: bool = False
+) -> ReportedReason | None:
+    # Only runs without results need it.
+    first_reason = import_module("kyvsim.api.mismatches").first_reason
+    some = read._replace(resources=read.resources[:_EXPLAINED])
+    reason: ReportedReason | None = first_reason(
+        lambda tracer: compiled_for(inputs, read, tracer).policies,
+        lambda policies: responses_of(policies, some, inputs),
+        skips=skips,
+    )
+    return reason
 
 
 def responses_of(
