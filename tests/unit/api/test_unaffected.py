@@ -57,6 +57,47 @@ def test_the_decisive_part_of_a_rule_is_shown(criteria, condition, reason, line)
     assert shown["reason"] == found.reason
 
 
+POD = "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: dev}, spec: {containers: [%s]}}"
+IN_CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  matchConditions: [{name: c, expression: request.operation == 'UPDATE'}]
+  validations: [{expression: "false"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (
+            POLICY.replace("ConfigMap", "Pod") % (", namespaces: [prod]", ""),
+            "match / any[0] / namesp",
+        ),
+        (IN_CEL, 'matchConditions[0] request.operation == "UPDATE"'),
+    ],
+)
+def test_later_updates_of_a_status_hide_no_reason(policy, reason):
+    (found,) = run(policy, POD % "{name: a, image: 'a:1'}").unaffected
+    assert found.reason.startswith(reason)
+
+
+def test_a_rule_for_another_user_says_how_to_be_that_user():
+    policy = POLICY.replace(
+        "resources: {kinds: [ConfigMap]%s}",
+        "resources: {kinds: [ConfigMap]}, subjects: [{kind: User, name: ann}]%s",
+    )
+    (found,) = run(
+        policy.replace("  rules:", "  background: false\n  rules:") % ("", "")
+    ).unaffected
+    assert "subjects expected" in found.reason
+    assert "pass --as USER" in found.reason
+
+
 @pytest.mark.parametrize(
     ("policy", "resource"),
     [

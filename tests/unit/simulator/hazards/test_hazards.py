@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.model.release import V_1_19_0, V_1_19_1
+from kyvsim.report.timeline_rows import errors_of
 from kyvsim.simulator.hazards import HAZARDS
 
 ROOT = Path(__file__).parents[4]
@@ -258,7 +259,7 @@ def test_a_rule_that_cannot_be_evaluated_is_told_as_an_error(
     simulation = run([cluster_policy("look", rule, background=False, **policy)], pod())
     (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
     assert (hazard.level.value, hazard.policies) == (level, ("look/rule-0",))
-    assert 'Unknown key "nope" in path' in hazard.message
+    assert 'Unknown key "nope" in path; there is no `nope`: check its spelling' in hazard.message
     assert end in hazard.message
     event = simulation.events[hazard.events[0]]
     assert (event.object.name, event.outcome) == ("p", outcome)
@@ -271,6 +272,22 @@ def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
     assert not only(
         hazards([failing, cluster_policy("ok", checking("Audit", GUARDED))], pod()), "KH027"
     )
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome"), [("Enforce", "denied"), ("Audit", "done")], ids=["denied", "admitted"]
+)
+def test_a_message_that_cannot_be_rendered_is_shown_with_the_request(
+    run, cluster_policy, pod, action, outcome
+):
+    rule = checking(action, GUARDED.replace("''", "'x'"))
+    rule["validate"]["message"] = "{{ request.object.spec.nope }}"
+    simulation = run([cluster_policy("look", rule)], pod())
+    (event,) = (one for one in simulation.events if one.unevaluated)
+    assert event.outcome == outcome
+    (shown,) = errors_of(event)
+    assert shown.startswith("look/rule-0: the rule's message is not shown, since it cannot be")
+    assert not [one for one in simulation.hazards if one.code == "KH027"]
 
 
 def test_an_error_of_a_scan_is_told_once_for_each_object(run, cluster_policy, pod):
