@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.model.release import V_1_19_0, V_1_19_1
+from kyvsim.model.simulation import ScenarioStep, Verb
+from kyvsim.model.source import Location
 from kyvsim.report.timeline_rows import errors_of
 from kyvsim.simulator.hazards import HAZARDS
 
@@ -470,6 +472,59 @@ def test_objects_of_a_policy_that_is_deleted(hazards, generating, pod, fields, c
     codes = {"KH034", "KH035"}
     assert [one for one in found if one[0] in codes] == [(code, "warning", ("make",), ["p-data"])]
     assert not codes & {one[0] for one in hazards([policy], pod(), 2.0)}
+
+
+OWN = "[{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), 'metadata': dyn({'name': '%s'})}]"
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+@pytest.mark.parametrize(
+    ("evaluation", "code"),
+    [
+        ({"synchronize": {"enabled": False}}, "KH034"),
+        ({"orphanDownstreamOnPolicyDelete": {"enabled": True}}, "KH034"),
+        ({}, "KH035"),
+    ],
+)
+def test_objects_of_a_policy_in_cel_that_is_deleted(
+    hazards, copying, obj, evaluation, code, release
+):
+    copying["spec"]["generate"] = [
+        {"expression": f"generator.Apply(object.metadata.name, {OWN % 'made'})"}
+    ]
+    copying["spec"]["evaluation"] |= evaluation
+    shop, codes = obj("Namespace", "shop"), {"KH034", "KH035"}
+    found = hazards([copying], shop, 2.0, gone=[copying], release=release)
+    assert [one for one in found if one[0] in codes] == [(code, "warning", ("copy",), ["made"])]
+    assert not codes & {one[0] for one in hazards([copying], shop, 2.0, gone=[shop])}
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+def test_objects_that_a_changed_policy_in_cel_does_not_generate(hazards, copying, obj, release):
+    def making(name):
+        generate = [{"expression": f"generator.Apply(object.metadata.name, {OWN % name})"}]
+        return {**copying, "spec": {**copying["spec"], "generate": generate}}
+
+    shop = obj("Namespace", "shop")
+    found = hazards([making("old")], shop, 2.0, update=making("new"), release=release)
+    assert only(found, "KH035") == [("KH035", "warning", ("copy",), ["old"])]
+    other = making("old")
+    other["spec"]["matchConditions"] = [{"name": "a", "expression": "true"}]
+    assert not only(hazards([making("old")], shop, 2.0, update=other, release=release), "KH035")
+
+
+def test_copies_that_are_deleted_with_their_source_are_not_lost_with_a_policy(
+    run, copying, documents, obj
+):
+    source, shop = obj("ConfigMap", "source", "default", data={"a": "b"}), obj("Namespace", "shop")
+    changed = {
+        **copying,
+        "spec": {**copying["spec"], "variables": [{"name": "a", "expression": "1"}]},
+    }
+    update = ScenarioStep(Verb.UPDATE, Location("steps"), objects=documents([changed]))
+    found = run([copying], shop, 2.0, update, 2.0, objects=[source], gone=[source])
+    assert "delete downstream" in [one.action for one in found.events]
+    assert "KH035" not in [one.code for one in found.hazards]
 
 
 @pytest.mark.parametrize(("synchronizes", "code"), [(False, "KH034"), (True, "KH035")])
