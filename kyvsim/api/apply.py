@@ -15,6 +15,7 @@ from kyvsim.api.inputs import (
     objects_of,
     old_key,
     read_inputs,
+    unignored,
 )
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
@@ -251,7 +252,12 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         rule_count=sum(policy.rule_count for policy in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
-        diagnostics=(*diagnostics, *run_warnings(given), *without_payloads(given), *unfit),
+        diagnostics=(
+            *diagnostics,
+            *unignored(run_warnings(given), read.policies),
+            *without_payloads(given),
+            *unfit,
+        ),
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
