@@ -1,6 +1,7 @@
 """`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kyvsim.api.explain_rows import compile_explain
@@ -13,8 +14,9 @@ from kyvsim.api.inputs import (
     objects_of,
     old_key,
     read_inputs,
+    unignored,
 )
-from kyvsim.api.mismatches import first_mismatch
+from kyvsim.api.mismatches import first_reason
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
@@ -23,7 +25,13 @@ from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, re
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies, derived_rules, language_of
-from kyvsim.lint.runs import LintInputs, nothing_matched, run_warnings, without_payloads
+from kyvsim.lint.runs import (
+    LintInputs,
+    all_skipped,
+    nothing_matched,
+    run_warnings,
+    without_payloads,
+)
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, has_errors
@@ -244,7 +252,12 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         rule_count=sum(policy.rule_count for policy in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
-        diagnostics=(*diagnostics, *run_warnings(given), *without_payloads(given), *unfit),
+        diagnostics=(
+            *diagnostics,
+            *unignored(run_warnings(given), read.policies),
+            *without_payloads(given),
+            *unfit,
+        ),
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
@@ -257,6 +270,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         deprecated=read.deprecated,
         mutates=policies.mutates,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs, read),
+        skip_reasons=lambda: all_skipped(_first_reason(inputs, read, skips=True)),
     )
 
 
@@ -274,15 +288,19 @@ def _final_checks(
     paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
     if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
         return (swapped,)
-    some = read._replace(resources=read.resources[:_EXPLAINED])
-
-    def why() -> ReportedReason | None:
-        return first_mismatch(
-            lambda tracer: compiled_for(inputs, read, tracer).policies,
-            lambda policies: responses_of(policies, some, inputs),
-        )
-
+    why = partial(_first_reason, inputs, read)
     return tuple(nothing_matched(given._replace(policies=sound), paths, why))
+
+
+def _first_reason(
+    inputs: ApplyInputs, read: ReadInputs, *, skips: bool = False
+) -> ReportedReason | None:
+    some = read._replace(resources=read.resources[:_EXPLAINED])
+    return first_reason(
+        lambda tracer: compiled_for(inputs, read, tracer).policies,
+        lambda policies: responses_of(policies, some, inputs),
+        skips=skips,
+    )
 
 
 def responses_of(

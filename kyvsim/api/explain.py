@@ -199,8 +199,12 @@ _MOST_OBJECTS = 5
 _MOST_RULES = 3
 _MOST_EVENTS = 500
 """Longer runs are not repeated for explanations."""
+_USER_CRITERIA = frozenset({"subjects", "roles", "clusterRoles"})
 _CHANGES = frozenset({"create", "update", "apply"})
-_ENDED = frozenset({StepKind.CRITERION, StepKind.CONDITION, StepKind.UNASKED, StepKind.CONCERN})
+_ENDED = frozenset(
+    {StepKind.CRITERION, StepKind.CONDITION, StepKind.UNASKED, StepKind.CONCERN}
+    | {StepKind.EXPRESSION, StepKind.LOOP}
+)
 
 
 def with_unaffected(
@@ -222,7 +226,9 @@ def with_unaffected(
         key = object_key(record.explained.response.trigger)
         if record.occasion and key in found:
             rules = (rule for rule in record.explained.rules if _did_nothing(rule))
-            found[key] = [_unaffected(key, rule, record.explained) for rule in rules]
+            reasons = [_unaffected(key, rule, record.explained) for rule in rules]
+            # Most rules do not match later updates of a status, which say nothing about the rest.
+            found[key] = reasons or found[key]
             if any(one.results and not _did_nothing(one) for one in record.explained.rules):
                 del found[key]
     shown = (one for reasons in found.values() for one in reasons[:_MOST_RULES])
@@ -255,7 +261,11 @@ def _did_nothing(rule: RuleExplanation) -> bool:
 
 def _unaffected(key: ObjectKey, rule: RuleExplanation, found: ObjectExplanation) -> Unaffected:
     decided = decision(rule, found)
-    return Unaffected(key, rule_name(rule), decided.text, decided.place or rule.place)
+    path = deciding(rule.steps)
+    is_about_users = bool(path) and path[-1].name in _USER_CRITERIA
+    remedy = "; pass --as USER, in scenarios `as: {name: USER}` in a step" if is_about_users else ""
+    text = f"{decided.text}{remedy}"
+    return Unaffected(key, rule_name(rule), text, decided.place or rule.place)
 
 
 def document_finder(scenario: Scenario) -> Callable[[KubernetesObject], Document | None]:

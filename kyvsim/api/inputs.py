@@ -7,6 +7,7 @@ use.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -23,7 +24,7 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.files import Source
+from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking, check_patterns
 from kyvsim.load.policy import (
     is_exception,
@@ -237,6 +238,23 @@ def walking_through(
 
 
 LoadResources: TypeAlias = Callable[..., Loaded]
+
+
+def unignored(found: Iterable[Diagnostic], policies: Iterable[Policy]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics without warnings that a comment in the file of a policy ignores."""
+    every = tuple(found)
+    named = {one.location.file for one in every if one.location}
+    files = {policy.document.file for policy in policies} & named
+    sources = [
+        one
+        for one in read_sources(sorted(filter(os.path.isfile, files)))
+        if isinstance(one, Source) and "kyvsim:" in one.text
+    ]
+    if not sources:
+        return every
+    # Loads all checks of `lint`, and few policies have such comments.
+    kept = {*import_module("kyvsim.api.suppression").without_ignored(every, sources)}
+    return tuple(one for one in every if one in kept)
 
 
 class ReadInputs(NamedTuple):

@@ -196,6 +196,19 @@ def plan_fixes(
     return tuple(fixed_files(findings.diagnostics, sources, check))
 
 
+def plan_test_fixes(files: Iterable[str]) -> tuple[FixedFile, ...]:
+    """Return the files of tests whose outdated fields can be replaced safely."""
+
+    def check(source: Source) -> tuple[Diagnostic, ...]:
+        documents, found = read_documents((source,), typing=STRICT)
+        found += tuple(one for test in documents for one in load_test_manifest(test)[1])
+        return tuple(with_reported_edits(one, source.text) for one in found)
+
+    read = read_sources(files, None, USUAL)
+    fixed = (_fixed(source, check) for source in read if isinstance(source, Source))
+    return tuple(one for one in fixed if one.fixed)
+
+
 def _findings(
     read: tuple[Source | Diagnostic, ...],
     defined: Loaded,

@@ -20,16 +20,25 @@ def mismatches(
     """Yield the rules that do not apply to an object, with the decisive step and its positions."""
     for rule in explanation.rules:
         if not rule.applied:
-            decided = decision(rule, explanation, in_test=in_test)
-            place = decided.place or rule.place
-            yield rule, ReportedReason(decided.text, place, decided.seen_at)
+            yield rule, _reason(rule, explanation, in_test=in_test)
 
 
-def first_mismatch(
+def _reason(
+    rule: RuleExplanation, explanation: ObjectExplanation, *, in_test: bool = False
+) -> ReportedReason:
+    decided = decision(rule, explanation, in_test=in_test)
+    return ReportedReason(decided.text, decided.place or rule.place, decided.seen_at)
+
+
+def first_reason(
     compile_traced: Callable[[Tracer], PolicySet],
     evaluate_all: Callable[[PolicySet], Iterable[EngineResponse]],
+    *,
+    skips: bool,
 ) -> ReportedReason | None:
     """Return why the first rule does not match an object of its kind; None if there is none.
+
+    With `skips`, it is why the first one is skipped.
 
     Policies are compiled with a tracer, and evaluated on objects until a rule is found.
     """
@@ -37,10 +46,18 @@ def first_mismatch(
     policies = compile_traced(recorder)
     for response in evaluate_all(policies):
         found = explanation_of(response, recorder.taken(), policies)
-        for rule, reason in mismatches(found):
+        for rule in found.rules:
             path = deciding(rule.steps)
-            is_criterion = bool(path) and path[-1].kind is StepKind.CRITERION
-            if is_criterion and path[-1].name not in KIND_CRITERIA:
+            last = path[-1].kind if path else None
+            is_other = last is StepKind.CRITERION and path[-1].name not in KIND_CRITERIA
+            ended = (is_other and not rule.applied) or last is StepKind.LOOP
+            # Exceptions skip rules on purpose.
+            skipped = bool(rule.results) and not any(one.exceptions for one in rule.results)
+            if skipped if skips else ended:
+                reason = _reason(rule, found)
                 about = f"`{rule_name(rule)}` on {title(response.trigger)}"
-                return reason._replace(text=f"{about}: {reason.text}")
+                texts = (one.own or one.message for one in rule.results[:1])
+                # CEL policies have no message of their own for it.
+                parts = [about, *(text for text in texts if text != "skip"), reason.text]
+                return reason._replace(text=": ".join(parts))
     return None

@@ -14,6 +14,7 @@ from kyvsim.api.inputs import (
     read_one,
     read_strictly,
     shared_data_apart,
+    unignored,
 )
 from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
@@ -176,7 +177,8 @@ def read_test(
         values=values,
         sound=not has_errors(reader.diagnostics),
     )
-    reader.diagnostics += (*run_warnings(given), *_wrong_flags(manifest, policies))
+    reader.diagnostics += unignored(run_warnings(given), policies)
+    reader.diagnostics += _wrong_flags(manifest, policies)
     reader.diagnostics += refused_objects(resources, is_final=not compiled.mutates)
     lost = missing_namespaces(suite)
     for document in lost:

@@ -4,7 +4,7 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -211,26 +211,36 @@ def _after_fixes(
     """Show fixes, write them if requested, and return the resulting findings."""
     writes = not options["diff"]
     if shows or not writes:
-        paint = layout_of(_render_options()).paint
-        colours = {"+": "pass", "-": "fail"}
-        for file in fixed:
-            old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
-            for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
-                shown = safe_line(line.rstrip("\r\n"))
-                style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
-                end = "" if line.endswith("\n") else "\\ No newline at end of file\n"
-                write_out([paint(style, shown) if style else shown, "\n", end])
+        show_fixes(fixed)
     if writes and fixed:
-        files = []
-        for file in fixed:
-            name = file.source.name
-            if name != STDIN_NAME:
-                with open(name, "rb") as stream:
-                    marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-                files.append(FileText(name, "\ufeff" * marked + file.text, os.path.dirname(name)))
-        write_files(files)
+        write_fixes(fixed)
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
+
+
+def show_fixes(fixed: Iterable[FixedFile]) -> None:
+    """Print fixes as a diff."""
+    paint = layout_of(_render_options()).paint
+    colours = {"+": "pass", "-": "fail"}
+    for file in fixed:
+        old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
+        for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
+            shown = safe_line(line.rstrip("\r\n"))
+            style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
+            end = "" if line.endswith("\n") else "\\ No newline at end of file\n"
+            write_out([paint(style, shown) if style else shown, "\n", end])
+
+
+def write_fixes(fixed: Iterable[FixedFile]) -> None:
+    """Write fixed files, with the byte order marks that they had."""
+    files = []
+    for file in fixed:
+        name = file.source.name
+        if name != STDIN_NAME:
+            with open(name, "rb") as stream:
+                marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+            files.append(FileText(name, "\ufeff" * marked + file.text, os.path.dirname(name)))
+    write_files(files)
 
 
 def _render_options() -> RenderOptions:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from typing import Any, NamedTuple
 
 import click
@@ -77,6 +78,8 @@ from kyvsim.cli.streams import (
     write_out,
     writing_to,
 )
+from kyvsim.load.folders import Walking
+from kyvsim.load.suite_manifest import find_manifests
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.coverage import percent_text
@@ -174,8 +177,8 @@ def _creation(options: Options, ctx: click.Context) -> Creation:
     if not policies or not resources:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
         raise click.UsageError(text, ctx)
-    if options["update"] or options["lenient"]:
-        raise click.UsageError("--create cannot be combined with --update or --lenient", ctx)
+    if options["update"] or options["lenient"] or options["fix"]:
+        raise click.UsageError("--create cannot be combined with --update, --lenient or --fix", ctx)
     for is_given, others in (
         (options["watch"], "--watch"),
         (wants_coverage(options), "coverage options"),
@@ -361,6 +364,14 @@ PATH is a test file or a folder, searched recursively [default: .]. A test row (
     "generated resources.",
 )
 @option(
+    "--fix",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    group=OUTPUT,
+    help="First replace outdated fields of test files with their successors, keeping comments, "
+    "and show the changes as a diff.",
+)
+@option(
     "--create",
     effect=Effect.OVERWRITES,
     is_flag=True,
@@ -411,6 +422,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         selector = parse_selector(options["test_case_selector"])
     except RowSelectorError as error:
         raise bad_value(ctx, "--test-case-selector", str(error)) from None
+    if options["fix"]:
+        _fix(options, walking_of(options, ctx), shows=FORMATS[chosen.shown].for_people)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
@@ -441,6 +454,18 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             refuse_named(written, read, ctx)
 
         return _run_once(run, options, chosen, files, refuse, coverage_files)
+
+
+def _fix(options: Options, walking: Walking, *, shows: bool) -> None:
+    """Replace outdated fields of the tests."""
+    from kyvsim.api.lint import plan_test_fixes  # noqa: PLC0415 — loads all checks of lint
+    from kyvsim.cli.lint import show_fixes, write_fixes  # noqa: PLC0415 — as above
+
+    found = (find_manifests(path, options["file_name"], walking)[0] for path in options["paths"])
+    fixed = plan_test_fixes(chain.from_iterable(found))
+    if shows:
+        show_fixes(fixed)
+    write_fixes(fixed)
 
 
 def _run_once(

@@ -183,15 +183,98 @@ def _shown(path: FieldPath) -> str:
     return ".".join(names).replace(".[]", "[]")
 
 
-_ABSENT_KEY: Final = re.compile(r"no such key: (\w+)$")
+# Errors whose text, which is Kyverno's or that of a library, does not say what to do.
+
+_REMEDIES: Final = (
+    (
+        r"no such key: ([A-Za-z_]\w*)$",
+        "there is no `{0}`: test it with `has()`, or read `.?{0}.orValue(…)`",
+    ),
+    (
+        r"no such key: (\S+)$",
+        "there is no `{0}`: test it with `'{0}' in …`, or read `[?'{0}'].orValue(…)`",
+    ),
+    (
+        r"no such overload\b",
+        (
+            "an operator or function gets a value of a type that it does not take, such as null or "
+            "a string instead of a number: convert or test the value first"
+        ),
+    ),
+    (
+        r"index out of bounds: (\d+)$",
+        (
+            "the list has no element {0} (the first is 0): test `size(…) > {0}`, or use `all` or "
+            "`exists`"
+        ),
+    ),
+    (r"quantities must match", "the value is not a quantity: test it with `isQuantity(…)`"),
+    (
+        r"type conversion error from '(\w+)' to '(\w+)'",
+        "the {0} is not a valid {1}: test it first, such as with `matches(…)`",
+    ),
+    (
+        r'Unknown key "([^"]+)" in path',
+        (
+            "there is no `{0}`: check its spelling, or give the variable a default: "
+            "{{{{ VARIABLE || '' }}}}"
+        ),
+    ),
+    (
+        r"Invalid type for: <nil>",
+        (
+            "the argument is null, as when a field is absent: give it a default, such as "
+            "`FIELD || ''` or ``FIELD || `[]` ``"
+        ),
+    ),
+    (
+        r"failed to decode patches: invalid state detected",
+        (
+            "a patch that begins with `[` is read as JSON: put its keys and strings in double "
+            "quotes, or write a list in YAML, each operation after `-`"
+        ),
+    ),
+    (
+        r"(?:remove|replace|test) operation does not apply: doc is missing",
+        "the object has nothing at this path: test that in a precondition or expression",
+    ),
+    (
+        r"add operation does not apply: doc is missing",
+        (
+            "the parent of the path has to exist: add it first, or merge "
+            "(`patchStrategicMerge`, ApplyConfiguration)"
+        ),
+    ),
+    (
+        r"Unexpected kind: ",
+        "the operations of JSON patches are add, copy, move, remove, replace and test",
+    ),
+    (
+        r"field not declared in schema",
+        "the kind has no such field: correct its name, or use `patchType: JSONPatch`",
+    ),
+    (r": expected (\w+), got ", "the field has the type {0}: write such a value"),
+)
+"""Patterns of errors, and texts with their groups. Most runs have no errors: none is compiled."""
+_OF_MESSAGES: Final = "failed to evaluate message expression: "
 
 
-def optional_field(outcome: Outcome) -> str:
-    """Return how a CEL expression reads a field that may be absent, if that is its error, or ""."""
-    found = _ABSENT_KEY.search(outcome.message) if outcome.status is RuleStatus.ERROR else None
-    if found is None:
+def error_text(outcome: Outcome) -> str:
+    """Return the error of an outcome: of its rule, or of a part without which it passes; or ""."""
+    status, message = outcome.status, outcome.message
+    if status is RuleStatus.PASS:
+        return outcome.note
+    is_error = status is RuleStatus.ERROR
+    is_error = is_error or (status is RuleStatus.FAIL and message.startswith(_OF_MESSAGES))
+    return message if is_error else ""
+
+
+def remedy_for(error: str) -> str:
+    """Return what to do about an error, or ""."""
+    if not error:
         return ""
-    return f"there is no `{found[1]}`: test it with `has()`, or read `.?{found[1]}.orValue(…)`"
+    found = ((re.search(pattern, error), remedy) for pattern, remedy in _REMEDIES)
+    return next((remedy.format(*match.groups()) for match, remedy in found if match), "")
 
 
 def missing_defaults(

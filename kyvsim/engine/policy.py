@@ -17,10 +17,11 @@ from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.engine.missing_input import (
+    error_text,
     may_lack_input,
     missing_defaults,
     missing_inputs,
-    optional_field,
+    remedy_for,
 )
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError
@@ -439,7 +440,7 @@ def _run_rule(
     if is_open and world.complete is not None:
         if may_lack_input(rule.rule, outcome.status, given.object):
             hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
-        if not hints and (remedy := optional_field(outcome)):
+        if not hints and not outcome.hints and (remedy := remedy_for(error_text(outcome))):
             hints = [remedy]
     if not hints:
         return outcome

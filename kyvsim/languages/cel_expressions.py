@@ -30,7 +30,7 @@ from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages.tracing import traced_program
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
@@ -409,6 +409,12 @@ _INSTEAD: Mapping[str, str] = {
     "userInfo": "request.userInfo",
 }
 """What CEL has instead of operators and names of other languages."""
+_NAMES = ("object", "oldObject", "request", "namespaceObject", "variables")
+_LOOP_NAME = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*(\w+)\s*,")
+_ONLY_NATIVE: Mapping[str, str] = {
+    "authorizer": "only Kubernetes' own admission policies have `authorizer`",
+    "params": "only Kubernetes' own admission policies, with a `paramKind`, have `params`",
+}
 _UNKNOWN_WORD = re.compile(
     r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
 )
@@ -431,6 +437,10 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         return f"CEL has `{_INSTEAD[word]}` instead of `{word.strip()}`"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
+    if "undeclared reference" in what:
+        # A cluster declares further names in some fields, so these are not all there are.
+        hint = likely(word, (*_LOOP_NAME.findall(written), *_NAMES)).removeprefix(": ")
+        return _ONLY_NATIVE.get(word, hint)
     if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
         return "numbers and strings are not compared: convert one with `int()` or `string()`"
     return ""

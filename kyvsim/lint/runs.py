@@ -261,6 +261,14 @@ def nothing_matched(
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
 
 
+def all_skipped(reason: ReportedReason | None) -> tuple[Diagnostic, ...]:
+    """KV070: a run whose results were all skipped, the first one for a known `reason`."""
+    if reason is None:
+        return ()
+    text = f"every result was skipped: {reason.text}"
+    return (Diagnostic("KV070", Severity.INFO, text, reason.place),)
+
+
 def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
     """KV172: a policy for payloads of a mode that is not given."""
     for policy in given.policies:

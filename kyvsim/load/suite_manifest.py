@@ -38,7 +38,7 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
         if "namespace" in row:
             fields.append((("results", index, "namespace"), "resources: [NAMESPACE/NAME]"))
     fix = current_format(document) if fields else None
-    hint = "; try `kyvsim lint --fix`" if fix else ""
+    hint = "; `kyvsim test --fix` replaces it" if fix else ""
     texts = ((path, f"`{path[-1]}` is deprecated: use `{new}`{hint}") for path, new in fields)
     return tuple(
         Diagnostic("KV040", Severity.ERROR, text, document.locate(path), fix=fix)
@@ -189,7 +189,9 @@ def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagn
     spelled, respelled = _in_known_spelling(document)
     data, remarks = check_cli_document(with_current_names(spelled), "Test")
     if remarks and remarks[0].code == "KV031":
-        remarks = (remarks[0]._replace(fix=current_format(document)),)
+        fix = current_format(document)
+        hint = "; `kyvsim test --fix` adds them" if fix else ""
+        remarks = (remarks[0]._replace(message=f"{remarks[0].message}{hint}", fix=fix),)
     else:
         remarks = (*old_fields(document), *remarks)
     if remarks:

@@ -292,6 +292,8 @@ class Unevaluated(NamedTuple):
     rule: str
     """As `policy/rule`, or `policy`."""
     message: str
+    in_message: bool = False
+    """Whether the rule failed, and only its message cannot be rendered."""
 
 
 class TimelineEvent(NamedTuple):

@@ -379,6 +379,8 @@ class Run(NamedTuple):
     """False if a file that all results depend on was rejected, so that there are no results."""
     final_checks: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
     """Diagnostics known when all responses are read, given the number of matched resources."""
+    skip_reasons: Callable[[], tuple[Diagnostic, ...]] = tuple
+    """Explains a run whose results were all skipped."""
     explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
     """Explains the last response that was read; None if it cannot be explained."""
     left_out: tuple[Diagnostic, ...] = ()
@@ -421,7 +423,10 @@ class Run(NamedTuple):
         """Return the diagnostics that are only known when all responses are read."""
         if not self.applied:
             return ()
-        return self.final_checks(self.resource_count - self.result_counts.unmatched)
+        summary = self.result_counts.summary()
+        skips = summary.skipped > 0 and summary == Summary(skipped=summary.skipped)
+        found = self.final_checks(self.resource_count - self.result_counts.unmatched)
+        return (*found, *self.skip_reasons()) if skips else found
 
 
 # A document that a format of `apply` writes, response by response.

@@ -420,6 +420,7 @@ TEXTS: Final = MappingProxyType(
     {
         "time": time_text,
         "subject": hazard_subject,
+        "title": key_title,
         "yaml": to_yaml,
         "levels": {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"},
         "lane_height": LANE,

@@ -135,7 +135,9 @@ def errors_of(event: TimelineEvent) -> Iterator[str]:
     """Yield the rules with evaluation errors, with the reason unless a denial contains it."""
     denies = event.policies if event.outcome == "denied" else ()
     shown = (
-        error.rule if error.rule in denies else f"{error.rule}: {error.message}"
+        error.rule
+        if error.rule in denies and not error.in_message
+        else f"{error.rule}: {error.message}"
         for error in event.unevaluated
     )
     yield from dict.fromkeys(shown)

@@ -162,7 +162,8 @@ def compile_conditions(
     later ones are not reported. Evaluation raises `ConditionError`. A missing block holds; `trace`
     is that of the block.
     """
-    return _traced_block(_compile_groups(conditions, system, trace), trace)
+    note = "" if conditions and conditions.effective else "none, so they are met"
+    return _traced_block(_compile_groups(conditions, system, trace), trace, note)
 
 
 def _compile_groups(conditions: Conditions | None, system: System, trace: TraceContext) -> Evaluate:
@@ -186,10 +187,11 @@ def _compile_groups(conditions: Conditions | None, system: System, trace: TraceC
     return evaluate
 
 
-def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
+def _traced_block(evaluate: Evaluate, trace: TraceContext, note: str = "") -> Evaluate:
+    """Return a block of conditions that traces whether it holds."""
     if trace.tracer is None:
         return evaluate
-    begun = Step(StepKind.CONDITIONS, trace.name)
+    begun = Step(StepKind.CONDITIONS, trace.name, note=note)
     return traced(trace, evaluate, begun, lambda step, found, _: step._replace(answer=found.met))
 
 

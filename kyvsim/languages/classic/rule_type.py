@@ -232,6 +232,10 @@ def usual_pass(context: RuleContext) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
+LOST_MESSAGE = "the rule's message "
+"""Begins the hint that a message cannot be rendered."""
+
+
 def _hint_for_message(context: RuleContext, error: QueryError) -> str:
     # upstream drops the message without a word, pkg/engine/handlers/validation.
     remedy = "give the variable a default: {{ VARIABLE || '' }}"
@@ -240,8 +244,9 @@ def _hint_for_message(context: RuleContext, error: QueryError) -> str:
         remedy = "autogen rules read the Pod template, which has no name: use {{ request.name }}"
     path = (*context.rule.path, "validate", *(("message",) if own_message(context) else ()))
     place = context.policy.document.locate(path)
+    shown = f"({place}) " if place.file else ""  # a cluster knows no files
     return (
-        f"the rule's message ({place}) is not shown, since it cannot be rendered: "
+        f"{LOST_MESSAGE}{shown}is not shown, since it cannot be rendered: "
         f"{error.message} ({remedy})"
     )
 

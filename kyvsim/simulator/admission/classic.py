@@ -10,6 +10,7 @@ from kyvsim.engine.evaluate import passing, shown_passes
 from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
+from kyvsim.languages.classic.rule_type import LOST_MESSAGE
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
@@ -352,7 +353,8 @@ class AdmissionNotes:
         responses = admission.responses
         every = (*responses, *admission.dropped)
         results, skipped = result_counts(every)
-        note = RequestNote(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
+        errors = (*unevaluated(every), *_lost_messages(every))
+        note = RequestNote(unevaluated=errors, results=results, skipped=skipped)
         if admission.blocked:
             # The rules whose failure denies a request; Audit failures do not.
             place = admission.request.namespace
@@ -390,6 +392,17 @@ def unevaluated(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:
         for one in response.results:
             if one.status is RuleStatus.ERROR:
                 yield Unevaluated(_name(response.policy, one.rule), one.message)
+
+
+def _lost_messages(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:
+    """Yield the rules that failed without their message, which Kyverno drops silently."""
+    for response in responses:
+        for one in response.results:
+            _, start, rest = one.note.partition(LOST_MESSAGE)
+            if start and one.status is RuleStatus.FAIL:
+                yield Unevaluated(
+                    _name(response.policy, one.rule), f"{start}{rest}", in_message=True
+                )
 
 
 def _names(responses: Iterable[PolicyResponse], status: RuleStatus) -> list[str]:

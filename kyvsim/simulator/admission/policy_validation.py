@@ -64,6 +64,9 @@ from kyvsim.simulator.scheduler import START
 # users' roles are aggregated to a controller charts/kyverno/templates/*/clusterrole.yaml.
 
 
+NO_CLEANUP_RIGHT = "cleanup controller has no permission to"
+
+
 class RequiredAccess(NamedTuple):
     """The permissions that a controller needs for a kind."""
 
@@ -537,7 +540,7 @@ def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
         place = key._replace(namespace=policy.namespace, name=name)
         for verb in ("delete", "list"):
             if not may(CLEANUP._replace(groups=()), verb, place, store):
-                return f"cleanup controller has no permission to {verb} kind {kind}"
+                return f"{NO_CLEANUP_RIGHT} {verb} kind {kind}"
     return ""
 
 

@@ -19,6 +19,7 @@ from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
+from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.background.update_requests import LABEL
 from kyvsim.simulator.configuration import ADMISSION
@@ -494,6 +495,25 @@ def leftover_objects(facts: Facts) -> Iterator[Hazard]:
         )
 
 
+def _losing_policy(event: TimelineEvent, facts: Facts) -> str:
+    """Return the policy that a generated object was deleted for, "" if a request caused it."""
+    if event.before is None:
+        return ""
+    key, _, rule = _rule_of(event.before).rpartition("/")
+    if event.cause is not None:
+        # Without a request, a policy caused the UpdateRequest.
+        by_request = facts.request_of(facts.events[event.cause]) is not None
+        return "" if by_request else key or event.policies[0]
+    # The controller deletes objects of a CEL policy itself; copies also with their source.
+    return "" if rule or SOURCE in labels(event.before) else event.policies[0]
+
+
+def _is_made_again(event: TimelineEvent, change: TimelineEvent, facts: Facts) -> bool:
+    """Return whether a changed CEL policy generates an object again, as in some releases."""
+    is_change = change.action == "update" and change.object.api_version.startswith(CEL_GROUP)
+    return is_change and facts.sim.store.get(*event.object) is not None
+
+
 def objects_lost_with_policy(facts: Facts) -> Iterator[Hazard]:
     """KH035: generated objects were deleted because their policy was deleted or changed."""
     policies = {(one.kind, one.namespace, one.name): one.key for one in facts.policies}
@@ -503,12 +523,10 @@ def objects_lost_with_policy(facts: Facts) -> Iterator[Hazard]:
         key = policies.get(event.object[1:])
         if key and event.action in {"delete", "update"} and event.outcome == "done":
             changes[key] = event.number
-        if event.action != "delete downstream" or event.outcome != "done" or event.cause is None:
-            continue
-        key = _rule_of(event.before).rpartition("/")[0] if event.before else ""
-        # Without a request, a policy caused the UpdateRequest.
-        if key in changes and facts.request_of(facts.events[event.cause]) is None:
-            lost.setdefault(changes[key], []).append(event)
+        if event.action == "delete downstream" and event.outcome == "done":
+            number = changes.get(_losing_policy(event, facts))
+            if number is not None and not _is_made_again(event, facts.events[number], facts):
+                lost.setdefault(number, []).append(event)
     for number, events in lost.items():
         request = facts.events[number]
         key = "/".join(filter(None, (request.object.namespace, request.object.name)))
@@ -516,6 +534,9 @@ def objects_lost_with_policy(facts: Facts) -> Iterator[Hazard]:
         if request.action == "delete":
             happened = "deleted"
             remedy = "to keep them, set `orphanDownstreamOnPolicyDelete: true` in its rules first"
+            if request.object.api_version.startswith(CEL_GROUP):
+                option = "`spec.evaluation.orphanDownstreamOnPolicyDelete: {enabled: true}`"
+                remedy = f"to keep them, set {option} first"
         yield facts.hazard(
             "KH035",
             f"the objects that `{key}` generated were deleted when the policy was {happened}: "

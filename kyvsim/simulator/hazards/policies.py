@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
+from kyvsim.engine.missing_input import remedy_for
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
 from kyvsim.languages import language_of
@@ -17,13 +18,14 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
-from kyvsim.simulator.admission.policy_validation import lacking_needs, roles_for
+from kyvsim.simulator.admission.policy_validation import NO_CLEANUP_RIGHT, lacking_needs, roles_for
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
 _ROLE = 'grant it with a ClusterRole that has the label `rbac.kyverno.io/aggregate-to-{}: "true"`'
+_CLEANUP_ROLE = _ROLE.format("cleanup-controller")
 
 
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
@@ -92,14 +94,21 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
         roles = roles_for(policy, lacking, facts.sim.store)
         which = "this ClusterRole grants it" if len(roles) == 1 else "these ClusterRoles grant them"
         users = " and ".join(dict.fromkeys(one.user.username for one in lacking))
+        is_cause = "requires permissions" in event.full_message
+        when = "" if is_cause else " also without its other errors"
         yield facts.hazard(
             "KH015",
-            f"the policy is rejected: {users} lacks permissions that it needs in the installation "
-            f"`{facts.sim.settings.installation.name}`; {which}",
+            f"the policy is rejected{when}: {users} lacks permissions that it needs in the "
+            f"installation `{facts.sim.settings.installation.name}`; {which}",
             policies=(policy.key,),
             events=[event.number],
             location=facts.place(policy),
         )._replace(manifests=roles)
+    for event in facts.events:
+        _, cause, lacking = event.full_message.rpartition(NO_CLEANUP_RIGHT)
+        if event.outcome == "denied" and cause:
+            text = f"the policy is rejected: the {cause}{lacking}; {_CLEANUP_ROLE}"
+            yield facts.hazard("KH015", text, objects=[event.object], events=[event.number])
 
 
 _ADMISSION = "admissionregistration.k8s.io"
@@ -202,16 +211,18 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
     occurrences: dict[Unevaluated, list[TimelineEvent]] = {}
     for event in facts.events:
         for one in event.unevaluated:
-            occurrences.setdefault(one, []).append(event)
+            if not one.in_message:
+                occurrences.setdefault(one, []).append(event)
     for one, events in occurrences.items():
         ends = dict.fromkeys(
             _BY_ACTION.get(event.action)
             or (_DENIED if event.outcome == "denied" and one.rule in event.policies else _LET_IN)
             for event in events
         )
+        text = f"the result of the rule is an error, not a failure: {one.message}"
         yield facts.hazard(
             "KH027",
-            f"the result of the rule is an error, not a failure: {one.message}; {'; '.join(ends)}",
+            "; ".join(filter(None, (text, remedy_for(one.message), *ends))),
             level=HazardLevel.ERROR if {_LET_IN, _KEPT} & {*ends} else HazardLevel.WARNING,
             objects=dict.fromkeys(event.object for event in events),
             policies=(one.rule,),
@@ -232,9 +243,6 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
                 f"only matches Pods: its autogen rules for {', '.join(names)} have no effect"
             )
             yield facts.hazard("KH030", message, level=HazardLevel.WARNING, policies=(policy.key,))
-
-
-_CLEANUP_ROLE = _ROLE.format("cleanup-controller")
 
 
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:

@@ -312,6 +312,22 @@ def test_expressions_outside_of_rules_are_read(found, document, codes):
     assert [code for code, _ in found(document) if code not in {"KV071", "KV202"}] == codes
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        excepting("{{ request.object.metadata.labels.a/b }}"),
+        cleanup(key="{{ target.metadata.labels.a/b }}", context=[READ]),
+        cleanup(context=[{"name": "v", "variable": {"value": "{{ target.metadata.labels.a/b }}"}}]),
+        cleanup(context=[{"name": "v", "variable": {"jmesPath": "metadata.labels.a/b"}}]),
+    ],
+)
+def test_keys_in_expressions_outside_of_rules_have_a_remedy(tmp_path, document):
+    path = tmp_path / "p.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    notes = [one.excerpt for one in lint([str(path)]).diagnostics if one.excerpt]
+    assert [line for note in notes for line in note if 'labels."a/b"' in line]
+
+
 @pytest.mark.parametrize(("release", "codes"), [(V_1_19_0, []), (V_1_19_1, ["KV150"])])
 def test_a_cluster_of_some_releases_knows_no_variables_in_exceptions(found, release, codes):
     document = excepting_in_cel("variables.mine == 'a'")

@@ -1,6 +1,8 @@
 import pytest
 
+from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.lint import lint, plan_fixes
+from kyvsim.api.suite import SuiteRun, run_tests
 from kyvsim.api.suppression import Selection
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL
@@ -135,3 +137,42 @@ def test_unused_comments_are_removed_by_fixes(tmp_path):
     # fixes that are not selected are not made
     alone = Selection(select=("KV222",))
     assert plan_fixes(lint([str(file)], selection=alone), selection=alone) == ()
+
+
+KINDS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pods, ConfigMap]}}]}%s
+    validate: {message: m, pattern: {metadata: {name: "?*"}}}
+"""
+MANIFEST = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: t}
+policies: [p.yaml]
+resources: [r.yaml]
+results: [{policy: p, rule: r, resources: [a], kind: ConfigMap, result: pass}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("", ["KV215"]),
+        ("  # kyvsim: ignore[KV215] ours", []),
+        ("  # kyvsim: ignore[KV216]", ["KV215"]),
+    ],
+)
+def test_runs_ignore_the_same_warnings_and_report_no_comments(tmp_path, comment, codes):
+    files = {"p.yaml": KINDS % comment, "kyverno-test.yaml": MANIFEST}
+    files["r.yaml"] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}"
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    paths = (str(tmp_path / "p.yaml"),), (str(tmp_path / "r.yaml"),)
+    assert [one.code for one in open_application(ApplyInputs(*paths)).diagnostics] == codes
+    (manifest,) = run_tests(SuiteRun((str(tmp_path),))).manifests
+    assert [one.code for one in manifest.diagnostics] == codes

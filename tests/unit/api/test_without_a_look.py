@@ -8,6 +8,7 @@ import yaml
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.load.files import Source
+from kyvsim.model.diagnostic import Severity
 from kyvsim.suite.row_targets import parse_selector
 
 POLICY = """\
@@ -142,7 +143,12 @@ def test_a_selector_that_chooses_nothing(tmp_path):
         (
             "{kinds: [Pod]}",
             "foreach: [{list: request.object.spec.no, deny: {}}]",
-            "rules match its kind, but not its name, ",
+            "`guard / check` on shop/Pod/web: loop foreach[0] request.object.spec.no (JMESPath ",
+        ),
+        (
+            "{kinds: [Pod]}",
+            "foreach: [{list: '`[]`', deny: {}}]",
+            "`guard / check` on shop/Pod/web: loop foreach[0] `[]` (0 elements)",
         ),
     ],
 )
@@ -164,6 +170,35 @@ spec:
     - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [services]}
   validations: [{expression: "false"}]
 """
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (
+            POLICY.replace(
+                "    validate:",
+                "    preconditions: {all: [{key: a, operator: Equals, value: b}]}\n    validate:",
+            ),
+            "`guard / check` on shop/Pod/web: preconditions not met: condition preconditions / ",
+        ),
+        (
+            IN_CEL.replace("services", "pods").replace("[CREATE]", "[CREATE, UPDATE]")
+            + "  matchConditions: [{name: c, expression: request.operation == 'UPDATE'}]\n",
+            (
+                "`p` on shop/Pod/web: matchConditions[0] request.operation == 'UPDATE'; "
+                'request.operation found "CREATE"; missing input: the request is assumed to be a '
+                "CREATE: pass --operation"
+            ),
+        ),
+    ],
+)
+def test_a_run_whose_results_were_all_skipped_says_why(policy, reason):
+    found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    found.result_counts.add_response(*found.responses)
+    (remark,) = (one for one in found.final_diagnostics() if one.code == "KV070")
+    assert remark.severity is Severity.INFO
+    assert remark.message.startswith(f"every result was skipped: {reason}")
 
 
 @pytest.mark.parametrize(

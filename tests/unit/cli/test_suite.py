@@ -34,6 +34,79 @@ def test_the_exit_status_says_what_came_of_it(monkeypatch, capfdbinary, argument
     assert b"internal error" not in capfdbinary.readouterr().err
 
 
+OLD = """\
+# tests of p
+name: old   # the name
+policies: [policy.yaml]
+resources: [pod.yaml]
+results:
+# the only row
+- policy: p
+  rule: r
+  resource: x  # a Pod
+  namespace: dev
+  status: fail
+"""
+CURRENT = """\
+# tests of p
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata:
+  name: old   # the name
+policies: [policy.yaml]
+resources: [pod.yaml]
+results:
+# the only row
+- policy: p
+  rule: r
+  resources:
+  - dev/x  # a Pod
+  result: fail
+"""
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  validationFailureAction: audit
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {metadata: {labels: {a: "?*"}}}}
+"""
+POD = "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: dev}, spec: {containers: []}}"
+
+
+@pytest.mark.parametrize("shown", [(), ("-o", "json")])
+def test_outdated_fields_are_replaced_before_the_run(tmp_path, monkeypatch, capfd, shown):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("policy.yaml", POLICY), ("pod.yaml", POD), ("kyverno-test.yaml", OLD)):
+        Path(name).write_text(text, encoding="utf-8")
+    assert run(["test", "."]) == 2
+    assert "`kyvsim test --fix` adds them" in capfd.readouterr().err
+    assert run(["test", ".", "--fix", *shown]) == 0
+    assert Path("kyverno-test.yaml").read_text(encoding="utf-8") == CURRENT
+    assert Path("policy.yaml").read_text(encoding="utf-8") == POLICY
+    output = capfd.readouterr().out
+    if shown:
+        json.loads(output)
+    else:
+        assert "-  status: fail\n" in output
+        assert "+  result: fail\n" in output
+    assert run(["test", ".", "--fix"]) == 0
+    assert "+++" not in capfd.readouterr().out
+
+
+def test_a_test_that_cannot_be_read_is_not_changed(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    text = OLD.replace("results:", "results: [")
+    Path("kyverno-test.yaml").write_text(text, encoding="utf-8")
+    assert run(["test", ".", "--fix"]) == 2
+    assert Path("kyverno-test.yaml").read_text(encoding="utf-8") == text
+    assert run(["test", "--create", "p.yaml", "-r", "r.yaml", "--fix"]) == 2
+    assert "cannot be combined with --update, --lenient or --fix" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "status", "said"),
     [

@@ -182,6 +182,111 @@ def test_an_expression_that_reads_an_absent_field_has_a_remedy():
     assert result.note == f"there is no `labels`: {remedy}"
 
 
+MUTATING = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations: [{patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{%s}]'}}]
+"""
+GENERATE = "{apiVersion: v1, kind: ConfigMap, namespace: b, name: '%s', data: {data: {a: b}}}"
+ABSENT = "{{ request.object.metadata.labels.a }}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "remedy"),
+    [
+        (classic(deny(ABSENT, "Equals", "a")), "error", "there is no `labels`: check its spelling"),
+        (
+            classic(f"generate: {GENERATE % ABSENT}").replace("background: false", ""),
+            "pass",
+            "there is no `labels`: check its spelling",
+        ),
+        (
+            classic(deny("{{ length(request.object.spec.volumes) }}", "Equals", 1)),
+            "error",
+            "the argument is null, as when a field is absent: give it a default",
+        ),
+        (
+            classic("mutate: {patchesJson6902: '[{op: add, path: /a, value: b}]'}"),
+            "error",
+            "a patch that begins with `[` is read as JSON: put its keys and strings in double",
+        ),
+        (
+            classic("mutate: {patchesJson6902: '- {op: replace, path: /spec/a/b, value: b}'}"),
+            "error",
+            "the object has nothing at this path",
+        ),
+        (
+            MUTATING % 'op: "add", path: "/metadata/labels/a", value: "b"',
+            "error",
+            "the parent of the path has to exist",
+        ),
+        (
+            MUTATING % 'op: object.metadata.name, path: "/metadata", value: "b"',
+            "error",
+            "the operations of JSON patches are add, copy, move, remove, replace and test",
+        ),
+        (IN_CEL % "object.metadata.name > 3", "error", "a value of a type that it does not take"),
+        (
+            IN_CEL % "object.spec.containers[2].name == 'a'",
+            "error",
+            "the list has no element 2 (the first is 0): test `size(…) > 2`",
+        ),
+        (IN_CEL % "int(object.metadata.name) > 1", "error", "the string is not a valid int"),
+        (
+            IN_CEL % "quantity(object.metadata.name).isGreaterThan(quantity('1'))",
+            "error",
+            "`isQuantity(…)`",
+        ),
+        (
+            IN_CEL.replace(
+                '"%s"', "'false', messageExpression: \"'a' + object.metadata.labels.a\""
+            ),
+            "fail",
+            "there is no `labels`: test it with `has()`",
+        ),
+    ],
+)
+def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
+    result = result_for(policy)
+    assert result.status.value == status
+    assert remedy in result.note
+
+
+def test_an_error_that_names_its_remedy_has_no_other():
+    result = result_for(classic(deny(USERNAME, "Equals", "jane")))
+    assert "userInfo" in result.message
+    assert "check its spelling" not in result.note
+
+
+ENTRY = """
+apiVersion: kyverno.io/v2
+kind: GlobalContextEntry
+metadata: {name: g}
+spec: {kubernetesResource: {version: v1, resource: pods, namespace: shop}}
+"""
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        IN_CEL % "globalContext.Get('g', '').size() > 0",
+        classic(
+            "context: [{name: g, globalReference: {name: g}}]\n    "
+            + deny("{{ length(g) }}", "Equals", 0)
+        ),
+    ],
+)
+def test_a_global_entry_without_objects_says_so(policy):
+    result = result_for(policy, f"{POD}---{ENTRY}")
+    assert result.status.value == "fail"
+    assert "missing input: the GlobalContextEntry g is an empty list" in result.note
+
+
 @pytest.mark.parametrize("values", ["Equals, value: DELETE", "AnyIn, value: [DELETE, CONNECT]"])
 def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so(values):
     precondition = f"{{key: '{{{{ request.operation }}}}', operator: {values}}}"

@@ -3,7 +3,7 @@ import pytest
 from kyvsim.load import suite_manifest
 from kyvsim.model.request import PayloadMode
 
-CONVERTS = "try `kyvsim lint --fix`"
+CONVERTS = "`kyvsim test --fix` replaces it"
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 
 

@@ -48,6 +48,8 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
             found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
+            elif found == [] and external.account is None:
+                scope.hints.append(no_objects(key))
             return _queried(found, key, filled["jmesPath"], name, system)
         except QueryError as error:
             raise QueryError(
@@ -65,6 +67,15 @@ def _missing(entry: str, name: str) -> str:
         "add it and its objects to the resources, or only the objects to the values file (use "
         "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{key}", resources: []}}]'
+    )
+
+
+def no_objects(key: str) -> str:
+    """Return how to provide the objects of an entry that has none."""
+    return (
+        f"{MISSING_INPUT}the GlobalContextEntry {key} is an empty list, since there are no "
+        "existing objects of its kind (one that is created does not exist yet): add them to the "
+        "resources"
     )
 
 

@@ -24,7 +24,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     syntax_problem,
     validation_error,
 )
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import parse_anchor
 from kyvsim.policy.autogen import REFERENCE
@@ -147,8 +147,9 @@ def _words_in(expression: str) -> tuple[str, ...]:
 def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule can be resolved."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
-        cut = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
-        note = cut or _note(subject.rule.tree.data, path)
+        rule = subject.rule.tree
+        cut = _note_on_cut(rule.data, path) if "\ufffd" in message else ""
+        note = cut or _note(rule.data, path) or _note_on_name(rule, message)
         error = subject.error(
             (*subject.rule.path, *path), "KV146" if cut else "KV112", _INVALID + message
         )
@@ -174,6 +175,30 @@ def _note(data: object, path: Path) -> str:
             variables = (expression_of(variable) for _, variable in VARIABLE.findall(text))
             return next((note_on_key(one) for one in variables if syntax_problem(one)), "")
     return ""
+
+
+_UNKNOWN_NAME = re.compile(r": variable [^\w ]*(?P<name>\w+).* must match regex ")
+
+
+def _note_on_name(rule: RuleNode, message: str) -> str:
+    """Return how to provide the name with which a forbidden variable begins, or ""."""
+    found = _UNKNOWN_NAME.search(message)
+    if found is None:
+        return ""
+    name = found["name"]
+    if name in {"serviceAccountName", "serviceAccountNamespace"}:
+        return f"note: background scans know no user: set `background: false` to read `{name}`"
+    if name in {"object", "oldObject", "operation", "userInfo"}:
+        return f"note: write `request.{name}`"
+    if name == "target":
+        return "note: only rules with `mutate.targets` have a `target`"
+    entries = {one.name: one for one in _entries(rule)}
+    if isinstance(entries.get(name), ConfigMapEntry):
+        return f"note: the values of a ConfigMap are in `{name}.data`"
+    if name in entries or name == "request":
+        return ""
+    hint = likely(name, (*entries, "request", "element", "images"))
+    return f"note: there is no `{name}`{hint or ': add a `context` entry with this name'}"
 
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
@@ -221,7 +246,7 @@ def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, s
     """
     allowed = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
     for message, path in _problems(conditions, allowed):
-        yield message, path, _note_on_cut(conditions, path)
+        yield message, path, _note_on_cut(conditions, path) or _note(conditions, path)
 
 
 def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
@@ -229,7 +254,7 @@ def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
     for path, text in marked_texts(data):
         problem = _unreadable(text) if "{{" in text else ""
         if problem:
-            yield problem, path, note_on_cut(text)
+            yield problem, path, note_on_cut(text) or note_on_key(text)
 
 
 def _unreadable(text: str) -> str:

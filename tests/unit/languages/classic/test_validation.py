@@ -658,6 +658,25 @@ def test_what_is_accepted(subject, spec):
     assert refusals(subject, **spec) == ()
 
 
+@pytest.mark.parametrize(
+    ("variable", "note"),
+    [
+        ("cmx.data.a", "there is no `cmx`: did you mean `cm`?"),
+        ("nowhere.a", "there is no `nowhere`: add a `context` entry with this name"),
+        ("cm.a", "the values of a ConfigMap are in `cm.data`"),
+        ("object.metadata.name", "write `request.object`"),
+        ("target.metadata.name", "only rules with `mutate.targets` have a `target`"),
+        ("serviceAccountName", "set `background: false` to read `serviceAccountName`"),
+    ],
+)
+def test_an_unknown_variable_has_a_remedy(variable, note):
+    context = [{"name": "cm", "configMap": {"name": "a", "namespace": "b"}}]
+    found = refusals(validating(pattern={"a": f"{{{{ {variable} }}}}"}) | {"context": context})
+    (error,) = (one for one in found if one.code == "KV112")
+    assert error.excerpt[0].startswith("note: ")
+    assert error.excerpt[0].endswith(note)
+
+
 def test_rule_names_are_unique():
     found = refusals(rule(), rule(name="s"), rule())
     assert [(remark.code, str(remark.location)) for remark in found] == [

@@ -33,7 +33,8 @@ def documents():
 def run(documents):
     """Return what creates objects under policies, one after the other, and tells what came of it.
 
-    A number among the steps is a time to wait; policies may be steps too. `without` are objects
+    A number among the steps is a time to wait; policies and whole steps may
+    be steps too. `without` are objects
     that are deleted before, `gone` those that are deleted
     at the end, `update` is what is put in the place of an object there.
     """
@@ -50,7 +51,9 @@ def run(documents):
             else []
         )
         made = [
-            ScenarioStep(Verb.WAIT, Location("steps"), seconds=one)
+            one
+            if isinstance(one, ScenarioStep)
+            else ScenarioStep(Verb.WAIT, Location("steps"), seconds=one)
             if isinstance(one, float)
             else ScenarioStep(
                 Verb.CREATE, Location("steps"), objects=documents([one]), lenient=True

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from kyvsim.model.release import V_1_19_0, V_1_19_1
+from kyvsim.model.simulation import ScenarioStep, Verb
+from kyvsim.model.source import Location
+from kyvsim.report.timeline_rows import errors_of
 from kyvsim.simulator.hazards import HAZARDS
 
 ROOT = Path(__file__).parents[4]
@@ -258,7 +261,7 @@ def test_a_rule_that_cannot_be_evaluated_is_told_as_an_error(
     simulation = run([cluster_policy("look", rule, background=False, **policy)], pod())
     (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
     assert (hazard.level.value, hazard.policies) == (level, ("look/rule-0",))
-    assert 'Unknown key "nope" in path' in hazard.message
+    assert 'Unknown key "nope" in path; there is no `nope`: check its spelling' in hazard.message
     assert end in hazard.message
     event = simulation.events[hazard.events[0]]
     assert (event.object.name, event.outcome) == ("p", outcome)
@@ -271,6 +274,22 @@ def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
     assert not only(
         hazards([failing, cluster_policy("ok", checking("Audit", GUARDED))], pod()), "KH027"
     )
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome"), [("Enforce", "denied"), ("Audit", "done")], ids=["denied", "admitted"]
+)
+def test_a_message_that_cannot_be_rendered_is_shown_with_the_request(
+    run, cluster_policy, pod, action, outcome
+):
+    rule = checking(action, GUARDED.replace("''", "'x'"))
+    rule["validate"]["message"] = "{{ request.object.spec.nope }}"
+    simulation = run([cluster_policy("look", rule)], pod())
+    (event,) = (one for one in simulation.events if one.unevaluated)
+    assert event.outcome == outcome
+    (shown,) = errors_of(event)
+    assert shown.startswith("look/rule-0: the rule's message is not shown, since it cannot be")
+    assert not [one for one in simulation.hazards if one.code == "KH027"]
 
 
 def test_an_error_of_a_scan_is_told_once_for_each_object(run, cluster_policy, pod):
@@ -453,6 +472,59 @@ def test_objects_of_a_policy_that_is_deleted(hazards, generating, pod, fields, c
     codes = {"KH034", "KH035"}
     assert [one for one in found if one[0] in codes] == [(code, "warning", ("make",), ["p-data"])]
     assert not codes & {one[0] for one in hazards([policy], pod(), 2.0)}
+
+
+OWN = "[{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), 'metadata': dyn({'name': '%s'})}]"
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+@pytest.mark.parametrize(
+    ("evaluation", "code"),
+    [
+        ({"synchronize": {"enabled": False}}, "KH034"),
+        ({"orphanDownstreamOnPolicyDelete": {"enabled": True}}, "KH034"),
+        ({}, "KH035"),
+    ],
+)
+def test_objects_of_a_policy_in_cel_that_is_deleted(
+    hazards, copying, obj, evaluation, code, release
+):
+    copying["spec"]["generate"] = [
+        {"expression": f"generator.Apply(object.metadata.name, {OWN % 'made'})"}
+    ]
+    copying["spec"]["evaluation"] |= evaluation
+    shop, codes = obj("Namespace", "shop"), {"KH034", "KH035"}
+    found = hazards([copying], shop, 2.0, gone=[copying], release=release)
+    assert [one for one in found if one[0] in codes] == [(code, "warning", ("copy",), ["made"])]
+    assert not codes & {one[0] for one in hazards([copying], shop, 2.0, gone=[shop])}
+
+
+@pytest.mark.parametrize("release", [V_1_19_0, V_1_19_1])
+def test_objects_that_a_changed_policy_in_cel_does_not_generate(hazards, copying, obj, release):
+    def making(name):
+        generate = [{"expression": f"generator.Apply(object.metadata.name, {OWN % name})"}]
+        return {**copying, "spec": {**copying["spec"], "generate": generate}}
+
+    shop = obj("Namespace", "shop")
+    found = hazards([making("old")], shop, 2.0, update=making("new"), release=release)
+    assert only(found, "KH035") == [("KH035", "warning", ("copy",), ["old"])]
+    other = making("old")
+    other["spec"]["matchConditions"] = [{"name": "a", "expression": "true"}]
+    assert not only(hazards([making("old")], shop, 2.0, update=other, release=release), "KH035")
+
+
+def test_copies_that_are_deleted_with_their_source_are_not_lost_with_a_policy(
+    run, copying, documents, obj
+):
+    source, shop = obj("ConfigMap", "source", "default", data={"a": "b"}), obj("Namespace", "shop")
+    changed = {
+        **copying,
+        "spec": {**copying["spec"], "variables": [{"name": "a", "expression": "1"}]},
+    }
+    update = ScenarioStep(Verb.UPDATE, Location("steps"), objects=documents([changed]))
+    found = run([copying], shop, 2.0, update, 2.0, objects=[source], gone=[source])
+    assert "delete downstream" in [one.action for one in found.events]
+    assert "KH035" not in [one.code for one in found.hazards]
 
 
 @pytest.mark.parametrize(("synchronizes", "code"), [(False, "KH034"), (True, "KH035")])

@@ -42,6 +42,37 @@ def test_a_policy_that_lacks_rights_comes_with_the_roles_that_give_them(run, obj
     assert made == ["default", "shop"]
 
 
+def test_a_policy_with_another_error_is_not_rejected_for_its_rights(run, obj):
+    cluster_wide = COPY.replace("kind: Secret", "kind: ClusterRole").replace(
+        "apiVersion: v1", "apiVersion: rbac.authorization.k8s.io/v1"
+    )
+    rejected = cluster_wide.replace("clone: {namespace: default, name: regcred}", "data: {}")
+    simulation = run(rejected, obj("Namespace", "shop"), refused=True)
+    (event,) = [one for one in simulation.events if one.object.kind == "ClusterPolicy"]
+    assert "must not be set for a cluster-wide resource" in event.full_message
+    (hazard,) = [one for one in simulation.hazards if one.code == "KH015"]
+    assert "the policy is rejected also without its other errors: " in hazard.message
+
+
+CLEANUP = """
+apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata: {name: bare}
+spec:
+  schedule: "* * * * *"
+  match: {any: [{resources: {kinds: [Pod]}}]}
+"""
+
+
+def test_a_cleanup_policy_that_lacks_rights_comes_with_the_label_of_a_role(run, obj):
+    simulation = run(CLEANUP, obj("Namespace", "shop"), refused=True)
+    (hazard,) = [one for one in simulation.hazards if one.code == "KH015"]
+    assert [one.name for one in hazard.objects] == ["bare"]
+    assert "has no permission to delete kind Pod; grant it with a ClusterRole" in hazard.message
+    allowed = run(CLEANUP, obj("Namespace", "shop"), installation=CI)
+    assert not [one for one in allowed.hazards if one.code == "KH015"]
+
+
 def test_the_installation_of_the_tests_has_the_rights(run, obj):
     simulation = run(COPY, obj("Namespace", "shop"), installation=CI)
     assert not [one for one in simulation.hazards if one.code == "KH015"]
