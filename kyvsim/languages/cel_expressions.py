@@ -30,7 +30,7 @@ from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages.tracing import traced_program
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
@@ -435,6 +435,16 @@ _NUMBER_AND_STRING = re.compile(r"\((?:int|uint|double), string\)|\(string, (?:i
 _KEY_IN_BRACKETS = re.compile(r"\b(labels|annotations)\.([A-Za-z_][\w.]*[-/][\w./-]*)")
 
 
+_NEAR = 0.8
+_MACROS = ("all", "exists", "exists_one", "filter", "has", "map")
+
+
+def _known_names() -> tuple[str, ...]:
+    """Return the names of functions and variables that all policies in CEL have."""
+    known = native.kubernetes_environment(params=False, mutates=False)
+    return (*known.functions, *(name for name, _ in known.variables), *_MACROS)
+
+
 def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
     """Return what to write instead of an expression that cannot be compiled, or ""."""
     found = _UNKNOWN_WORD.search(what)
@@ -448,6 +458,9 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         return f"keys with `-`, `.` or `/` are in brackets: `{key[1]}['{key[2]}']`"
     if word in _INSTEAD:
         return f"CEL has `{_INSTEAD[word]}` instead of `{word.strip()}`"
+    near = nearest(word, _known_names(), _NEAR) if "undeclared" in what else ""
+    if near:
+        return f"did you mean `{near}`?"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
     if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
