@@ -11,7 +11,8 @@ from kyvsim.api.inputs import objects_of
 from kyvsim.api.suppression import EVERYTHING, Selection, selected, without_ignored
 from kyvsim.api.system import own_system, shared_by_processes
 from kyvsim.engine.compile import CompileOptions
-from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.discovery import crd_kinds, is_builtin, split_api_version
+from kyvsim.kubernetes.objects import text_field
 from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
@@ -24,7 +25,7 @@ from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
-from kyvsim.load.recognise import is_mapping, is_test_manifest
+from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
@@ -32,7 +33,7 @@ from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document
 from kyvsim.report.lint import Findings
-from kyvsim.schema.kinds import native_schemas
+from kyvsim.schema.kinds import native_kinds, native_schemas
 
 # `lint --fix`: a fix is accepted if it removes one diagnostic and causes no new one.
 
@@ -219,7 +220,8 @@ def _findings(
 ) -> Findings:
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
-    manifests = tuple(document for document in documents if is_test_manifest(document.data))
+    suites = tuple(document for document in documents if is_test_manifest(document.data))
+    manifests = tuple(filter(_is_manifest, documents))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
     # CRDs in documents that are ignored below still define kinds, as in `apply`.
@@ -228,8 +230,9 @@ def _findings(
     documents, aside = partition_by_kind(
         (document for document in documents if not is_test_manifest(document.data)),
         POLICIES,
-        needed=not (walking.as_found or manifests),
+        needed=not (walking.as_found or suites),
     )
+    documents = tuple(one for one in documents if not _is_manifest(one))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     system = own_system(release=release)
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
@@ -239,7 +242,7 @@ def _findings(
     remarks_of = partial(_remarks, options=options)
     for found in shared_by_processes(remarks_of, shown, jobs, few=_FEW, first=_FIRST):
         diagnostics += found
-    for manifest in manifests:
+    for manifest in suites:
         diagnostics += load_test_manifest(manifest)[1]
     known = tuple(document for document in documents if has_known_shape(document))
     bindings, unfit = load_bindings(documents, read_binding)
@@ -256,6 +259,7 @@ def _findings(
         cel_exceptions=exceptions.policies,
         bindings=bindings,
         documents=known,
+        manifests=manifests,
         kinds=kinds,
         now=options.system.clock.now(),
     )
@@ -285,7 +289,7 @@ def _findings(
         for document in documents
         if is_reported(document.file)
     )
-    tests = sum(is_reported(manifest.file) for manifest in manifests)
+    tests = sum(is_reported(manifest.file) for manifest in suites)
     texts = {source.name: source.text for source in sources}
     fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
     return Findings(
@@ -294,12 +298,20 @@ def _findings(
         left_out,
         texts,
         tests,
+        sum(not one.folder and is_reported(one.file) for one in manifests),
         release=release.name,
         deprecated=sum(
             is_reported(one.file) and bool(release.deprecation(*sniff(one.data).rsplit("/", 1)))
             for one in documents
         ),
     )
+
+
+def _is_manifest(document: Document) -> bool:
+    """Return whether a document is an object of Kubernetes that is not a policy."""
+    api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
+    is_known = is_builtin(split_api_version(api_version)[0], kind)
+    return is_known and kind not in native_kinds() and not advice_for(document)
 
 
 def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:

@@ -30,7 +30,7 @@ from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages.tracing import traced_program
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
@@ -409,7 +409,6 @@ _INSTEAD: Mapping[str, str] = {
     "userInfo": "request.userInfo",
 }
 """What CEL has instead of operators and names of other languages."""
-_NAMES = ("object", "oldObject", "request", "namespaceObject", "variables")
 _LOOP_NAME = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*(\w+)\s*,")
 _ONLY_NATIVE: Mapping[str, str] = {
     "authorizer": "only Kubernetes' own admission policies have `authorizer`",
@@ -420,6 +419,16 @@ _UNKNOWN_WORD = re.compile(
 )
 _NUMBER_AND_STRING = re.compile(r"\((?:int|uint|double), string\)|\(string, (?:int|uint|double)\)")
 _KEY_IN_BRACKETS = re.compile(r"\b(labels|annotations)\.([A-Za-z_][\w.]*[-/][\w./-]*)")
+
+
+_NEAR = 0.8
+_MACROS = ("all", "exists", "exists_one", "filter", "has", "map")
+
+
+def _known_names() -> tuple[str, ...]:
+    """Return the names of functions and variables that all policies in CEL have."""
+    known = native.kubernetes_environment(params=False, mutates=False)
+    return (*known.functions, *(name for name, _ in known.variables), *_MACROS)
 
 
 def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
@@ -438,9 +447,8 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
     if "undeclared reference" in what:
-        # A cluster declares further names in some fields, so these are not all there are.
-        hint = likely(word, (*_LOOP_NAME.findall(written), *_NAMES)).removeprefix(": ")
-        return _ONLY_NATIVE.get(word, hint)
+        near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names()), _NEAR)
+        return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")
     if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
         return "numbers and strings are not compared: convert one with `int()` or `string()`"
     return ""

@@ -86,7 +86,7 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tup
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV323 to KV325, KV329: fields that are optional, of another type, misspelled, or absent."""
+    """KV323 to KV325, KV329, KV344: fields that are optional, mistyped, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
     named = {name for rule in policy.spec.resource_rules for name in rule.resources}
     subresources = {name.partition("/")[2] for name in named}
@@ -96,6 +96,7 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
         found = [
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
+            *_ordered_amounts(one, reads),
             *(_mistyped(one, reads, types) if types else ()),
             *(_misspelt({path for _, path in reads}, types) if types else ()),
         ]
@@ -287,6 +288,34 @@ def _mistyped(
                 if node.function in {"_==_", "_!=_"}:
                     result = "is never equal to"
                 yield "KV324", f"`{_shown(path)}` is {_NOUNS[scalar]}, which {result} `{shown}`"
+
+
+_ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_OF_AMOUNTS = frozenset({"limits", "requests", "capacity", "hard"})
+
+
+def _ordered_amounts(
+    expression: ParsedExpression, reads: list[tuple[Node, _Names]]
+) -> Iterator[tuple[str, str]]:
+    """KV344: a quantity that is less or greater than a string: CEL compares the characters.
+
+    upstream: k8s.io/apiserver pkg/cel/library/quantity.go
+    """
+    paths = {node.id: path for node, path in reads}
+    for node in expression.nodes() if paths else ():
+        if not isinstance(node, Call) or node.function not in _ORDERS:
+            continue
+        for field, other in (node.arguments, node.arguments[::-1]):
+            path = paths.get(field.id, ())
+            if not isinstance(other, Literal) or not isinstance(other.value, str):
+                continue
+            if len(path) > 2 and path[-2] in _OF_AMOUNTS:
+                name = _shown(path)
+                text = (
+                    f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "
+                    f"`quantity({name}).compareTo(quantity('{other.value}'))` and compare it with 0"
+                )
+                yield "KV344", text
 
 
 def _below(root: Type, path: _Names) -> tuple[Type | None, int]:

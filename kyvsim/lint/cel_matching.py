@@ -69,6 +69,26 @@ def versions_as_groups(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV332", problem, (*rule.path, name, index))
 
 
+def values_beside_wildcards(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV343: other values beside `*`, with which an API server rejects policies and webhooks.
+
+    upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
+    """
+    for rule in policy.spec.resource_rules:
+        for name, texts in (
+            ("operations", rule.operations),
+            ("apiGroups", rule.api_groups),
+            ("apiVersions", rule.api_versions),
+            ("resources", tuple(one for one in rule.resources if "/" not in one)),
+        ):
+            if "*" in texts and len(texts) > 1:
+                text = (
+                    f"an API server rejects `{name}` with `*` and other values: write `*` alone, "
+                    "or only the others"
+                )
+                yield policy.warn("KV343", text, (*rule.path, name))
+
+
 def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV270: excluded resources that cover everything the policy matches."""
     constraints = policy.spec.match_constraints

@@ -7,8 +7,10 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import metadata, text_field
+from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
+from kyvsim.kubernetes.objects import Path, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
+from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
@@ -67,6 +69,52 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
         if end < now.timestamp():
             text = f"the exception has no effect: it expired at {expires}"
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
+
+
+def lifetime_problems(document: Document, path: Path, value: object) -> Iterator[Diagnostic]:
+    """KV321: the label for the lifetime of objects as an annotation; KV345: an invalid lifetime.
+
+    upstream: pkg/controllers/ttl, which lists objects by this label and ignores invalid values
+    """
+    if path[-2] == "annotations":
+        text = f"the annotation `{TTL_LABEL}` has no effect: Kyverno reads the label with this name"
+        yield warn(document, "KV321", text, path)
+    elif path[-2] == "labels" and isinstance(value, str) and not is_open(value):
+        try:
+            parse_lifetime(value)
+        except TtlError:
+            text = (
+                f"`{value}` is not a lifetime, so nothing deletes the object: write a duration "
+                "such as `2h` or `3d`, or a time such as `2030-01-31T120000Z`"
+            )
+            yield warn(document, "KV345", text, path)
+
+
+_METADATA = (
+    ("metadata",),
+    ("spec", "template", "metadata"),
+    ("spec", "jobTemplate", "spec", "template", "metadata"),
+)
+
+
+def manifest_problems(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV327, KV321 and KV345: labels and annotations that are not strings, and lifetimes."""
+    for document in manifests:
+        for start in _METADATA:
+            place = document.data
+            for step in start:
+                place = place.get(step) if place.__class__ is dict else None
+            for field in ("labels", "annotations") if place.__class__ is dict else ():
+                entries = place.get(field)
+                for name, value in entries.items() if entries.__class__ is dict else ():
+                    path = (*start, field, name)
+                    if isinstance(value, bool | int | float):
+                        changes = (change(document, ChangeKind.QUOTE, path),)
+                        text = f"an API server rejects this value: `{name}` must be a string"
+                        fix = Fix("add quotes", changes)
+                        yield warn(document, "KV327", text, path, fix=fix)
+                    elif name == TTL_LABEL and start == ("metadata",):
+                        yield from lifetime_problems(document, path, value)
 
 
 _SCHEDULED = frozenset({"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy"})

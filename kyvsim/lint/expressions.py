@@ -26,6 +26,8 @@ from kyvsim.languages.classic.validation.variables import (
     impossible_calls_in,
 )
 from kyvsim.lint.patterns import are_apart, order, unit_hint
+from kyvsim.lint.queries import is_list
+from kyvsim.lint.requests import expressions_in
 from kyvsim.lint.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, PolicyException
@@ -136,8 +138,6 @@ _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("NotEqual", "NotEquals"), "AnyNotIn"),
 }
 """The operators for lists, by those for single values."""
-_LISTS = frozenset({"projection", "filter_projection", "value_projection", "flatten"})
-"""Nodes of JMESPath whose value is a list or null."""
 
 
 def _braces_hint(key: object) -> str:
@@ -166,7 +166,7 @@ def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tup
     why = ""
     if expression and "[" in expression and not isinstance(value, list | dict):
         with contextlib.suppress(QuerySyntaxError):
-            if parse(expression)["type"] in _LISTS:
+            if is_list(parse(expression)):
                 samples = ([], ["x"], [value], [value, "x"])
         why = f"`{expression}` is a list, and the value is not{_list_hint(operator)}"
     elif _LABEL.fullmatch(expression) and isinstance(value, bool | int | float):
@@ -364,6 +364,45 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
             if all(place[: len(path)] == path for place in used):
                 text = f"the context entry `{name}` is never used in the rule"
                 yield warn(policy.document, "KV204", text, path)
+
+
+def later_entries(policy: Policy) -> Iterator[Diagnostic]:
+    """KV341: a context entry that only uses an entry after it, which has no value then.
+
+    Entries are loaded when they are used, but each only sees those before it. Later ones may
+    already be loaded if anything else in the rule uses them.
+
+    upstream: pkg/engine/context/deferred.go
+    """
+    for rule in policy.rules:
+        entries = [one for one in nodes_of(rule) if isinstance(one, ContextEntry) and one.name]
+        index_of = {one.name: index for index, one in enumerate(entries)}
+        if len(index_of) < max(2, len(entries)):
+            continue
+        uses = [
+            (path, _index_of(path, entries), used)
+            for path, expression in expressions_in(texts_of(rule))
+            for name, used in index_of.items()
+            if name in expression and _uses(expression, name)
+        ]
+        for path, user, used in uses:
+            if not 0 <= user < used or entries[user].path[:-1] != entries[used].path[:-1]:
+                continue
+            alone = all(other == used for _, one, other in uses if one == user)
+            if alone and all(one == user for _, one, other in uses if other == used):
+                name = entries[used].name
+                text = f"`{name}` has no value here: its context entry comes later (move it up)"
+                yield warn(policy.document, "KV341", text, path)
+
+
+def _index_of(path: Path, entries: list[ContextEntry]) -> int:
+    """Return the index of the entry that contains a path, or -1."""
+    return next((i for i, one in enumerate(entries) if path[: len(one.path)] == one.path), -1)
+
+
+def _uses(expression: str, name: str) -> bool:
+    """Return whether an expression contains a name that is not a field, a string or a function."""
+    return re.search(rf"(?<![\w.\"'-]){re.escape(name)}\b(?!\s*\()", expression) is not None
 
 
 def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:

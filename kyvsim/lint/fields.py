@@ -19,7 +19,7 @@ from kyvsim.policy.anchors import ADDITION, parse_anchor
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import read_pattern
-from kyvsim.policy.rule import ForEachMutation, Mutate, RuleNode, Validate
+from kyvsim.policy.rule import ForEachMutation, ForEachValidation, Mutate, RuleNode, Validate
 from kyvsim.policy.tree import (
     MatchBlock,
     Pattern,
@@ -246,16 +246,18 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
     """
     find = type_finder(kinds)
     written = (
-        (policy, rule, pattern)
+        (policy, rule, pattern, elements)
         for policy in policies
         for rule in policy.rules
-        for pattern in _patterns(rule.tree)
+        for pattern, elements in _patterns(rule.tree)
     )
-    for policy, rule, pattern in written:
-        types = _types(rule, find, kinds)
+    for policy, rule, pattern, elements in written:
+        types = _types_at(elements, _types(rule, find, kinds))
         for path, hint in _unknown(pattern.root, types) if types else ():
             key = path[-1]
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
+            if elements:
+                text = f"the elements of the list have no field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, path)
 
 
@@ -279,7 +281,9 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     anchor = parse_anchor(str(path[-1]))
                     name = anchor.key if anchor else path[-1]
                     text = f"an API server rejects this value: `{name}` must be {noun}"
-                    yield warn(policy.document, "KV327", text, path)
+                    quoted = (change(policy.document, ChangeKind.QUOTE, path),)
+                    fix = Fix("add quotes", quoted) if noun == "a string" else None
+                    yield warn(policy.document, "KV327", text, path, fix=fix)
                 if rule.tree.generate is None:
                     continue
                 for path, hint in _unknown(pattern.root, types):
@@ -391,26 +395,43 @@ def field_hint(name: str, known: Collection[str]) -> str:
 
 def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
     """Return the first field of a path that no type has, and what is meant, or ""."""
-    here = list(types)
+    here = types
     for step in _STEP.finditer(path):
-        name = step[1]
-        if name is None:
-            here = [resolve(one.sequence.element) for one in here if one.sequence is not None]
-            continue
+        inner = _types_at(step[0], here)
         maps = [one.mapping for one in here if one.mapping is not None]
-        refs = [one.fields.get(name, one.others) for one in maps]
-        inner = [resolve(ref) for ref in refs if ref is not None]
-        if not inner and maps:
-            return name, field_hint(name, {field for one in maps for field in one.fields})
+        if step[1] and not inner and maps:
+            return step[1], field_hint(step[1], {field for one in maps for field in one.fields})
         here = inner
     return "", ""
 
 
-def _patterns(rule: RuleNode) -> Iterator[Pattern]:
+def _types_at(path: str, types: Sequence[Type]) -> Sequence[Type]:
+    """Return the types of the values at a path of objects."""
+    here = types
+    for step in _STEP.finditer(path):
+        if step[1] is None:
+            here = [resolve(one.sequence.element) for one in here if one.sequence is not None]
+            continue
+        maps = [one.mapping for one in here if one.mapping is not None]
+        refs = [one.fields.get(step[1], one.others) for one in maps]
+        here = [resolve(ref) for ref in refs if ref is not None]
+    return here
+
+
+def _patterns(rule: RuleNode) -> Iterator[tuple[Pattern, str]]:
+    """Yield the patterns of a rule for its objects, or for the elements of a list at a path."""
     if rule.validate:
-        yield from filter(None, (rule.validate.pattern, *(rule.validate.any_pattern or ())))
+        places: list[tuple[Validate | ForEachValidation, str]] = [(rule.validate, "")]
+        for loop in rule.validate.foreach or ():
+            found = _PATH.fullmatch(loop.list.strip())
+            # `[]` after a field flattens lists of lists only.
+            if found and "[" not in found[1]:
+                places.append((loop, f"{found[1]}[]"))
+        for one, path in places:
+            for pattern in filter(None, (one.pattern, *(one.any_pattern or ()))):
+                yield pattern, path
     if rule.mutate and rule.mutate.patch_strategic_merge and not rule.mutate.targets:
-        yield rule.mutate.patch_strategic_merge
+        yield rule.mutate.patch_strategic_merge, ""
 
 
 def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:

@@ -10,8 +10,9 @@ from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.lint.requests import expressions_in
 from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import Diagnostic, listed, nearest
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy
+from kyvsim.policy.images import Keyless
 from kyvsim.policy.tree import ApiCallEntry, ContextEntry
 
 _REQUEST_FIELDS = frozenset(
@@ -126,6 +127,33 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
                     yield warn(
                         policy.document, "KV334", f"no image matches `{text}`{problem}", path
                     )
+
+
+_OF_REGEXES = re.compile(
+    r"^\^|\$$|\.\+|\\[.wds]|\[[^\]]+\]|\.\*(?!$)|^https://[^/]+/(?:[^/]+/)?\.\*$"
+)
+"""What wildcards do not contain; after a repository, `/.*` may be meant for `.github`."""
+
+
+def expressions_as_identities(policy: Policy) -> Iterator[Diagnostic]:
+    """KV309: a regular expression as the identity of a keyless signature, which is a wildcard.
+
+    upstream: pkg/image/verifiers/cpol/cosign/verifier.go `matchSignatures`
+    """
+    for rule in policy.rules:
+        for one in nodes_of(rule) if rule.tree.verify_images else ():
+            if not isinstance(one, Keyless):
+                continue
+            for field, text in (("subject", one.subject), ("issuer", one.issuer)):
+                if _OF_REGEXES.search(text) and not is_open(text):
+                    problem = (
+                        f"`{text}` is not a regular expression: `{field}` is a wildcard with `*` "
+                        f"and `?` (write `{field}RegExp`)"
+                    )
+                    path, meant = (*one.path, field), f"{field}RegExp"
+                    changes = (change(policy.document, ChangeKind.KEY, path, meant),)
+                    fix = Fix(f"use {meant}", changes)
+                    yield warn(policy.document, "KV309", problem, path, fix=fix)
 
 
 def _reference_problem(text: str) -> str:

@@ -11,12 +11,13 @@ from kyvsim.kubernetes.discovery import (
     served_versions,
     split_api_version,
 )
+from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.lint.fields import kinds_served
 from kyvsim.lint.references import target_kinds
-from kyvsim.model.diagnostic import Diagnostic, listed
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
@@ -135,7 +136,8 @@ def _bad_texts(
 def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
     """KV314: criteria about namespaces for objects without a namespace.
 
-    upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors
+    upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors; for
+    targets pkg/clients/dclient/helpers.go `GetResources`
     """
     for one in (one for rule in policy.rules for one in rule.tree.match.filters):
         kinds = cluster_kinds(one) if policy.kind == "Policy" else frozenset()
@@ -159,6 +161,36 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
                 "own labels"
             )
             yield warn(policy.document, "KV314", text, (*path, "namespaceSelector"))
+    yield from _namespaces_of_targets(policy)
+
+
+def _namespaces_of_targets(policy: Policy) -> Iterator[Diagnostic]:
+    """Yield the namespaces in targets of mutations whose kind is cluster-scoped."""
+    for rule in policy.rules if policy.kind == "ClusterPolicy" else ():
+        for one in (rule.tree.mutate and rule.tree.mutate.targets) or ():
+            if not _is_open(one.namespace) and _is_cluster_scoped(f"{one.api_version}/{one.kind}"):
+                path = (*one.path, "namespace")
+                text = (
+                    f"{one.kind} objects have no namespace, so no target is found: remove "
+                    "`namespace`"
+                )
+                remove = change(policy.document, ChangeKind.REMOVE, path)
+                fix = Fix("remove `namespace`", (remove,))
+                yield warn(policy.document, "KV314", text, path, fix=fix)
+
+
+def invalid_namespace_selectors(policy: Policy) -> Iterator[Diagnostic]:
+    """KV346: a selector of namespaces that is never evaluated; Kyverno only checks the others.
+
+    upstream: pkg/utils/match/labels.go, k8s.io/apimachinery pkg/apis/meta/v1/helpers.go
+    """
+    for one in (one for rule in policy.rules for one in rule.tree.filters):
+        found = (one.namespace_selector or {}).get("matchExpressions")
+        problem = selector_problem({"matchExpressions": found}) if found else ""
+        if problem and not is_open(found):
+            path = (*one.path, "resources", "namespaceSelector")
+            text = f"invalid selector, which selects nothing: {problem}"
+            yield warn(policy.document, "KV346", text, path)
 
 
 def _is_open(pattern: str) -> bool:

@@ -1,5 +1,7 @@
-"""Checks of patches: paths of JSON patches, and elements that a merge adds by mistake."""
+"""Checks of patches: paths and removals of JSON patches, elements that a merge adds by mistake."""
 
+import json
+import re
 from collections.abc import Iterator
 
 from kyvsim.engine.compile.compiled import warn
@@ -10,9 +12,9 @@ from kyvsim.lint.cel_policy import CelPolicy
 from kyvsim.lint.fields import patches
 from kyvsim.lint.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
-from kyvsim.policy.rule import JsonPatch
+from kyvsim.policy.rule import ForEachMutation, JsonPatch
 from kyvsim.policy.tree import PatternLeaf, PatternList, PatternMap
 from kyvsim.policy.visit import walk
 
@@ -31,10 +33,75 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
             for _, path in patch_operations(patch.text):
                 problem = _path_problem(path)
                 if problem:
-                    start = patch.text.find(path)
-                    place = place_in_text(policy.document, patch.path, patch.text, start)
-                    found = warn(policy.document, "KV330", problem, patch.path)
-                    yield found._replace(location=place) if start >= 0 else found
+                    yield _at_text(policy, patch, path, "KV330", problem)
+
+
+_AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")
+
+
+def ascending_removals(policy: Policy) -> Iterator[Diagnostic]:
+    """KV319: elements that are removed by index, the first one first.
+
+    upstream: pkg/engine/mutate, which applies the patches of all elements in order; RFC 6902
+    """
+    for rule in policy.rules:
+        yield from _removals_of_moved_elements(policy, rule)
+        pending = [*(rule.tree.mutate.foreach or ())] if rule.tree.mutate else []
+        for loop in pending:
+            pending += loop.foreach or ()
+            if loop.order != "Descending" and _removes_elements(loop):
+                text = (
+                    "each removal moves the elements after it, so the next index is that of "
+                    "another element: set `order: Descending`"
+                )
+                add = change(
+                    policy.document, ChangeKind.ENTRY, (*loop.path, "list"), _ordered(loop)
+                )
+                fix = None if loop.order else Fix("set `order: Descending`", (add,))
+                yield warn(policy.document, "KV319", text, loop.path, fix=fix)
+
+
+def _ordered(loop: ForEachMutation) -> str:
+    return f"list: {json.dumps(loop.list, ensure_ascii=False)}\norder: Descending"
+
+
+def _removes_elements(loop: ForEachMutation) -> bool:
+    patch = loop.patches_json6902
+    operations = patch_operations(patch.text) if patch else []
+    names = {op for op, path in operations if _AT_INDEX.search(path)}
+    return "remove" in names and "add" not in names  # both leave the number of elements
+
+
+_ELEMENT = re.compile(r"(.*)/(\d+)")
+
+
+def _removals_of_moved_elements(policy: Policy, rule: Rule) -> Iterator[Diagnostic]:
+    """Yield constant removals of elements after one that was removed from the same list."""
+    for patch in nodes_of(rule) if rule.tree.mutate else ():
+        if not isinstance(patch, JsonPatch):
+            continue
+        removed: dict[str, int] = {}
+        for op, path in patch_operations(patch.text):
+            found = _ELEMENT.fullmatch(path) if op == "remove" else None
+            if found is None:
+                continue
+            if removed.get(found[1], int(found[2])) < int(found[2]):
+                text = (
+                    f"`{path}` is another element here, because an earlier removal moved those "
+                    "after it: remove the element with the largest index first"
+                )
+                yield _at_text(policy, patch, path, "KV319", text)
+            removed[found[1]] = int(found[2])
+
+
+def _at_text(policy: Policy, patch: JsonPatch, path: str, code: str, text: str) -> Diagnostic:
+    """Return a warning at the position of a path in the text of a JSON patch."""
+    found = warn(policy.document, code, text, patch.path)
+    start = patch.text.find(path)
+    if start < 0:
+        return found
+    place = place_in_text(policy.document, patch.path, patch.text, start)
+    return found._replace(location=place)
 
 
 def misread_paths_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable
-from kyvsim.kubernetes.objects import Path
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import Comparison, Range, has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
@@ -14,9 +14,16 @@ from kyvsim.lint.fields import kinds_served, patches
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy
 from kyvsim.patch.keyed_lists import MergeField, find_type
-from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL
+from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL, NEGATION
 from kyvsim.policy.rule import ForEachValidation, RuleNode
-from kyvsim.policy.tree import Pattern, PatternLeaf, PatternList, PatternMap, PatternNode
+from kyvsim.policy.tree import (
+    Pattern,
+    PatternEntry,
+    PatternLeaf,
+    PatternList,
+    PatternMap,
+    PatternNode,
+)
 from kyvsim.policy.visit import walk
 
 _SKIPPING = frozenset({CONDITION, GLOBAL})
@@ -40,6 +47,11 @@ _UNITS: Mapping[str, str] = {
     **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
 }
 """The units of Kubernetes for others, in lower case."""
+_IN_HOURS: Mapping[str, int] = {
+    **dict.fromkeys(("d", "day", "days"), 24),
+    **dict.fromkeys(("w", "week", "weeks"), 7 * 24),
+}
+"""Units that durations do not have."""
 _OF_TEXTS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data"})
 """Fields whose values may be texts that look like ranges."""
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage", "sizeLimit"})
@@ -59,9 +71,10 @@ def validation_patterns(rule: RuleNode) -> Iterator[Pattern]:
 
 
 def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
-    """KV306 to KV310: strings in patterns that do not mean what they seem to mean.
+    """KV306 to KV310 and KV340: parts of patterns that do not mean what they seem to mean.
 
-    upstream: pkg/engine/pattern/pattern.go, pkg/engine/operator/operator.go
+    upstream: pkg/engine/pattern/pattern.go, pkg/engine/operator/operator.go,
+    pkg/engine/anchor/handlers.go
     """
     for rule in policy.rules:
         for pattern in validation_patterns(rule.tree) if rule.tree.validate else ():
@@ -71,9 +84,29 @@ def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
                     "the required fields without parentheses"
                 )
                 yield warn(policy.document, "KV310", text, pattern.path)
-            for leaf in walk(pattern.root):
-                if isinstance(leaf, PatternLeaf) and isinstance(leaf.data, str):
-                    yield from _misread_leaf(policy, leaf, leaf.data)
+            for one in walk(pattern.root):
+                if isinstance(one, PatternLeaf) and isinstance(one.data, str):
+                    yield from _misread_leaf(policy, one, one.data)
+                elif isinstance(one, PatternEntry) and one.anchor == NEGATION:
+                    yield from _ignored_value(policy, one)
+
+
+_ABSENT: tuple[Json, ...] = (None, "null", {}, [])
+"""Values of negation anchors, besides wildcards, for a field that must be missing."""
+
+
+def _ignored_value(policy: Policy, entry: PatternEntry) -> Iterator[Diagnostic]:
+    value = entry.value.data
+    if value in _ABSENT or is_open(value) or (isinstance(value, str) and not value.strip("*?")):
+        return
+    text = (
+        f"the value of a negation anchor is ignored: objects must not have the field `{entry.key}`"
+    )
+    if isinstance(value, bool | str | int | float):
+        # `=(key)` is the anchor that allows the field to be missing.
+        meant = str(not value).lower() if isinstance(value, bool) else f'"!{value}"'
+        text = f"{text} with any value (write `=({entry.key}): {meant}` to forbid only this one)"
+    yield warn(policy.document, "KV340", text, entry.path)
 
 
 _ALWAYS_THERE = frozenset({"metadata", "spec", "template", "jobTemplate", "containers"})
@@ -188,6 +221,8 @@ def unit_hint(operand: str) -> str:
     """Return the unit of Kubernetes for another one, in parentheses, or ""."""
     found = _AMOUNT.fullmatch(operand)
     unit = _UNITS.get(found[2].lower()) if found else None
+    if found and found[1].isdigit() and found[2].lower() in _IN_HOURS:
+        return f" (write `{int(found[1]) * _IN_HOURS[found[2].lower()]}h`)"
     return f" (write `{found[1]}{unit}`)" if found and unit is not None else ""
 
 

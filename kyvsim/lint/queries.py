@@ -77,6 +77,79 @@ def swapped_arguments(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV336", message, path)
 
 
+_LISTS = frozenset({"projection", "filter_projection", "value_projection", "flatten"})
+_OF_IMAGES = frozenset(":/@")
+_EDGES = tuple(":/@.-")
+"""No name and no image begins or ends with these."""
+
+
+def parts_in_lists(policy: Policy) -> Iterator[Diagnostic]:
+    """KV339: `contains` with a part of a string, on a list, whose elements it compares as a whole.
+
+    upstream: kyverno/go-jmespath functions.go `jpfContains`
+    """
+    for rule in policy.rules:
+        if "contains(" not in joined_texts(rule):
+            continue
+        for path, text, kind in texts_of(rule):
+            if "contains(" not in text or kind is TextKind.CEL:
+                continue
+            expressions = [text] if kind is TextKind.QUERY else []
+            expressions += [expression_of(found) for _, found in VARIABLE.findall(text)]
+            for expression in expressions:
+                for problem in dict.fromkeys(_parts(expression)):
+                    yield warn(policy.document, "KV339", problem, path)
+
+
+def is_list(tree: Tree) -> bool:
+    """Return whether the value of an expression is a list or null."""
+    if tree["type"] == "subexpression":
+        return is_list(_trees(tree)[-1])
+    return tree["type"] in _LISTS
+
+
+def _parts(expression: str) -> Iterator[str]:
+    try:
+        pending = [parse(expression, with_spans=True)]
+    except QuerySyntaxError:
+        return
+    while pending:
+        one = pending.pop()
+        children = _trees(one)
+        pending += children
+        if one["type"] != "function_expression" or one["value"] != "contains":
+            continue
+        if len(children) != 2 or not is_list(children[0]):
+            continue
+        part = children[1].get("value") if children[1]["type"] == "literal" else None
+        field = _last_field(children[0])
+        if not isinstance(part, str) or not _is_part(part, field):
+            continue
+        written = _written(expression, children[0])
+        yield (
+            f"`contains` compares `{part}` with whole elements of the list `{written}`: to search "
+            f"in each, write `{written} | [?contains(@, '{part}')] | length(@)`"
+        )
+
+
+def _last_field(tree: Tree) -> str:
+    """Return the last field of a path; "" if it does not end with one."""
+    while tree["type"] != "field":
+        below = _trees(tree)
+        if tree["type"] == "function_expression" or not below:
+            return ""
+        tree = below[-1]
+    return str(tree["value"])
+
+
+def _is_part(text: str, field: str) -> bool:
+    """Return whether no element of a list of names or images is equal to a string."""
+    # Images without registry, tag and digest exist, but no rule is only about these.
+    is_word = field == "image" and bool(text) and _OF_IMAGES.isdisjoint(text)
+    is_cut = text.startswith(_EDGES) or text.endswith(_EDGES) or has_wildcard(text)
+    return is_word or (field in {"image", "name"} and is_cut)
+
+
 class _Problem(NamedTuple):
     code: str
     text: str

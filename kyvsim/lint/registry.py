@@ -50,6 +50,7 @@ CHECKS: Final = (
     _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
     _rules(expressions.deprecated_operators, KV201="operator: Equal"),
     _rules(expressions.unread_entries, KV204="name: owners"),
+    _rules(expressions.later_entries, KV341="jmesPath: base"),
     _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
     _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL),
     _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
@@ -57,12 +58,17 @@ CHECKS: Final = (
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
     _rules(queries.misread_queries, **_MISREAD),
     _rules(
+        queries.parts_in_lists,
+        KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
+    ),
+    _rules(
         patterns.misread_patterns,
         KV306='healthCheckNodePort: "=> 30000"',
         KV307='storage: "<=10GB"',
         KV308='port: "9000-8000"',
         KV309='externalName: "!\\\\*.example.com"',
         KV310="pattern:",
+        KV340="X(externalName): internal.example.com",
     ),
     _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
     _rules(rules.autogen_off, KV207="kinds: [Pod, Service]"),
@@ -139,6 +145,7 @@ CHECKS: Final = (
         KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
         KV329='key: "{{ request.object.spec.hostNetwork }}"',
+        KV344="expression: object.spec.resources.requests.storage <= '10Gi'",
     ),
     _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),
     _documents(
@@ -195,6 +202,7 @@ CHECKS: Final = (
         KV315="kinds: [PodExecOptions]",
     ),
     _rules(matching.namespaces_of_cluster_kinds, KV314="namespaceSelector:"),
+    _rules(matching.invalid_namespace_selectors, KV346="namespaceSelector:"),
     _rules(matching.kinds_never_requested, KV315="kinds: [PodExecOptions]"),
     _rules(
         requests.missing_namespaces, KV316='namespace: "{{ request.object.metadata.namespace }}"'
@@ -203,10 +211,25 @@ CHECKS: Final = (
         requests.lost_metadata,
         KV317='message: "{{ request.object.metadata.name }} uses the host network."',
     ),
+    _rules(
+        requests.absent_objects,
+        KV318='value: "{{ request.oldObject.spec.type }}"',
+        KV342='key: "{{ request.object.metadata.labels.protected }}"',
+    ),
     _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
-    _rules(requests.ascending_removals, KV319="- list: request.object.spec.ports"),
+    _rules(patches.ascending_removals, KV319="- list: request.object.spec.ports"),
     _rules(requests.wildcard_selectors, KV320="selector:"),
-    _rules(requests.lifetime_annotations, KV321="cleanup.kyverno.io/ttl: 1h"),
+    _rules(
+        requests.lifetimes,
+        KV321="cleanup.kyverno.io/ttl: 1h",
+        KV345="cleanup.kyverno.io/ttl: tomorrow",
+    ),
+    _documents(
+        lambda given: documents.manifest_problems(given.manifests),
+        KV321="cleanup.kyverno.io/ttl: 1h",
+        KV327='healthCheckNodePort: "30000"',
+        KV345="cleanup.kyverno.io/ttl: tomorrow",
+    ),
     _files(
         lambda given: expressions.constant_exceptions(given.exceptions),
         KV222="key: request.object.metadata.name",
@@ -214,6 +237,7 @@ CHECKS: Final = (
     _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),
     _rules(lookups.unknown_api_paths, KV335="urlPath: /api/v1/configmap"),
     _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
+    _rules(lookups.expressions_as_identities, KV309='externalName: "!\\\\*.example.com"'),
     _rules(
         queries.swapped_arguments,
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
@@ -222,6 +246,7 @@ CHECKS: Final = (
         cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'
     ),
     _expressions(cel_matching.versions_as_groups, KV332="apiGroups: [v1]"),
+    _expressions(cel_matching.values_beside_wildcards, KV343="operations: ['*', CREATE]"),
     _rules(requests.fields_of_owners, KV329='key: "{{ request.object.spec.hostNetwork }}"'),
     _rules(requests.patterns_at_deletion, KV338="pattern:"),
     _rules(requests.requests_of_cleanup, KV337='key: "{{ request.object.metadata.name }}"'),

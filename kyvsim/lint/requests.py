@@ -1,31 +1,31 @@
 """Checks of what rules read from requests and write to objects: values that never exist."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
-from kyvsim.languages.classic.validation.rule_parts import patch_operations
 from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.lint.documents import lifetime_problems
 from kyvsim.lint.matching import cluster_kinds, not_in_body
 from kyvsim.lint.patterns import validation_patterns
 from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.anchors import NEGATION
 from kyvsim.policy.rule import (
     Clone,
     CloneList,
-    ForEachMutation,
     GenerateTarget,
     MutateTarget,
     RuleNode,
 )
-from kyvsim.policy.tree import PatternMap
+from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
 from kyvsim.policy.visit import Text, TextKind, written_at
 
 _NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
@@ -56,6 +56,18 @@ def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
             if kinds == {"Namespace"}:
                 text = f"{text} (the name is in `request.object.metadata.name`)"
             yield warn(policy.document, "KV316", text, path)
+        for pattern in validation_patterns(rule.tree) if kinds else ():
+            for one in _fields_of(pattern.root, "metadata"):
+                if one.key == "namespace" and one.anchor != NEGATION:
+                    text = f"`metadata.namespace` has no value: {listed(kinds)} objects have none"
+                    yield warn(policy.document, "KV316", text, one.path)
+
+
+def _fields_of(pattern: PatternNode, key: str) -> Iterator[PatternEntry]:
+    """Yield the entries of a map in a pattern."""
+    for entry in pattern.entries if isinstance(pattern, PatternMap) else ():
+        if entry.key == key and isinstance(entry.value, PatternMap):
+            yield from entry.value.entries
 
 
 _OF_POD = re.compile(
@@ -85,14 +97,54 @@ def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
             yield warn(policy.document, "KV317", text, path)
 
 
+_ABSENT = (
+    (
+        "CREATE",
+        "oldObject",
+        "KV318",
+        "created",
+        "`request.object`, or match `operations: [UPDATE]`",
+    ),
+    ("DELETE", "object", "KV342", "deleted", "`request.oldObject`"),
+)
+"""The object that requests for an operation do not have, and what to use instead."""
+
+
+def absent_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV318 and KV342: an object that the requests of a rule for a single operation never have.
+
+    upstream: pkg/engine/context/context.go `AddRequest`, pkg/background/common/context.go
+    """
+    for rule in policy.rules:
+        operations = {
+            name for one in rule.tree.match.effective for name in one.operations or ("*",)
+        }
+        for operation, absent, code, what, instead in _ABSENT if len(operations) == 1 else ():
+            read = re.compile(rf"\brequest\.{absent}\.")
+            if operations != {operation} or f"request.{absent}." not in joined_texts(rule):
+                continue
+            # In the background, `request.object` is the trigger, also if it was deleted.
+            if absent == "object" and (rule.tree.generate or rule.mutates_existing):
+                continue
+            for path, expression in expressions_in(texts_of(rule)):
+                if read.search(expression) and "||" not in expression:
+                    text = (
+                        f"`request.{absent}` does not exist when an object is {what}, which is all "
+                        f"that the rule matches: use {instead}"
+                    )
+                    yield warn(policy.document, code, text, path)
+
+
 def old_objects(policy: Policy) -> Iterator[Diagnostic]:
-    """KV318: the old object of a request that creates one."""
+    """KV318: the old object of a request that may create one."""
     for rule in policy.rules:
         if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
             continue
         operations = [one.operations for one in rule.tree.match.effective]
         if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
             continue
+        if all(one == ("CREATE",) for one in operations):
+            continue  # see `absent_objects`
         for path, expression in expressions_in(texts_of(rule)):
             if path[len(rule.path)] != "validate" or path[-1] == "message":
                 continue
@@ -188,41 +240,6 @@ def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV337", text, path)
 
 
-_AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")
-
-
-def ascending_removals(policy: Policy) -> Iterator[Diagnostic]:
-    """KV319: elements that are removed by index, the first one first.
-
-    upstream: pkg/engine/mutate, which applies the patches of all elements in order
-    """
-    for rule in policy.rules:
-        pending = [*(rule.tree.mutate.foreach or ())] if rule.tree.mutate else []
-        for loop in pending:
-            pending += loop.foreach or ()
-            if loop.order != "Descending" and _removes_elements(loop):
-                text = (
-                    "each removal moves the elements after it, so the next index is that of "
-                    "another element: set `order: Descending`"
-                )
-                add = change(
-                    policy.document, ChangeKind.ENTRY, (*loop.path, "list"), _ordered(loop)
-                )
-                fix = None if loop.order else Fix("set `order: Descending`", (add,))
-                yield warn(policy.document, "KV319", text, loop.path, fix=fix)
-
-
-def _ordered(loop: ForEachMutation) -> str:
-    return f"list: {json.dumps(loop.list, ensure_ascii=False)}\norder: Descending"
-
-
-def _removes_elements(loop: ForEachMutation) -> bool:
-    patch = loop.patches_json6902
-    operations = patch_operations(patch.text) if patch else []
-    names = {op for op, path in operations if _AT_INDEX.search(path)}
-    return "remove" in names and "add" not in names  # both leave the number of elements
-
-
 def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:
     """KV320: a selector with wildcards that an API server evaluates, which rejects it.
 
@@ -257,26 +274,16 @@ def _has_wildcard(selector: Mapping[str, object] | None) -> bool:
     return any(isinstance(one, str) and has_wildcard(one) for one in found)
 
 
-_TTL = "cleanup.kyverno.io/ttl"
-
-
-def lifetime_annotations(policy: Policy) -> Iterator[Diagnostic]:
-    """KV321: the label for the lifetime of objects as an annotation.
-
-    upstream: pkg/controllers/ttl, which lists objects by this label
-    """
+def lifetimes(policy: Policy) -> Iterator[Diagnostic]:
+    """KV321 and KV345 for the objects that a rule changes or creates."""
     for rule in policy.rules:
-        if _TTL not in joined_texts(rule):
+        if TTL_LABEL not in joined_texts(rule):
             continue
         for path, text, _ in texts_of(rule):
-            in_key = text in {_TTL, f"+({_TTL})", f"({_TTL})", f"=({_TTL})"}
-            if in_key and path[-1] == "annotations":
+            if text in {TTL_LABEL, f"+({TTL_LABEL})", f"({TTL_LABEL})", f"=({TTL_LABEL})"}:
                 value = written_at(rule.tree, path)
                 if isinstance(value, dict) and text in value:
-                    yield warn(policy.document, "KV321", _AS_LABEL, (*path, text))
-
-
-_AS_LABEL = f"the annotation `{_TTL}` has no effect: Kyverno reads the label with this name"
+                    yield from lifetime_problems(policy.document, (*path, text), value[text])
 
 
 _NAMES: Mapping[str, str] = {

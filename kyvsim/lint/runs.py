@@ -91,6 +91,8 @@ class LintInputs(NamedTuple):
     number: int = 0
     documents: tuple[Document, ...] = ()
     """In `lint`: the documents whose kinds Kyverno defines."""
+    manifests: tuple[Document, ...] = ()
+    """In `lint`: other objects."""
     kinds: KindTable = NO_KINDS
     """In `lint`: the kinds that CustomResourceDefinitions define."""
     now: datetime | None = None

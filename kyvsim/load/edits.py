@@ -188,6 +188,13 @@ def _scalar(read: _Text, node: Node, change: TextChange) -> Iterator[_Piece]:
     yield _Piece(start, end, new)
 
 
+def _quoted(read: _Text, node: Node) -> Iterator[_Piece]:
+    if not isinstance(node, ScalarNode) or node.style or not node.value:
+        raise NoEditError("the value is not a plain word")
+    start, end = node.start_mark.index, node.end_mark.index
+    yield _Piece(start, end, json.dumps(read.text[start:end], ensure_ascii=False))
+
+
 def _new_entry(read: _Text, change: TextChange) -> Iterator[_Piece]:
     entry = _entry(read, change)
     if entry.holder.flow_style:
@@ -247,6 +254,7 @@ def _item(read: _Text, change: TextChange) -> Iterator[_Piece]:
 
 _EDITORS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = {
     ChangeKind.VALUE: lambda read, change: _scalar(read, _entry(read, change).value, change),
+    ChangeKind.QUOTE: lambda read, change: _quoted(read, _entry(read, change).value),
     ChangeKind.KEY: lambda read, change: _scalar(read, _entry(read, change).key, change),
     ChangeKind.ENTRY: _new_entry,
     ChangeKind.REMOVE: _removal,

@@ -20,6 +20,8 @@ class ChangeKind(StrEnum):
 
     VALUE = "value"
     """Replaces the scalar value of a map entry; quotes are kept."""
+    QUOTE = "quote"
+    """Puts quotes around the scalar value of a map entry."""
     KEY = "key"
     ENTRY = "entry"
     """Replaces an entry, key and value, with a text."""

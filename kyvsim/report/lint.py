@@ -38,6 +38,8 @@ class Findings(NamedTuple):
     """The input texts by file name."""
     tests: int = 0
     """Number of test manifests that were checked."""
+    objects: int = 0
+    """Number of objects that were passed and checked."""
     further: tuple[Fact, ...] = ()
     """Further facts for the closing line."""
     release: str = NEWEST.name
@@ -59,8 +61,10 @@ class Findings(NamedTuple):
     def ending(self) -> RunEnding:
         """The result of the run."""
         tests = f" and {counted(self.tests, 'test manifest')}" if self.tests else ""
-        text = f"{counted(self.policies, 'policy document')}{tests} checked"
-        verdict = RunVerdict.PASSED if self.policies or self.tests else RunVerdict.NOTHING
+        objects = f" and {counted(self.objects, 'object')}" if self.objects else ""
+        text = f"{counted(self.policies, 'policy document')}{tests}{objects} checked"
+        some = self.policies or self.tests or self.objects
+        verdict = RunVerdict.PASSED if some else RunVerdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
         diagnostics = self.diagnostics

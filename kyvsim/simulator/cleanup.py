@@ -1,9 +1,8 @@
 """The cleanup controller: deletion by cleanup policies and by TTL labels."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
@@ -11,6 +10,7 @@ from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import KindTable, parse_kind_selector, plural, split_api_version
+from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
@@ -20,7 +20,6 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
-from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
@@ -191,32 +190,6 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
     restart(kyverno.sim, "cleanup", frozenset({_CLEANUP_ACTOR, _TTL_ACTOR}), relist)
 
 
-# The TTL label: when it lets an object expire.
-# Source of the rules: upstream pkg/controllers/ttl/utils.go, k8s.io/kube-openapi
-# pkg/validation/strfmt/duration.go.
-
-TTL_LABEL = "cleanup.kyverno.io/ttl"
-_SECOND = 10**9
-_UNITS = (
-    (1, ("ns",), "nano"),
-    (1_000, ("us", "\N{MICRO SIGN}s"), "micro"),
-    (1_000_000, ("ms",), "milli"),
-    (_SECOND, ("s",), "sec"),
-    (60 * _SECOND, ("m",), "min"),
-    (3_600 * _SECOND, ("h", "hr"), "hour"),
-    (86_400 * _SECOND, ("d",), "day"),
-    (604_800 * _SECOND, ("w", "wk"), "week"),
-)
-"""Nanoseconds, names of the unit, and the prefix of longer names."""
-_AMOUNT = re.compile("([0-9]+)\\s*([A-Za-z\N{MICRO SIGN}]+)")
-_LAYOUTS = ("%Y-%m-%dT%H%M%SZ", "%Y-%m-%d")
-_EXACT = re.compile(r"\d{4}-\d\d-\d\d(T\d{6}Z)?")
-
-
-class TtlError(ValueError):
-    """A string that is neither a duration nor a time."""
-
-
 def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
     """Return when an object expires, None if it has no TTL label.
 
@@ -225,25 +198,9 @@ def expiry_of(obj: KubernetesObject, now: datetime) -> datetime | None:
     text = labels(obj).get(TTL_LABEL)
     if text is None:
         return None
-    lifetime = parse_duration(text)
-    if lifetime is None:
-        # Besides Go's durations, `2days` and `1w3hours` are valid.
-        amounts = [
-            int(amount) * size
-            for amount, unit in _AMOUNT.findall(text)
-            for size, names, start in _UNITS
-            if unit.lower() in names or unit.lower().startswith(start)
-        ]
-        if not amounts:
-            for layout in _LAYOUTS if _EXACT.fullmatch(text) else ():
-                try:
-                    return datetime.strptime(text, layout).replace(tzinfo=UTC)
-                except ValueError:
-                    continue
-            raise TtlError(
-                f'parsing time "{text}" as "2006-01-02": cannot parse "{text}" as "2006"'
-            )
-        lifetime = sum(amounts)
+    lifetime = parse_lifetime(text)
+    if isinstance(lifetime, datetime):
+        return lifetime
     created = text_field(metadata(obj), "creationTimestamp")
     born = datetime.fromisoformat(created) if created else now
     return born + timedelta(microseconds=lifetime / 1000)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from kyvsim.engine.compile import Model
 from kyvsim.engine.missing_input import remedy_for
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
+from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
@@ -20,7 +21,7 @@ from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.admission.policy_validation import NO_CLEANUP_RIGHT, lacking_needs, roles_for
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
+from kyvsim.simulator.cleanup import missing_verbs
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 

@@ -17,7 +17,7 @@ def validated(text, resources="pods", group="", operations=("CREATE",), **constr
 
 
 def codes(written, *given, kind="ValidatingPolicy", **more):
-    wanted = {"KV323", "KV324", "KV325", "KV248"}
+    wanted = {"KV323", "KV324", "KV325", "KV248", "KV344"}
     return [code for code, _ in written(kind, validated(*given, **more)) if code in wanted]
 
 
@@ -127,3 +127,18 @@ def test_operations_of_json_patches(written, operation, found):
     spec["mutations"] = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}]
     said = written("MutatingPolicy", spec)
     assert [code for code, _ in said if code == "KV326"] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("object.spec.resources.requests.storage <= '10Gi'", ["KV344"]),
+        ("'10Gi' > object.spec.resources.requests.storage", ["KV344"]),
+        ("object.spec.resources.requests['storage'] < '1Gi'", ["KV344"]),
+        ("quantity(object.spec.resources.requests.storage).isLessThan(quantity('1Gi'))", []),
+        ("object.spec.resources.requests.storage == '10Gi'", []),
+        ("object.metadata.name < 'n'", []),
+    ],
+)
+def test_quantities_that_are_compared_as_text(written, text, found):
+    assert codes(written, text, "persistentvolumeclaims") == found

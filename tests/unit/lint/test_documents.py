@@ -2,12 +2,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kyvsim.api.lint import lint
 from kyvsim.lint.documents import (
     deprecated_versions,
     duplicate_names,
     expired_exceptions,
+    manifest_problems,
     unreadable_schedules,
 )
+from kyvsim.load.edits import with_edits
 from kyvsim.model.source import Document, Location
 
 
@@ -87,3 +90,49 @@ def test_schedules(kind, schedule, text):
     one = one._replace(data={**one.data, "spec": {"schedule": schedule}})
     found = [(each.code, text in each.message) for each in unreadable_schedules([one])]
     assert found == ([("KV234", True)] if text else [])
+
+
+TTL = "cleanup.kyverno.io/ttl"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ({"labels": {"a": True}}, ["KV327"]),
+        ({"annotations": {"a": 1.5, "b": "1.5"}}, ["KV327"]),
+        ({"annotations": {TTL: "2h"}}, ["KV321"]),
+        ({"labels": {TTL: "tomorrow"}}, ["KV345"]),
+        ({"labels": {TTL: "2d", "a": None}, "annotations": None}, []),
+        ({"labels": "a"}, []),
+    ],
+)
+def test_labels_and_annotations_of_manifests(metadata, found):
+    one = document("ConfigMap", version="v1")
+    one = one._replace(data={**one.data, "metadata": metadata})
+    assert [problem.code for problem in manifest_problems([one])] == found
+
+
+def test_labels_of_pod_templates():
+    template = {"metadata": {"labels": {"a": 1, TTL: "tomorrow"}}}
+    job = {"jobTemplate": {"spec": {"template": template}}}
+    given = [
+        document(kind)._replace(data={"apiVersion": "v1", "kind": kind, "spec": spec})
+        for kind, spec in (("Deployment", {"template": template}), ("CronJob", job), ("Pod", []))
+    ]
+    assert [problem.code for problem in manifest_problems(given)] == ["KV327", "KV327"]
+    # Pods of a template have the label, but no lifetime is expected of a template itself.
+
+
+def test_lint_of_a_manifest(tmp_path):
+    text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  labels:\n    team: yes\n"
+    file = tmp_path / "service.yaml"
+    file.write_text(text)
+    findings = lint([str(file)])
+    ((code, place, fix),) = ((one.code, one.location, one.fix) for one in findings.diagnostics)
+    assert (code, place.line, place.column) == ("KV327", 6, 5)
+    assert with_edits(text, fix.edits) == text.replace("yes", '"yes"')
+    shown = [fact.text for fact in findings.ending.facts]
+    assert "0 policy documents and 1 object checked" in shown
+    crd = tmp_path / "crd.yaml"
+    crd.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n")
+    assert [one.code for one in lint([str(crd)]).diagnostics] == ["KV011"]

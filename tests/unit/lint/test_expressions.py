@@ -5,6 +5,7 @@ from kyvsim.lint.expressions import (
     deprecated_operators,
     exclusive_conditions,
     impossible_calls,
+    later_entries,
     unread_entries,
     unreadable_queries,
 )
@@ -343,3 +344,36 @@ def test_fires(remarks, rule, path, part):
 @pytest.mark.parametrize("rule", CONDITION_PASSES)
 def test_leaves_alone(remarks, rule):
     assert remarks(deprecated_operators, rule) == []
+
+
+def queried(name, query):
+    return entry(name, jmesPath=query)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message", "found"),
+    [
+        ([queried("a", "b"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([entry("a", value="{{ b }}-x"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([queried("a", "length(b.c || `[]`)"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([entry("b", value=1), queried("a", "b")], "{{ a }}", []),
+        ([queried("a", "b"), entry("b", value=1)], "{{ b }} {{ a }}", []),
+        ([queried("a", "request.object.b"), entry("b", value=1)], "{{ a }} {{ b }}", []),
+        ([queried("a", "'b'"), entry("b", value=1)], "{{ a }}", []),
+        ([entry("c", value=1), queried("a", "c.x || b"), entry("b", value=1)], "{{ a }}", []),
+        ([queried("a", "b"), entry("b", value=1), entry("b", value=2)], "{{ a }}", []),
+    ],
+)
+def test_entries_that_use_later_ones(remarks, entries, message, found):
+    rule = {"context": entries, "validate": {"message": message, "deny": {}}}
+    assert [code for code, _, _ in remarks(later_entries, rule)] == found
+
+
+def test_an_entry_of_a_loop_that_uses_one_of_the_rule(remarks):
+    loop = {
+        "list": "request.object.spec.containers",
+        "context": [queried("a", "b")],
+        "deny": {"conditions": {"any": [{"key": "{{ a }}", "operator": "Equals", "value": 1}]}},
+    }
+    rule = {"context": [entry("b", value=1)], "validate": {"message": "m", "foreach": [loop]}}
+    assert remarks(later_entries, rule) == []

@@ -1,7 +1,12 @@
 import pytest
 
 from kyvsim.api.lint import lint, plan_fixes
-from kyvsim.lint.fields import deprecated_fields, misspelt_paths, mistyped_values
+from kyvsim.lint.fields import (
+    deprecated_fields,
+    misspelt_paths,
+    mistyped_values,
+    unknown_pattern_fields,
+)
 
 # deprecated fields
 
@@ -180,3 +185,20 @@ def test_misspelled_paths(remarks, expression, near):
     found = remarks(lambda policy: misspelt_paths([policy], {}), rule)
     assert [code for code, _, _ in found] == (["KV328"] if near else [])
     assert all(f"`{near}`" in text for _, _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "found"),
+    [
+        ("request.object.spec.containers", {"spec": {"containers": []}}, ["spec"]),
+        ("request.object.spec.containers", {"=(securityContxt)": {}}, ["=(securityContxt)"]),
+        ("request.object.spec.containers", {"image": "*"}, []),
+        ("request.object.spec.containers[]", {"spec": {}}, []),
+        ("request.object.spec.volumes[?name == 'a']", {"spec": {}}, []),
+        ("request.object.metadata.labels", {"spec": {}}, []),
+    ],
+)
+def test_patterns_of_elements(remarks, path, pattern, found):
+    rule = {"validate": {"foreach": [{"list": path, "pattern": pattern}]}}
+    places = remarks(lambda policy: unknown_pattern_fields([policy], {}), rule)
+    assert [where.rpartition("/")[2] for _, where, _ in places] == found

@@ -1,6 +1,11 @@
 import pytest
 
-from kyvsim.lint.lookups import unknown_api_paths, unknown_names, unmatched_images
+from kyvsim.lint.lookups import (
+    expressions_as_identities,
+    unknown_api_paths,
+    unknown_names,
+    unmatched_images,
+)
 
 
 def denies(key, **rule):
@@ -113,3 +118,40 @@ def test_a_reference_that_no_image_matches(remarks, reference, text):
 )
 def test_a_reference_that_may_match(remarks, reference):
     assert remarks(unmatched_images, verifies(reference)) == []
+
+
+def signed(**keyless):
+    entry = {"keyless": {"issuer": "https://example.com", **keyless}}
+    attestors = [{"entries": [entry]}]
+    return {"verifyImages": [{"imageReferences": ["*"], "attestors": attestors}]}
+
+
+@pytest.mark.parametrize(
+    "keyless",
+    [
+        {"subject": "https://github.com/example/.*"},
+        {"subject": "^https://github.com/example/web$"},
+        {"subject": ".*@example.com"},
+        {"subject": r"https://github\.com/example/*"},
+        {"subject": "a@example.com", "issuer": "https://.+"},
+    ],
+)
+def test_a_regular_expression_as_an_identity(remarks, keyless):
+    ((code, _, text),) = remarks(expressions_as_identities, signed(**keyless))
+    assert code == "KV309"
+    assert "RegExp`" in text
+
+
+@pytest.mark.parametrize(
+    "keyless",
+    [
+        {"subject": "https://github.com/example/*"},
+        {"subject": "https://github.com/example/web/.github/workflows/*"},
+        {"subject": "https://github.com/example/web/.*"},
+        {"subject": "*@example.com"},
+        {"subject": "{{ owner }}.*@example.com"},
+        {"subjectRegExp": "https://github.com/example/.*"},
+    ],
+)
+def test_identities_that_are_wildcards(remarks, keyless):
+    assert remarks(expressions_as_identities, signed(**keyless)) == []

@@ -6,6 +6,7 @@ from kyvsim.api.lint import lint
 from kyvsim.lint.matching import (
     impossible_names,
     ineffective_exclusions,
+    invalid_namespace_selectors,
     kinds_never_requested,
     namespaces_of_cluster_kinds,
 )
@@ -203,3 +204,41 @@ def test_a_namespaced_policy_for_cluster_scoped_objects(tmp_path):
     assert "KV314" in [one.code for one in lint([str(file)]).diagnostics]
     file.write_text(json.dumps(policy).replace('"Namespace"]', '"ConfigMap"]'))
     assert "KV314" not in [one.code for one in lint([str(file)]).diagnostics]
+
+
+def changes(**target):
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    return {"mutate": {"targets": [{"name": "a", **target}], "patchStrategicMerge": patch}}
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ({"apiVersion": "v1", "kind": "Namespace", "namespace": "b"}, ["KV314"]),
+        ({"apiVersion": "v1", "kind": "Node", "namespace": "{{ request.namespace }}"}, ["KV314"]),
+        ({"apiVersion": "v1", "kind": "Namespace", "namespace": "*"}, []),
+        ({"apiVersion": "v1", "kind": "Namespace"}, []),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "b"}, []),
+        ({"apiVersion": "example.com/v1", "kind": "Shop", "namespace": "b"}, []),
+    ],
+)
+def test_targets_in_a_namespace(remarks, target, found):
+    given = rule(PODS, **changes(**target))
+    assert [code for code, _, _ in remarks(namespaces_of_cluster_kinds, given)] == found
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ({"key": "a", "operator": "Exists", "values": ["b"]}, ["KV346"]),
+        ({"key": "a", "operator": "In", "values": []}, ["KV346"]),
+        ({"key": "a", "operator": "Equals", "values": ["b"]}, ["KV346"]),
+        ({"key": "a", "operator": "In", "values": ["{{ request.name }}"]}, []),
+        ({"key": "a", "operator": "NotIn", "values": ["b"]}, []),
+    ],
+)
+def test_selectors_of_namespaces(remarks, expression, found):
+    match = {**PODS, "namespaceSelector": {"matchExpressions": [expression]}}
+    assert codes(remarks, invalid_namespace_selectors, match) == found
+    match = {**PODS, "namespaceSelector": {"matchLabels": {"a": "b*"}}}
+    assert codes(remarks, invalid_namespace_selectors, match) == []

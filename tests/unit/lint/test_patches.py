@@ -1,6 +1,10 @@
 import pytest
 
-from kyvsim.lint.patches import misread_paths, names_without_anchor
+from kyvsim.lint.patches import (
+    ascending_removals,
+    misread_paths,
+    names_without_anchor,
+)
 
 
 def patches(*paths):
@@ -57,3 +61,30 @@ def test_a_wildcard_without_parentheses(remarks):
 @pytest.mark.parametrize("container", [{"(name)": "*"}, {"name": "web"}, {"name": 1}, {"a": "*"}])
 def test_names_that_are_meant(remarks, container):
     assert remarks(names_without_anchor, merges(**container)) == []
+
+
+def removes(*paths, op="remove"):
+    text = "".join(f"- {{op: {op}, path: '{path}'}}\n" for path in paths)
+    return {"mutate": {"patchesJson6902": text}}
+
+
+def test_a_removal_after_one_before_it(remarks):
+    rule = removes("/spec/a/0", "/spec/b/3", "/spec/a/2", "/spec/b/1")
+    ((code, _, text),) = remarks(ascending_removals, rule)
+    assert code == "KV319"
+    assert text.startswith("`/spec/a/2` is another element")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        removes("/spec/a/2", "/spec/a/0"),
+        removes("/spec/a/0", "/spec/a/0"),
+        removes("/spec/a/0", "/spec/b/1"),
+        removes("/spec/a/0", "/spec/a/1/name"),
+        removes("/spec/a/{{ elementIndex }}", "/spec/a/1"),
+        removes("/spec/a/0", "/spec/a/1", op="test"),
+    ],
+)
+def test_removals_that_keep_their_element(remarks, rule):
+    assert remarks(ascending_removals, rule) == []

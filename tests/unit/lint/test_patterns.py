@@ -177,3 +177,24 @@ def test_amounts_that_are_fine(remarks, operator, value):
 def test_conditions_one_of_which_is_always_true(remarks, first, second, found):
     checks = (constant_conditions, exclusive_conditions)
     assert [code for one in checks for code, _, _ in remarks(one, denied(first, second))] == found
+
+
+@pytest.mark.parametrize("value", [True, False, 1, "a", "a*", {"a": 1}, ["a"]])
+def test_the_value_of_a_negation_anchor_is_ignored(remarks, value):
+    ((code, path, _),) = remarks(misread_patterns, demands({"spec": {"X(priority)": value}}))
+    assert (code, path) == ("KV340", "spec/rules/0/validate/pattern/spec/X(priority)")
+
+
+@pytest.mark.parametrize("value", [None, "null", "*", "?*", "", {}, [], "{{ request.name }}"])
+def test_values_for_fields_that_must_be_missing(remarks, value):
+    assert remarks(misread_patterns, demands({"spec": {"X(priority)": value}})) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"), [(True, "`=(a): false`"), ("b", '`=(a): "!b"`'), ({"b": 1}, "")]
+)
+def test_what_to_write_instead_of_a_negation_anchor(remarks, value, advice):
+    ((_, _, text),) = remarks(misread_patterns, demands({"spec": {"X(a)": value}}))
+    assert text.endswith(
+        "the field `a`" if not advice else f"write {advice} to forbid only this one)"
+    )

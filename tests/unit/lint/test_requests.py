@@ -3,10 +3,11 @@ import json
 import pytest
 
 from kyvsim.api.lint import lint
+from kyvsim.lint.patches import ascending_removals
 from kyvsim.lint.requests import (
-    ascending_removals,
+    absent_objects,
     fields_of_owners,
-    lifetime_annotations,
+    lifetimes,
     lost_metadata,
     missing_namespaces,
     names_with_spaces,
@@ -176,12 +177,16 @@ def test_wildcards_in_selectors(remarks, rule, found):
         ({"annotations": {"cleanup.kyverno.io/ttl": "1h"}}, ["KV321"]),
         ({"annotations": {"+(cleanup.kyverno.io/ttl)": "1h"}}, ["KV321"]),
         ({"labels": {"cleanup.kyverno.io/ttl": "1h"}}, []),
+        ({"labels": {"cleanup.kyverno.io/ttl": "soon"}}, ["KV345"]),
+        ({"labels": {"+(cleanup.kyverno.io/ttl)": "10"}}, ["KV345"]),
+        ({"labels": {"cleanup.kyverno.io/ttl": "{{ request.object.spec.a }}"}}, []),
+        ({"labels": {"cleanup.kyverno.io/ttl": "2030-01-31"}}, []),
         ({"annotations": {"cleanup.kyverno.io/ttls": "1h"}}, []),
     ],
 )
 def test_lifetimes(remarks, metadata, found):
     rule = {"mutate": {"patchStrategicMerge": {"metadata": metadata}}}
-    assert codes(remarks, lifetime_annotations, rule) == found
+    assert codes(remarks, lifetimes, rule) == found
 
 
 def demands(pattern):
@@ -256,3 +261,45 @@ def test_spaces_around_names(remarks, namespace, found):
     target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": namespace}
     mutate = {"targets": [target], "patchStrategicMerge": {"data": {"a": "b"}}}
     assert codes(remarks, names_with_spaces, {**matching("ConfigMap"), "mutate": mutate}) == found
+
+
+@pytest.mark.parametrize(
+    ("operations", "expression", "found"),
+    [
+        (["CREATE"], "request.oldObject.spec.a", ["KV318"]),
+        (["DELETE"], "request.object.spec.a", ["KV342"]),
+        (["CREATE", "UPDATE"], "request.oldObject.spec.a", []),
+        (["DELETE", "UPDATE"], "request.object.spec.a", []),
+        ([], "request.object.spec.a", []),
+        (["DELETE"], "request.oldObject.spec.a", []),
+        (["DELETE"], "request.object.spec.a || ''", []),
+        (["CREATE"], "request.object.spec.a", []),
+    ],
+)
+def test_objects_that_requests_do_not_have(remarks, operations, expression, found):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    match = {**matching("Service", **({"operations": operations} if operations else {}))}
+    given = {**match, "preconditions": {"all": [condition]}, "validate": {"deny": {}}}
+    assert codes(remarks, absent_objects, given) == found
+
+
+def test_the_trigger_of_a_rule_that_runs_in_the_background(remarks):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a", "data": {}}
+    generate = {**target, "name": "{{ request.object.metadata.name }}"}
+    given = {**matching("Service", operations=["DELETE"]), "generate": generate}
+    assert codes(remarks, absent_objects, given) == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "metadata", "found"),
+    [
+        (["ClusterRole"], {"namespace": "!default"}, ["KV316"]),
+        (["Namespace"], {"=(namespace)": "a"}, ["KV316"]),
+        (["ClusterRole", "Role"], {"namespace": "!default"}, []),
+        (["ClusterRole"], {"labels": {"namespace": "a"}}, []),
+        (["ClusterRole"], {"X(namespace)": "null"}, []),
+    ],
+)
+def test_patterns_with_the_namespace_of_cluster_scoped_objects(remarks, kinds, metadata, found):
+    given = {**matching(*kinds), "validate": {"pattern": {"metadata": metadata}}}
+    assert codes(remarks, missing_namespaces, given) == found

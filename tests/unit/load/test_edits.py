@@ -7,6 +7,8 @@ from kyvsim.model.source import Location
 CASES = [
     ("a: 'In' # x\n", ChangeKind.VALUE, (1, 1, "a"), "AnyIn", "a: 'AnyIn' # x\n"),
     ("{a: {b: In}}\n", ChangeKind.VALUE, (1, 6, "b"), "AnyIn", "{a: {b: AnyIn}}\n"),
+    ("a: yes # x\n", ChangeKind.QUOTE, (1, 1, "a"), "", 'a: "yes" # x\n'),
+    ("{a: {b: 1.10}}\n", ChangeKind.QUOTE, (1, 6, "b"), "", '{a: {b: "1.10"}}\n'),
     ('{"a": {"b": 1}}', ChangeKind.KEY, (1, 8, "b"), "c", '{"a": {"c": 1}}'),
     ("a:\n  n: x  # y\n", ChangeKind.ENTRY, (2, 3, "n"), "m:\n- x", "a:\n  m:\n  - x  # y\n"),
     ("a: 1\nb: 2\nc: 3\n", ChangeKind.REMOVE, (2, 1, "b"), "", "a: 1\nc: 3\n"),
@@ -33,6 +35,8 @@ REFUSED = [
     ("a: {b: 1, c: 2}\n", ChangeKind.REMOVE, (1, 5, "b"), "flow style"),
     ("a: {b: 1}\n", ChangeKind.ADD, (1, 1, "a"), "not a block map"),
     ("a: |\n  x\n", ChangeKind.VALUE, (1, 1, "a"), "not a plain word"),
+    ("a: 'x'\n", ChangeKind.QUOTE, (1, 1, "a"), "not a plain word"),
+    ("a: [x]\n", ChangeKind.QUOTE, (1, 1, "a"), "not a plain word"),
     ("a: 1\n", ChangeKind.VALUE, (1, 1, "b"), "not written at this position"),
     ("- a: 1 # y\n  b: 2\n", ChangeKind.REMOVE, (1, 3, "a"), "comments"),
     ("a: [\n", ChangeKind.REMOVE, (1, 1, "a"), "cannot be read"),

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kyvsim.kubernetes.lifetimes import TtlError
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.simulator.cleanup import TtlError, expiry_of, restart_cleanup_controller
+from kyvsim.simulator.cleanup import expiry_of, restart_cleanup_controller
 
 RBAC = "rbac.authorization.k8s.io/v1"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

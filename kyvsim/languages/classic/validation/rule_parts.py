@@ -17,6 +17,7 @@ from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
+from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import ForEachMutation, ForEachValidation, RuleNode
 from kyvsim.policy.tree import (
     ApiCallEntry,
@@ -28,6 +29,7 @@ from kyvsim.policy.tree import (
     ImageRegistryEntry,
     VariableEntry,
 )
+from kyvsim.policy.visit import written_at
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -351,8 +353,12 @@ def _context_problems(subject: RuleUnderCheck, confined: str) -> Iterator[Diagno
         reason = _name_problem(entry.name) or _source_problem(entry, confined)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
-            error = subject.error(entry.path, "KV135", text)
-            note = note_on_key(text) if "SyntaxError" in text else ""
+            path, note = entry.path, ""
+            if "SyntaxError" in text:
+                written = written_at(subject.rule.tree, entry.path)
+                path = (*path, next(one for one in CONTEXT_SOURCES if written.get(one)), "jmesPath")
+                note = note_on_key(text)
+            error = subject.error(path, "KV135", text)
             yield error._replace(excerpt=(note,)) if note else error
 
 

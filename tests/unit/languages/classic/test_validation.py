@@ -436,7 +436,7 @@ def test_a_sound_policy_passes():
             rule(context=[{"name": "x", "variable": {"jmesPath": "a.["}}]),
             {},
             "KV135",
-            "spec/rules/0/context/0",
+            "spec/rules/0/context/0/variable/jmesPath",
             "path: spec.rules[0]: failed to parse JMESPath a.[: SyntaxError: Incomplete expression",
         ),
         (
