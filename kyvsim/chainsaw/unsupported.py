@@ -1,8 +1,7 @@
 """Features of a cluster that are not simulated; a test that needs one has no result."""
 
 import re
-from collections.abc import Callable, Iterable
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.expressions import TreeMismatch
@@ -128,33 +127,29 @@ _WRITTEN_HERE = frozenset(
     )
 )
 """The webhook configurations of Kyverno that are simulated."""
-_ACTING = MappingProxyType(
-    {
-        ("policies.kyverno.io", _EVERY): "",
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
-    }
-)
+_ACTING: Mapping[tuple[str, str], str] = {
+    ("policies.kyverno.io", _EVERY): "",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
+}
 """Kinds whose objects have an effect that is not simulated, with the message."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
 """The simulated kinds of a group whose other kinds are not."""
-_WRITTEN_ELSEWHERE = MappingProxyType(
-    {
-        ("", "Endpoints"): "the endpoints controller",
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "Kyverno and others",
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
-        ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
-        ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
-        ("coordination.k8s.io", "Lease"): "nodes and controllers with leader election",
-        ("coordination.k8s.io", "LeaseCandidate"): "controllers with leader election",
-        ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
-        ("events.k8s.io", "Event"): "components that record events (v1 Events in the simulation)",
-        ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
-        ("metrics.k8s.io", _EVERY): "the metrics server",
-        ("openreports.io", _EVERY): "Kyverno, if it is installed with these reports",
-        ("storage.k8s.io", _EVERY): "the storage of the cluster",
-    }
-)
+_WRITTEN_ELSEWHERE: Mapping[tuple[str, str], str] = {
+    ("", "Endpoints"): "the endpoints controller",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "Kyverno and others",
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
+    ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
+    ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
+    ("coordination.k8s.io", "Lease"): "nodes and controllers with leader election",
+    ("coordination.k8s.io", "LeaseCandidate"): "controllers with leader election",
+    ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
+    ("events.k8s.io", "Event"): "components that record events (v1 Events in the simulation)",
+    ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
+    ("metrics.k8s.io", _EVERY): "the metrics server",
+    ("openreports.io", _EVERY): "Kyverno, if it is installed with these reports",
+    ("storage.k8s.io", _EVERY): "the storage of the cluster",
+}
 """Kinds that something writes in a real cluster, but nothing here."""
 _INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
 """Namespaces with more objects in a real cluster than here."""

@@ -7,7 +7,6 @@ pkg/apis/*/validation.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
@@ -319,18 +318,16 @@ def _required(*paths: str) -> _RequiredFields:
 
 
 _NO_PORT = "Invalid value: 0: must be between 1 and 65535, inclusive"
-_VERBS: _RequiredFields = MappingProxyType(
-    {"rules.*.verbs": "Required value: verbs must contain at least one value"}
-)
+_VERBS: Mapping[str, str] = {
+    "rules.*.verbs": "Required value: verbs must contain at least one value"
+}
 _BINDING = _required(
     *("roleRef", "roleRef.kind", "roleRef.name", "subjects.*.kind", "subjects.*.name")
 )
-_AUTOSCALER: _RequiredFields = MappingProxyType(
-    {
-        **_required("spec.scaleTargetRef", "spec.scaleTargetRef.kind", "spec.scaleTargetRef.name"),
-        "spec.maxReplicas": "Invalid value: 0: must be greater than 0",
-    }
-)
+_AUTOSCALER: Mapping[str, str] = {
+    **_required("spec.scaleTargetRef", "spec.scaleTargetRef.kind", "spec.scaleTargetRef.name"),
+    "spec.maxReplicas": "Invalid value: 0: must be greater than 0",
+}
 _INGRESS_PATH = "spec.rules.*.http.paths.*"
 _REQUIRED: Mapping[tuple[str, str], _RequiredFields] = {
     ("v1", "LimitRange"): _required("spec.limits.*.type"),

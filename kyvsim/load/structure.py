@@ -6,7 +6,6 @@ field, KV016 a value out of bounds, KV017 fields that exclude each other or matc
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, path_text
@@ -33,17 +32,15 @@ class Problem(NamedTuple):
     message: str
 
 
-_TYPES = MappingProxyType(
-    {
-        "object": "a mapping",
-        "array": "a list",
-        "string": "text",
-        "boolean": "a boolean",
-        "integer": "a whole number",
-        "number": "a number",
-        "null": "null",
-    }
-)
+_TYPES: Mapping[str, str] = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "boolean": "a boolean",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
 
 
 def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import MappingProxyType
 from typing import Final, TypeVar
 
 from lsprotocol import types as lsp
@@ -57,13 +56,11 @@ def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, in
     return found.line, found.character
 
 
-_SEVERITIES = MappingProxyType(
-    {
-        Severity.ERROR: lsp.DiagnosticSeverity.Error,
-        Severity.WARNING: lsp.DiagnosticSeverity.Warning,
-        Severity.INFO: lsp.DiagnosticSeverity.Information,
-    }
-)
+_SEVERITIES: Mapping[Severity, lsp.DiagnosticSeverity] = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.INFO: lsp.DiagnosticSeverity.Information,
+}
 _KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
 _REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
@@ -96,14 +93,12 @@ def _link(code: str) -> lsp.CodeDescription | None:
     return lsp.CodeDescription(f"{uri}#L{line}") if uri and os.path.isfile(file) else None
 
 
-_STATUSES = MappingProxyType(
-    {
-        "fail": lsp.DiagnosticSeverity.Error,
-        "warn": lsp.DiagnosticSeverity.Warning,
-        # Often because of data that only a cluster has.
-        "error": lsp.DiagnosticSeverity.Information,
-    }
-)
+_STATUSES: Mapping[str, lsp.DiagnosticSeverity] = {
+    "fail": lsp.DiagnosticSeverity.Error,
+    "warn": lsp.DiagnosticSeverity.Warning,
+    # Often because of data that only a cluster has.
+    "error": lsp.DiagnosticSeverity.Information,
+}
 
 
 def shown_findings(findings: Iterable[Finding], text: str) -> Iterator[lsp.Diagnostic]:

@@ -23,14 +23,12 @@ _NODE = "kind-control-plane"
 _RENEWAL = 10.0
 """Seconds until a leader gives up that cannot renew its Lease: five attempts."""
 _LEASE_SECONDS = 12
-_CONTAINERS: Mapping[str, str] = MappingProxyType(
-    {
-        "admission-controller": "kyverno",
-        "background-controller": "controller",
-        "cleanup-controller": "controller",
-        "reports-controller": "controller",
-    }
-)
+_CONTAINERS: Mapping[str, str] = {
+    "admission-controller": "kyverno",
+    "background-controller": "controller",
+    "cleanup-controller": "controller",
+    "reports-controller": "controller",
+}
 """The name of the container, by component."""
 _LEASES: Mapping[str, str] = MappingProxyType(
     {"kyverno" if one == "admission-controller" else f"kyverno-{one}": one for one in _CONTAINERS}

@@ -1,9 +1,8 @@
 """RBAC: permissions, and the right to grant them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
@@ -19,9 +18,11 @@ from kyvsim.simulator.api_server.store import ObjectStore
 # Permissions: RBAC as stored.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
-_VERBS = MappingProxyType(
-    {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
-)
+_VERBS: Mapping[Operation, str] = {
+    Operation.CREATE: "create",
+    Operation.UPDATE: "update",
+    Operation.DELETE: "delete",
+}
 
 _ATTRIBUTES = ("verb", "group", "version", "resource", "subresource", "namespace")
 

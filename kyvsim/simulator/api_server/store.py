@@ -1,8 +1,7 @@
 """The stored objects, their versions and watches, and the kinds that a cluster serves."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import (
@@ -272,19 +271,17 @@ class ObjectStore:
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
 """The versions assumed for a kind whose versions are unknown."""
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
-_PARTS = MappingProxyType(
-    {
-        **dict.fromkeys(_SCALED, ("scale",)),
-        "Namespace": ("finalize",),
-        "Node": ("proxy",),
-        "Pod": (
-            *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
-            *("log", "portforward", "proxy", "resize"),
-        ),
-        "Service": ("proxy",),
-        "ServiceAccount": ("token",),
-    }
-)
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_SCALED, ("scale",)),
+    "Namespace": ("finalize",),
+    "Node": ("proxy",),
+    "Pod": (
+        *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
+        *("log", "portforward", "proxy", "resize"),
+    ),
+    "Service": ("proxy",),
+    "ServiceAccount": ("token",),
+}
 """Subresources of built-in kinds besides `status`."""
 _WITHOUT_STATUS = frozenset(
     {"ConfigMap", "Secret", "ServiceAccount", "Endpoints", "Event", "Role", "RoleBinding"}
