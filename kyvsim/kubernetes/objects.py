@@ -41,6 +41,12 @@ class ObjectKey(NamedTuple):
     name: str
 
     @property
+    def group(self) -> str:
+        """The group of its apiVersion; the core group is ""."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+    @property
     def title(self) -> str:
         """The object's title in sentences."""
         return f"{self.kind} {self.namespace}{'/' if self.namespace else ''}{self.name}"

@@ -87,13 +87,12 @@ def _format_problems_of(form: str, text: str) -> tuple[str, ...]:
 
 def _name_problems(obj: object, name: str) -> list[str]:
     key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if group in _PATH_NAMES:
+    if key.group in _PATH_NAMES:
         return [f"may not contain '{one}'" for one in ("/", "%") if one in name]
-    if (group, key.kind) in _LABEL_NAMES:
+    if (key.group, key.kind) in _LABEL_NAMES:
         return format_problems("dns1123Label", name)
     found = format_problems("dns1123Subdomain", name)
-    if (group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
+    if (key.group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
         found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
     return found
 

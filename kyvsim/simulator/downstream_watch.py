@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
@@ -233,7 +233,7 @@ def _fits(policy: str, trigger: str | None = None) -> Callable[[KubernetesObject
 
 def _kind_of(obj: KubernetesObject) -> _Kind:
     key = object_key(obj)
-    return split_api_version(key.api_version)[0], key.kind
+    return key.group, key.kind
 
 
 def _uid(obj: KubernetesObject) -> str:

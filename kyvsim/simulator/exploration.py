@@ -8,7 +8,6 @@ from functools import partial
 from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, ScenarioEnding, Simulation
 from kyvsim.simulator.api_server import ObjectStore
@@ -116,9 +115,7 @@ class DirectedRun:
             footprint = Footprint(
                 frozenset(key for key in store.read_keys if key.kind not in FOLLOWING),
                 frozenset(
-                    key._replace(api_version=split_api_version(key.api_version)[0])
-                    for key in keys
-                    if key.kind not in FOLLOWING
+                    key._replace(api_version=key.group) for key in keys if key.kind not in FOLLOWING
                 ),
             )
             self._seen_changes = len(store.changes)

@@ -293,7 +293,7 @@ class PolicyLister:
         after = self._sim.scheduler.after
         if key.kind == "PolicyException":
             after(NOTICE, _LISTER_ACTOR, self._forget_all)
-        elif (split_api_version(key.api_version)[0], key.kind) in self._named:
+        elif (key.group, key.kind) in self._named:
             if change.new is None:
                 after(NOTICE, _LISTER_ACTOR, lambda: self._drop(_key(key)))
             elif change.old is None or change.old.get("spec") != change.new.get("spec"):

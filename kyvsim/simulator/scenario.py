@@ -314,7 +314,7 @@ class _Watched:
     def _concerns(self, obj: KubernetesObject) -> bool:
         key = object_key(obj)
         group = split_api_version(self._key.api_version)[0]
-        same_group = split_api_version(key.api_version)[0] == group or not self._key.api_version
+        same_group = key.group == group or not self._key.api_version
         return key.kind == self._key.kind and same_group
 
 
@@ -674,7 +674,7 @@ def _policy_documents(scenario: Scenario) -> dict[str, Document]:
     documents: dict[str, Document] = {}
     for document in (*scenario.policies, *brought):
         key = object_key(document.data)
-        if split_api_version(key.api_version)[0] in {RULES_GROUP, CEL_GROUP}:
+        if key.group in {RULES_GROUP, CEL_GROUP}:
             named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
             documents[f"{key.namespace or 'default'}/{key.name}" if named else key.name] = document
     return documents

@@ -228,7 +228,7 @@ def print_table(
     look like one with missing data.
     """
     key = object_key(objects[0])
-    kind = (split_api_version(key.api_version)[0], key.kind)
+    kind = (key.group, key.kind)
     columns = _COLUMNS.get(kind)
     if columns is None and is_builtin(*kind):
         raise UnsupportedError(f"the table of `kubectl get` for a {key.kind}")

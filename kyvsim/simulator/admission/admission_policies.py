@@ -444,7 +444,7 @@ class AdmissionPolicies:
 
     def _is_concerned(self, review: Review, kind: str) -> bool:
         key = review.request.key
-        own = split_api_version(key.api_version)[0] == _GROUP and key.kind in _OWN
+        own = key.group == _GROUP and key.kind in _OWN
         return not own and bool(self._store.list(API_VERSION, kind, ""))
 
     def _policy_request(self, review: Review) -> PolicyRequest:

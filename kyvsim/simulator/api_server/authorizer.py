@@ -63,10 +63,9 @@ def denial(
     """Return why a user may not do an action on an object, or None; its name "" is any name."""
     if may(user, verb, key, store, subresource=subresource):
         return None
-    group = split_api_version(key.api_version)[0]
-    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), subresource)))
+    resource = "/".join(filter(None, (plural(key.group, key.kind, store.defined), subresource)))
     where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
-    what = f'resource "{resource}" in API group "{group}"{where}'
+    what = f'resource "{resource}" in API group "{key.group}"{where}'
     why = f'User "{user.username}" cannot {verb} {what}'
     return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NO_RIGHT)
 

@@ -6,7 +6,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import (
     Json,
@@ -43,7 +43,7 @@ _KEPT_LISTS = frozenset({"containers", "items", "resources", "rules", "subsets",
 def as_typed(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the fields that its type omits; custom kinds are unchanged."""
     key = object_key(obj)
-    if not is_builtin(split_api_version(key.api_version)[0], key.kind):
+    if not is_builtin(key.group, key.kind):
         return obj
     by_labels = key.kind in {"ReplicationController", "Service"}
     typed: KubernetesObject = _without_empty(obj, _WITH_SELECTOR if by_labels else _TEXT_MAPS)

@@ -222,7 +222,7 @@ class ObjectStore:
         meta = {**metadata(obj), "resourceVersion": str(self.revision)}
         stored = {**obj, "metadata": meta}
         key = object_key(stored)
-        group = split_api_version(key.api_version)[0]
+        group = key.group
         some = self._objects.setdefault((group, key.kind), {})
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
@@ -237,14 +237,13 @@ class ObjectStore:
     def remove(self, obj: KubernetesObject) -> None:
         """Remove an object if it exists."""
         key = object_key(obj)
-        group = split_api_version(key.api_version)[0]
-        old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
+        old = self._objects.get((key.group, key.kind), {}).pop((key.namespace, key.name), None)
         if old is not None:
-            places = self._ordered.get((group, key.kind))
+            places = self._ordered.get((key.group, key.kind))
             if places is not None:
                 del places[bisect_left(places, (key.namespace, key.name))]
             self.revision += 1
-            self._written[group, key.kind] = self.revision
+            self._written[key.group, key.kind] = self.revision
             self._notify(StoreChange(self.revision, old, None, key))
 
     def _notify(self, change: StoreChange) -> None:
