@@ -251,20 +251,16 @@ def _converted(ref: SchemaRef, known: Mapping[str, object]) -> Json:
     if "items" in ref:
         result["items"] = _converted(ref["items"], known)
     if ref.get("type") == "object":
-        result |= _members(ref, known)
+        properties = ref.get("properties") or {}
+        further = ref.get("additionalProperties")
+        members: dict[str, object] = {}
+        if properties:
+            members["properties"] = {
+                name: _converted(schema, known) for name, schema in properties.items()
+            }
+        if isinstance(further, str | Mapping):
+            members["additionalProperties"] = _converted(further, known)
+        elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
+            members["additionalProperties"] = False
+        result |= members
     return {**result, **{name: ref[name] for name in _COMBINED if name in ref}}
-
-
-def _members(ref: Mapping[str, Json], known: Mapping[str, object]) -> dict[str, object]:
-    properties = ref.get("properties") or {}
-    further = ref.get("additionalProperties")
-    members: dict[str, object] = {}
-    if properties:
-        members["properties"] = {
-            name: _converted(schema, known) for name, schema in properties.items()
-        }
-    if isinstance(further, str | Mapping):
-        members["additionalProperties"] = _converted(further, known)
-    elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
-        members["additionalProperties"] = False
-    return members

@@ -444,7 +444,13 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
 
 def cel_exception_problems(exception: CelException, release: Release) -> Iterator[str]:
     """Yield the problems of an exception for CEL policies, each as `field: what: why`."""
-    yield from _reference_problems(exception)
+    if not exception.policies:
+        yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
+    for index, one in enumerate(exception.policies):
+        for field, value in (("name", one.name), ("kind", one.kind)):
+            if not value:
+                what = f"spec.policyRefs[{index}].{field}"
+                yield f'{what}: Invalid value: "": must specify policy {field}'
     if release.compiles_exceptions:
         yield from _condition_problems(exception)
 
@@ -475,16 +481,6 @@ def _condition_problems(exception: CelException) -> Iterator[str]:
         if not wrong and one.name in names:
             yield f"{place}.name: Duplicate value: {quote(one.name)}"
         names.add(one.name)
-
-
-def _reference_problems(exception: CelException) -> Iterator[str]:
-    if not exception.policies:
-        yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
-    for index, one in enumerate(exception.policies):
-        for field, value in (("name", one.name), ("kind", one.kind)):
-            if not value:
-                what = f"spec.policyRefs[{index}].{field}"
-                yield f'{what}: Invalid value: "": must specify policy {field}'
 
 
 # GlobalContextEntries: errors.
