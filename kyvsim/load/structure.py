@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, error_in, likely
 from kyvsim.model.source import Document
 from kyvsim.schema.node import (
     TYPE_NAMES,
@@ -63,8 +63,7 @@ def check(schema: SchemaNode, data: object) -> tuple[Json, tuple[Problem, ...]]:
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:
     """Return `problems` as errors with their positions in `document`."""
     return tuple(
-        Diagnostic(problem.code, Severity.ERROR, problem.message, document.locate(problem.path))
-        for problem in problems
+        error_in(document, problem.code, problem.message, problem.path) for problem in problems
     )
 
 

@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, error_in
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import (
@@ -656,7 +656,7 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"the cluster rejected {key.kind} `{key.name}`: {' '.join(message.split())}"
-    return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
+    return error_in(document, "KV052", text)
 
 
 def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
