@@ -86,7 +86,6 @@ _UNSAID = (
 )
 _EXPRESSIONS = "text in parentheses is an expression unless `template: false` is set"
 
-
 Objects = tuple[tuple[object, ...], str]
 """The objects of a file, and why there are none."""
 

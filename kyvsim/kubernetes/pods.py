@@ -15,7 +15,6 @@ POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
 }
 """By kind, the path of the Pod specification."""
 
-
 Target: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of a referenced object."""
 

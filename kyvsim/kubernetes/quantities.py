@@ -203,7 +203,6 @@ _BINARY_EXPONENTS = MappingProxyType({"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "P
 _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EXPONENTS.items()})
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
 
-
 _SHAPE = r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)"
 _SUFFIX = r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+"
 _WRONG_SHAPE = (

@@ -49,7 +49,6 @@ FOLLOWING = frozenset(
 )
 """Kinds that only report on other objects: their order has no effect; they are not compared."""
 
-
 Directions: TypeAlias = tuple[str, ...]
 """The actors of the first steps, in order."""
 

@@ -35,7 +35,6 @@ _LEASES: Mapping[str, str] = MappingProxyType(
 )
 """The component by the name of its Lease."""
 
-
 _DEPLOYMENTS = (
     ("kube-system", "coredns", {"k8s-app": "kube-dns"}, "registry.k8s.io/coredns/coredns", 2),
     (

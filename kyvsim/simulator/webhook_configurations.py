@@ -375,7 +375,6 @@ _NAMES: Mapping[bool, tuple[str, str]] = {
     True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
 }
 
-
 _WRITES = ("CREATE", "UPDATE")
 
 

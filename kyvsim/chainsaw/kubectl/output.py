@@ -22,7 +22,6 @@ _STEP = re.compile(
 _FILTER = re.compile(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
 _SLICE = re.compile(r"(-?\d*):(-?\d*)")
 
-
 _MOST_CHARACTERS = 4_000
 
 
@@ -208,7 +207,6 @@ def shown_seconds(seconds: int) -> str:
 _LEAST_WIDTH = 6
 _GAP = 3
 _BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
-
 
 Show: TypeAlias = Callable[[KubernetesObject, datetime], str]
 """Returns the text of a column for an object at a time."""

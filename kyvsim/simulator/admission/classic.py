@@ -416,7 +416,6 @@ _CONTROLLERS = "system:serviceaccount:kube-system:"
 _NODES = "system:node:"
 _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
-
 _KIND_DEPRECATED = re.compile(r" is deprecated( and will be removed in a future release)?; ")
 
 
