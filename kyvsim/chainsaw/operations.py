@@ -400,8 +400,7 @@ def run_script(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run a shell script; raise UnsupportedError if it needs an unsupported feature."""
     if operation.spec.get("shell") or operation.spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
-    script = parsed(text_field(operation.spec, "content"))
-    return _executed(situation, operation, script)
+    return _executed(situation, operation, parsed(text_field(operation.spec, "content")))
 
 
 def run_command(situation: Situation, operation: ChainsawOperation) -> Bindings:

@@ -249,8 +249,7 @@ def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
     if end is not None and end.run == plan.run:
         return end
     text = "the run was not finished: `kyvsim apply … --resume` finishes it"
-    unfinished = error_about(store.folder, "KV082", text)
-    return RunEnd(plan.run, (unfinished,), ())
+    return RunEnd(plan.run, (error_about(store.folder, "KV082", text),), ())
 
 
 def _each(some: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:

@@ -277,8 +277,7 @@ def json_problem(error: json.JSONDecodeError) -> str:
     elif message.startswith("Illegal trailing comma"):
         at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip())
     elif "escape" in message:
-        start = text.rfind("\\", 0, at + 1)
-        found = _ESCAPE.match(text, max(start, 0))
+        found = _ESCAPE.match(text, max(text.rfind("\\", 0, at + 1), 0))
         at = found.end() if found is not None else at
     return _invalid(text[at : at + 1], place) if at < len(text) else "unexpected end of JSON input"
 

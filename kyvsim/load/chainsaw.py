@@ -330,8 +330,7 @@ def _step(reading: ChainsawReading, given: JsonMap, path: Path, foreign: str) ->
 def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
     given = reading.data["spec"]["steps"][path[-1]]
     inner = _template(reading, given["use"]["template"], (*path, "use", "template"))
-    spec = inner.data["spec"]
-    added = _step(inner, spec, ("spec",), foreign or foreign_in(given))
+    added = _step(inner, inner.data["spec"], ("spec",), foreign or foreign_in(given))
     bound = bindings_in(given["use"].get("with", {}))
     named = {binding.name for binding in bound}
     defaults = (binding for binding in added.bindings if binding.name not in named)

@@ -166,8 +166,7 @@ def _from_toml(file: str) -> Found:
     except ValueError as error:  # more digits than Python's limit
         return None, (_unusable(f"cannot be read: {error}", Location(file)),)
     except RecursionError:
-        place = Location(file, *_deepest(text))
-        return None, (_unusable(f"cannot be read: {TOO_DEEP}", place),)
+        return None, (_unusable(f"cannot be read: {TOO_DEEP}", Location(file, *_deepest(text))),)
     for name in _TABLE:
         data = data.get(name, {})
         if not isinstance(data, dict):

@@ -207,8 +207,7 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     hidden or templates. If there are too many files, only that error is yielded.
     """
     real = os.path.realpath(path)
-    given = given_patterns(walking.exclude, path)
-    same = _FolderWalk(given, walking.ignore_files, name, {real})
+    same = _FolderWalk(given_patterns(walking.exclude, path), walking.ignore_files, name, {real})
     above = (
         [one for parent in folders_above(path) for one in patterns_in(parent)]
         if walking.ignore_files

@@ -289,8 +289,7 @@ def _expected(reading: _ScenarioReading, entry: JsonMap, path: Path) -> Expected
     demand = next(demand for demand in Demand if demand in entry)
     within = seconds(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
-        text = f"`within` has no meaning for `{demand}`"
-        _add_error(reading, text, (*path, "within"))
+        _add_error(reading, f"`within` has no meaning for `{demand}`", (*path, "within"))
     return Expected(demand, entry[demand], within, reading.document.locate(path))
 
 
@@ -303,8 +302,7 @@ def _objects(
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
         if entry.__class__ is str:
-            folder = os.path.dirname(reading.document.file)
-            file = os.path.normpath(os.path.join(folder, entry))
+            file = os.path.normpath(os.path.join(os.path.dirname(reading.document.file), entry))
             documents, remarks = read_documents((file,), None, typing)
             missing = [remark for remark in remarks if remark.code == "KV001"]
             if missing:

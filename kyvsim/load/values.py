@@ -98,8 +98,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
         remarks += problems
         projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
-    images = load_image_data(document.data.get("images"))
-    return Mocks(calls, data, images), tuple(remarks)
+    return Mocks(calls, data, load_image_data(document.data.get("images"))), tuple(remarks)
 
 
 def _call(entry: JsonMap) -> tuple[tuple[str, str], CallAnswer, str]:

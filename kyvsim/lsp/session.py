@@ -154,8 +154,7 @@ def range_of(place: Location | None, lines: Sequence[str]) -> lsp.Range:
     rest = lines[line].removesuffix("\r")
     found = _KEY.match(rest, column) or _REST.match(rest, column)
     end = found.end() if found else column
-    start = lsp.Position(line, column)
-    return lsp.Range(start, lsp.Position(line, max(end, column)))
+    return lsp.Range(lsp.Position(line, column), lsp.Position(line, max(end, column)))
 
 
 _PAUSE: Final = 0.15

@@ -142,8 +142,7 @@ class DownstreamWatch:
         if change.old is None or _kind_of(change.subject) not in self._watched:
             return
         react = self._gone if change.new is None else self._changed
-        actor = "background-controller"
-        self._sim.scheduler.after(NOTICE, actor, lambda: react(change.subject))
+        self._sim.scheduler.after(NOTICE, "background-controller", lambda: react(change.subject))
 
     def _changed(self, obj: KubernetesObject) -> None:
         """Restore a changed downstream, or update the copies of a changed source."""

@@ -165,8 +165,7 @@ class AdmissionPolicyGenerator:
             # The API server rejected one of them: the status of the policy stays unchanged.
             return
         else:
-            events = left_to_the_server(self._sim, policy, plan.keys)
-            self._kyverno.events.record(*events)
+            self._kyverno.events.record(*left_to_the_server(self._sim, policy, plan.keys))
         status = stored.get("status")
         if status and with_plan(status, plan) != status:
             self._client.update({**stored, "status": with_plan(status, plan)}, "status")

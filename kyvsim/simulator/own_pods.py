@@ -67,8 +67,7 @@ def install_pods(sim: SimulationContext) -> None:
                 "serviceAccountName": f"kyverno-{component}",
             },
         }
-        stamp = sim.clock.stamp()
-        status = pod_status(pod, readiness(pod, sim.store), stamp)
+        status = pod_status(pod, readiness(pod, sim.store), sim.clock.stamp())
         _store(sim, {**pod, "status": status})
     for lease, component in _LEASES.items():
         meta = {"name": lease, "namespace": NAMESPACE}

@@ -372,8 +372,7 @@ class UserSteps:
         later = self._sim.scheduler.after
         if step.verb is Verb.WAIT:
             self._open(step)
-            seconds = step.seconds
-            later(seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
+            later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
         elif step.verb is None or step.verb is Verb.RESTART:
             if step.verb is Verb.RESTART:
                 RESTARTS[step.controller](self._kyverno)
@@ -419,8 +418,7 @@ class UserSteps:
                 return
             admitted = self._sim.server.admit(request)
             if isinstance(admitted, Admitted):
-                later = self._sim.scheduler.after
-                later(self._storage, _ACTOR, lambda: store(request, admitted))
+                self._sim.scheduler.after(self._storage, _ACTOR, lambda: store(request, admitted))
             else:
                 answered(request, admitted)
 

@@ -485,8 +485,7 @@ class _ShellParser:
                 return self._for()
             if word in {"while", "until"}:
                 until = self._take().plain == "until"
-                condition = self._body()
-                return While(condition, self._do(), until, self._redirects())
+                return While(self._body(), self._do(), until, self._redirects())
             if word == "function" and self.bash:
                 self.at += 1
                 return self._function(self._take().plain)

@@ -39,8 +39,7 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
     """Return the error that a request is not permitted, with a reason."""
     named = f' "{key.name}"' if key.name else ""
-    text = f"{resource_name(key, kinds)}{named} is forbidden: {why}"
-    return ApiError(403, "Forbidden", text)
+    return ApiError(403, "Forbidden", f"{resource_name(key, kinds)}{named} is forbidden: {why}")
 
 
 def invalid(key: ObjectKey, *problems: str) -> ApiError:

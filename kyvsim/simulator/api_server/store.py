@@ -219,8 +219,7 @@ class ObjectStore:
     def put(self, obj: KubernetesObject) -> KubernetesObject:
         """Store an object with a new resourceVersion, and return it."""
         self.revision += 1
-        meta = {**metadata(obj), "resourceVersion": str(self.revision)}
-        stored = {**obj, "metadata": meta}
+        stored = {**obj, "metadata": {**metadata(obj), "resourceVersion": str(self.revision)}}
         key = object_key(stored)
         group = key.group
         some = self._objects.setdefault((group, key.kind), {})

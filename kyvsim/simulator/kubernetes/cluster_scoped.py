@@ -42,8 +42,7 @@ def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}}
     certificate = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
-    published = {**named, "data": {"ca.crt": certificate}}
-    _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
+    _keep(sim, "root-ca-cert-publisher", ROOT_CA, {**named, "data": {"ca.crt": certificate}})
 
 
 def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: KubernetesObject) -> None:

@@ -255,8 +255,7 @@ def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
 
 
 def _bad_config(problems: tuple[MissingReference, ...]) -> dict[str, Json]:
-    message = problems[0].reason
-    return {"waiting": {"reason": "CreateContainerConfigError", "message": message}}
+    return {"waiting": {"reason": "CreateContainerConfigError", "message": problems[0].reason}}
 
 
 def _terminated(stamp: str) -> dict[str, Json]:
