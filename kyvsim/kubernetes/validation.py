@@ -21,6 +21,7 @@ from kyvsim.kubernetes.objects import (
     metadata,
     object_key,
     text_field,
+    value_at,
 )
 
 # Names, labels and annotations.
@@ -258,7 +259,7 @@ def update_problems(obj: KubernetesObject, old: KubernetesObject) -> Iterator[st
     """Yield the forbidden changes of an update."""
     kind = object_key(obj)[:2]
     for path in _FIXED.get(kind, ()):
-        if _value_at(obj, path) != _value_at(old, path):
+        if value_at(obj, path) != value_at(old, path):
             yield f"{'.'.join(path)}: Invalid value: field is immutable"
     if kind in {(_RBAC_API, "RoleBinding"), (_RBAC_API, "ClusterRoleBinding")}:
         if obj.get("roleRef") != old.get("roleRef"):
@@ -295,12 +296,6 @@ def _fixed_part(spec: JsonMap) -> JsonMap:
         if group in fixed:
             fixed[group] = [{**one, "image": ""} for one in entries(fixed, group)]
     return fixed
-
-
-def _value_at(data: object, path: tuple[str, ...]) -> Json:
-    for name in path:
-        data = data.get(name) if data.__class__ is dict else None
-    return data
 
 
 # Required fields of kinds that are common in repositories. Parts that are completely absent are not
