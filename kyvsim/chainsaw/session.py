@@ -121,14 +121,11 @@ class Files(Protocol):
         """Return the names that a glob pattern in a script matches."""
 
 
-class ApplyPolicies(Protocol):
-    """Runs `kyverno apply` of a script."""
+ApplyPolicies = Callable[[ApplyCall, SimulatedCluster], tuple[int, str, str]]
+"""Runs `kyverno apply` of a script; returns exit status, standard output and standard error.
 
-    def __call__(self, call: ApplyCall, cluster: SimulatedCluster) -> tuple[int, str, str]:
-        """Return the exit status, standard output and standard error.
-
-        Raises UnsupportedError if they depend on something that is not available.
-        """
+Raises UnsupportedError if they depend on something that is not available.
+"""
 
 
 class TestSession:

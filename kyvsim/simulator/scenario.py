@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
-from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -313,8 +312,7 @@ class _Watched:
 
     def _concerns(self, obj: KubernetesObject) -> bool:
         key = object_key(obj)
-        group = split_api_version(self._key.api_version)[0]
-        same_group = key.group == group or not self._key.api_version
+        same_group = key.group == self._key.group or not self._key.api_version
         return key.kind == self._key.kind and same_group
 
 
@@ -507,8 +505,7 @@ def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     if key is None:
         return str(step.verb)
     base = text_field(metadata(request.object), "generateName") if request else ""
-    place = "/".join(filter(None, (key.namespace, key.name or base)))
-    return f"{step.verb} {key.kind} {place}".strip()
+    return f"{step.verb} {_name(key._replace(name=key.name or base))}"
 
 
 _LONGEST_SETUP = 30.0
