@@ -79,8 +79,7 @@ def load_policies(
 
 
 def load_bindings(
-    documents: Iterable[Document],
-    read_tree: Callable[[Mapping[str, object]], "BindingNode"],
+    documents: Iterable[Document], read_tree: Callable[[Mapping[str, object]], "BindingNode"]
 ) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
     """Return the bindings of admission policies in `documents`, and diagnostics.
 

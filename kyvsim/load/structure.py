@@ -139,10 +139,7 @@ def _not(finding: SchemaFinding, shown: str) -> str:
     return f"`{shown}` must not have both {listed}"
 
 
-_SUCCESSORS: Mapping[str, str] = {
-    "overlay": "patchStrategicMerge",
-    "patches": "patchesJson6902",
-}
+_SUCCESSORS: Mapping[str, str] = {"overlay": "patchStrategicMerge", "patches": "patchesJson6902"}
 """Fields that Kyverno removed, with the fields of the same object that replaced them."""
 
 
@@ -159,10 +156,7 @@ _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     lambda finding, shown: f"`{shown}` violates the schema keyword `{finding.word}`",
 )
 _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
-    "unknown": (
-        "KV012",
-        _unknown,
-    ),
+    "unknown": ("KV012", _unknown),
     "type": ("KV013", _type),
     "enum": ("KV014", _choice),
     "required": (

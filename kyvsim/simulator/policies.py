@@ -230,10 +230,7 @@ class PolicyLister:
     """Policies of some kinds that work in the background, by key."""
 
     def __init__(
-        self,
-        sim: SimulationContext,
-        cache: PolicyCache,
-        kinds: tuple[tuple[str, str], ...],
+        self, sim: SimulationContext, cache: PolicyCache, kinds: tuple[tuple[str, str], ...]
     ) -> None:
         """Watch policies of some kinds, as pairs of apiVersion and kind."""
         self._sim = sim

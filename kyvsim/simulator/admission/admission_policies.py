@@ -34,12 +34,7 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.constraints import compile_constraints, selector_problems
-from kyvsim.languages.mutations import (
-    Mutation,
-    MutationError,
-    compile_mutation,
-    with_whole_results,
-)
+from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation, with_whole_results
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated

@@ -35,12 +35,7 @@ from kyvsim.simulator.api_server import (
 )
 from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.request import ALLOWED
-from kyvsim.simulator.configuration import (
-    ADMISSION,
-    is_excluded,
-    is_filtered,
-    is_selected,
-)
+from kyvsim.simulator.configuration import ADMISSION, is_excluded, is_filtered, is_selected
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
 from kyvsim.simulator.timeline import Timeline

@@ -126,9 +126,7 @@ def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
                 yield RequiredAccess(user, place, listed)
 
 
-def _generating_rights(
-    generation: Generation | None,
-) -> Iterator[tuple[UserInfo, tuple[str, ...]]]:
+def _generating_rights(generation: Generation | None) -> Iterator[tuple[UserInfo, tuple[str, ...]]]:
     if generation and generation.synchronizes:
         yield ADMISSION, ("list", "get")
         yield BACKGROUND, ("get", "create", "update", "delete")
@@ -287,11 +285,7 @@ def _problem(
 
 
 def policy_problem(
-    policy: Policy,
-    old: Policy | None,
-    store: ObjectStore,
-    warnings: list[str],
-    release: Release,
+    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str], release: Release
 ) -> str:
     """Return why a policy is rejected, "" if it is not; append to `warnings`."""
     warnings += admission.deprecated_actions(policy, with_paths=release.locates_deprecated_fields)
@@ -316,11 +310,7 @@ def policy_problem(
 
 
 def _in_cluster(
-    policy: Policy,
-    old: Policy | None,
-    store: ObjectStore,
-    warnings: list[str],
-    release: Release,
+    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str], release: Release
 ) -> str:
     """Return the problems that need a cluster: the former policy, kinds, permissions."""
     stale, refused = changed_generation(policy, old) if old else (False, "")

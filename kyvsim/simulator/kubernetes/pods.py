@@ -121,11 +121,7 @@ class _References:
         yield from self._missing(source, kind, names, (f"references non-existent {word} key: ", ""))
 
     def _missing(
-        self,
-        source: Json,
-        kind: str,
-        names: Iterable[str] = (),
-        text: tuple[str, str] = ("", ""),
+        self, source: Json, kind: str, names: Iterable[str] = (), text: tuple[str, str] = ("", "")
     ) -> Iterator[MissingReference]:
         """Yield that an object is missing, or which of its keys are; nothing if it is optional.
 
