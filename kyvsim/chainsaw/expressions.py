@@ -259,8 +259,7 @@ def _check_map(tree: Mapping[str, object], value: object, at: _TreePlace) -> Ite
                 inner = place.item(str(index)).binding(expression.place, index)
                 yield from _check(subtree, member, inner)
         else:
-            text = f"expected a list or a map, not {_kind(result)}"
-            yield TreeMismatch(place.path, text)
+            yield TreeMismatch(place.path, f"expected a list or a map, not {_kind(result)}")
 
 
 def _check_list(tree: list[object], value: object, at: _TreePlace) -> Iterator[TreeMismatch]:

@@ -33,18 +33,16 @@ _FLAGS = Flags(
         | {"u": "userinfo"}
     ),
 )
-_INPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "resources": ("resource", "resources"),
-        "targets": ("target-resource", "target-resources"),
-        "exceptions": ("exception", "exceptions"),
-        "parameters": ("parameter-resource",),
-        "crd_paths": ("crd-path", "crd-paths"),
-        "values_file": ("values-file",),
-        "userinfo": ("userinfo",),
-        "context_file": ("context-file",),
-    }
-)
+_INPUTS: Mapping[str, tuple[str, ...]] = {
+    "resources": ("resource", "resources"),
+    "targets": ("target-resource", "target-resources"),
+    "exceptions": ("exception", "exceptions"),
+    "parameters": ("parameter-resource",),
+    "crd_paths": ("crd-path", "crd-paths"),
+    "values_file": ("values-file",),
+    "userinfo": ("userinfo",),
+    "context_file": ("context-file",),
+}
 """The options with files, by field."""
 
 

@@ -33,6 +33,7 @@ from kyvsim.kubernetes.objects import (
     object_key,
     replaced,
     text_field,
+    value_at,
 )
 from kyvsim.model.chainsaw import ChainsawOperation, UnreachableError
 from kyvsim.model.request import Operation as Verb
@@ -400,8 +401,7 @@ def run_script(situation: Situation, operation: ChainsawOperation) -> Bindings:
     """Run a shell script; raise UnsupportedError if it needs an unsupported feature."""
     if operation.spec.get("shell") or operation.spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
-    script = parsed(text_field(operation.spec, "content"))
-    return _executed(situation, operation, script)
+    return _executed(situation, operation, parsed(text_field(operation.spec, "content")))
 
 
 def run_command(situation: Situation, operation: ChainsawOperation) -> Bindings:
@@ -483,9 +483,7 @@ def with_grace_period(obj: KubernetesObject, seconds: float | None) -> Kubernete
     path = _PLACES.get((key.api_version, key.kind))
     if path is None or not seconds:
         return obj
-    spec: object = obj
-    for name in path:
-        spec = spec.get(name) if isinstance(spec, dict) else None
+    spec = value_at(obj, path)
     if isinstance(spec, dict):
         obj = replaced(obj, path, {**spec, "terminationGracePeriodSeconds": int(seconds)})
     return obj

@@ -86,7 +86,6 @@ _UNSAID = (
 )
 _EXPRESSIONS = "text in parentheses is an expression unless `template: false` is set"
 
-
 Objects = tuple[tuple[object, ...], str]
 """The objects of a file, and why there are none."""
 
@@ -122,14 +121,11 @@ class Files(Protocol):
         """Return the names that a glob pattern in a script matches."""
 
 
-class ApplyPolicies(Protocol):
-    """Runs `kyverno apply` of a script."""
+ApplyPolicies = Callable[[ApplyCall, SimulatedCluster], tuple[int, str, str]]
+"""Runs `kyverno apply` of a script; returns exit status, standard output and standard error.
 
-    def __call__(self, call: ApplyCall, cluster: SimulatedCluster) -> tuple[int, str, str]:
-        """Return the exit status, standard output and standard error.
-
-        Raises UnsupportedError if they depend on something that is not available.
-        """
+Raises UnsupportedError if they depend on something that is not available.
+"""
 
 
 class TestSession:

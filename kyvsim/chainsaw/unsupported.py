@@ -1,8 +1,7 @@
 """Features of a cluster that are not simulated; a test that needs one has no result."""
 
 import re
-from collections.abc import Callable, Iterable
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.expressions import TreeMismatch
@@ -128,33 +127,29 @@ _WRITTEN_HERE = frozenset(
     )
 )
 """The webhook configurations of Kyverno that are simulated."""
-_ACTING = MappingProxyType(
-    {
-        ("policies.kyverno.io", _EVERY): "",
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
-    }
-)
+_ACTING: Mapping[tuple[str, str], str] = {
+    ("policies.kyverno.io", _EVERY): "",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
+}
 """Kinds whose objects have an effect that is not simulated, with the message."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
 """The simulated kinds of a group whose other kinds are not."""
-_WRITTEN_ELSEWHERE = MappingProxyType(
-    {
-        ("", "Endpoints"): "the endpoints controller",
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "Kyverno and others",
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
-        ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
-        ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
-        ("coordination.k8s.io", "Lease"): "nodes and controllers with leader election",
-        ("coordination.k8s.io", "LeaseCandidate"): "controllers with leader election",
-        ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
-        ("events.k8s.io", "Event"): "components that record events (v1 Events in the simulation)",
-        ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
-        ("metrics.k8s.io", _EVERY): "the metrics server",
-        ("openreports.io", _EVERY): "Kyverno, if it is installed with these reports",
-        ("storage.k8s.io", _EVERY): "the storage of the cluster",
-    }
-)
+_WRITTEN_ELSEWHERE: Mapping[tuple[str, str], str] = {
+    ("", "Endpoints"): "the endpoints controller",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "Kyverno and others",
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
+    ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
+    ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
+    ("coordination.k8s.io", "Lease"): "nodes and controllers with leader election",
+    ("coordination.k8s.io", "LeaseCandidate"): "controllers with leader election",
+    ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
+    ("events.k8s.io", "Event"): "components that record events (v1 Events in the simulation)",
+    ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
+    ("metrics.k8s.io", _EVERY): "the metrics server",
+    ("openreports.io", _EVERY): "Kyverno, if it is installed with these reports",
+    ("storage.k8s.io", _EVERY): "the storage of the cluster",
+}
 """Kinds that something writes in a real cluster, but nothing here."""
 _INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
 """Namespaces with more objects in a real cluster than here."""
@@ -180,12 +175,11 @@ def require_simulated(key: ObjectKey) -> None:
 
 def _acting(key: ObjectKey) -> str:
     """Return what is not simulated of a kind, "" if nothing."""
-    group = split_api_version(key.api_version)[0]
-    if (group, key.kind) in _HEEDED:
+    if (key.group, key.kind) in _HEEDED:
         return ""
     if key.kind in _CONFIGURATIONS and (not key.name or key.name in _WRITTEN_HERE):
         return ""
-    why = _ACTING.get((group, key.kind), _ACTING.get((group, _EVERY)))
+    why = _ACTING.get((key.group, key.kind), _ACTING.get((key.group, _EVERY)))
     if why == "":
         return f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
     return why or ""
@@ -216,13 +210,12 @@ def require_written(key: ObjectKey, store: ObjectStore) -> None:
 
 def _written_elsewhere(key: ObjectKey) -> str:
     """Return what writes an object in a real cluster, "" if it is written here too."""
-    group = split_api_version(key.api_version)[0]
     name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
-    every = _WRITTEN_ELSEWHERE.get((group, _EVERY))
-    writer = _WRITTEN_ELSEWHERE.get((group, key.kind), every)
+    every = _WRITTEN_ELSEWHERE.get((key.group, _EVERY))
+    writer = _WRITTEN_ELSEWHERE.get((key.group, key.kind), every)
     if writer is not None:
         return f"{name}: in a cluster {writer} would write this, which is not simulated"
-    if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
+    if key.namespace in _INSTALLED and (key.group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: the components installed there are not simulated"
     return ""
@@ -230,12 +223,11 @@ def _written_elsewhere(key: ObjectKey) -> str:
 
 def _aggregated(key: ObjectKey, store: ObjectStore) -> str:
     """Return the APIService by which another API server serves a kind, "" if there is none."""
-    group = split_api_version(key.api_version)[0]
     for one in store.list("apiregistration.k8s.io/v1", "APIService", ""):
         spec = one.get("spec") or {}
-        if spec.get("service") and spec.get("group") == group:
+        if spec.get("service") and spec.get("group") == key.group:
             server = f"the server of APIService `{object_key(one).name}`"
-            return f"objects of kind {key.kind} ({group}): {server} is not simulated"
+            return f"objects of kind {key.kind} ({key.group}): {server} is not simulated"
     return ""
 
 
@@ -256,8 +248,7 @@ def is_served(key: ObjectKey, store: ObjectStore) -> bool:
 def require_filled_in(obj: KubernetesObject, problems: tuple[TreeMismatch, ...]) -> None:
     """Raise UnsupportedError if only a status that is not simulated does not match."""
     key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if not is_builtin(group, key.kind) or (group, key.kind) in _FILLED_IN:
+    if not is_builtin(key.group, key.kind) or (key.group, key.kind) in _FILLED_IN:
         return
     if problems and all(one.path.partition(".")[0] == "status" for one in problems):
         raise UnsupportedError(f"the status of a {key.kind}, which is not simulated")

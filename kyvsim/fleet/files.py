@@ -292,7 +292,6 @@ _CHANGED = "it has changed since the run began: its size is different"
 _AHEAD = 1 << 16
 """Bytes per read in search of the next document."""
 
-
 Storage: TypeAlias = type[LocalFiles] | type[RemoteFiles]
 
 

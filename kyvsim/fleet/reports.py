@@ -10,7 +10,7 @@ from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
 from kyvsim.load.documents import empty_file
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about
 from kyvsim.model.partial import Head, Key, ReportRow
 from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Location
@@ -216,7 +216,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     missing = []
     for gap in parts.gaps:
         text = f"no report on its bytes {gap.first} to {gap.last}"
-        missing.append(Diagnostic("KV082", Severity.ERROR, text, Location(gap.file)))
+        missing.append(error_about(gap.file, "KV082", text))
     last = _each(end.last for end in ends) if result_counts.unmatched == count else ()
     refused = RefusedObjects(is_final=True)
     refused.merge(refusals_of(parts.pieces))
@@ -249,8 +249,7 @@ def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
     if end is not None and end.run == plan.run:
         return end
     text = "the run was not finished: `kyvsim apply … --resume` finishes it"
-    unfinished = Diagnostic("KV082", Severity.ERROR, text, Location(store.folder))
-    return RunEnd(plan.run, (unfinished,), ())
+    return RunEnd(plan.run, (error_about(store.folder, "KV082", text),), ())
 
 
 def _each(some: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:

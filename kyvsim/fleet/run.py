@@ -35,10 +35,9 @@ from kyvsim.fleet.work import (
     prepare,
     whole,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about
 from kyvsim.model.partial import Head, Key, Partial
 from kyvsim.model.result import Phase
-from kyvsim.model.source import Location
 
 # Evaluate items with an engine, and yield the outcomes as they are completed.
 #
@@ -329,7 +328,6 @@ class _RunState(NamedTuple):
     def _failed(self, item: WorkItem, failure: ItemFailure) -> Iterator[Partial]:
         part = f"bytes {item.first} to {item.last}: " if item.alone else ""
         for file in item.files:
-            text = f"{part}{failure.text}"
-            problem = Diagnostic("KV081", Severity.ERROR, text, Location(file.name))
+            problem = error_about(file.name, "KV081", f"{part}{failure.text}")
             head = item.head(file, self.plan.assignment)
             yield Partial(head._replace(remarks=(problem,), failed=True))

@@ -27,10 +27,10 @@ from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, error_about
 from kyvsim.model.partial import Head, Partial, ReportRow
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Document, Location
+from kyvsim.model.source import Document
 from kyvsim.report.diagnostics import Explain
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
@@ -272,7 +272,7 @@ def _opened(
     try:
         data = read_piece(file, head.first, head.last)
     except ReadError as error:
-        problem = Diagnostic("KV080", Severity.ERROR, str(error), Location(file.name))
+        problem = error_about(file.name, "KV080", str(error))
         return head._replace(remarks=(problem,), failed=True), None
     head = head._replace(lines=data.count(b"\n"))
     source = decode(file.name, data)

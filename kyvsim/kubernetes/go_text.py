@@ -6,6 +6,7 @@ import math
 import posixpath
 import re
 import struct
+from collections.abc import Mapping
 from json import JSONDecodeError
 from types import MappingProxyType
 
@@ -181,9 +182,14 @@ def clean_path(path: str) -> str:
 
 _LONE = "[\ud800-\udfff]"
 _HALF = r"\\u[dD][89a-fA-F]"
-_KINDS = MappingProxyType(
-    {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
-)
+_KINDS: Mapping[type, str] = {
+    str: "string",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
 
 
 class JsonError(ValueError):
@@ -239,22 +245,20 @@ _read = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=
 
 # The message of Go's encoding/json (scanner.go) for a text that is not JSON.
 
-_PLACES = MappingProxyType(
-    {
-        "Expecting value": "looking for beginning of value",
-        "Illegal trailing comma before end of array": "looking for beginning of value",
-        "Extra data": "after top-level value",
-        "Expecting property name enclosed in double quotes": (
-            "looking for beginning of object key string"
-        ),
-        "Illegal trailing comma before end of object": "looking for beginning of object key string",
-        "Expecting ':' delimiter": "after object key",
-        "Expecting ',' delimiter": "after object key:value pair",
-        "Invalid control character at": "in string literal",
-        "Invalid \\escape": "in string escape code",
-        "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
-    }
-)
+_PLACES: Mapping[str, str] = {
+    "Expecting value": "looking for beginning of value",
+    "Illegal trailing comma before end of array": "looking for beginning of value",
+    "Extra data": "after top-level value",
+    "Expecting property name enclosed in double quotes": (
+        "looking for beginning of object key string"
+    ),
+    "Illegal trailing comma before end of object": "looking for beginning of object key string",
+    "Expecting ':' delimiter": "after object key",
+    "Expecting ',' delimiter": "after object key:value pair",
+    "Invalid control character at": "in string literal",
+    "Invalid \\escape": "in string escape code",
+    "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
+}
 _BRACKET = r'(?s)"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])'
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?")
 
@@ -273,8 +277,7 @@ def json_problem(error: json.JSONDecodeError) -> str:
     elif message.startswith("Illegal trailing comma"):
         at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip())
     elif "escape" in message:
-        start = text.rfind("\\", 0, at + 1)
-        found = _ESCAPE.match(text, max(start, 0))
+        found = _ESCAPE.match(text, max(text.rfind("\\", 0, at + 1), 0))
         at = found.end() if found is not None else at
     return _invalid(text[at : at + 1], place) if at < len(text) else "unexpected end of JSON input"
 

@@ -5,8 +5,8 @@ times with a zone name other than UTC are read as UTC, as upstream does in a UTC
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.quantities import SECOND, quote_ascii
@@ -69,42 +69,36 @@ class _Number(NamedTuple):
 
 _ONE_OR_TWO = "([0-9]{1,2})"
 _TWO = "([0-9]{2})"
-_NUMBERS = MappingProxyType(
-    {
-        "1": _Number(_ONE_OR_TWO, "month", 1, 12, "month"),
-        "01": _Number(_TWO, "month", 1, 12, "month"),
-        "2": _Number(_ONE_OR_TWO, "day"),
-        "_2": _Number(" ?([0-9]{1,2})", "day"),
-        "02": _Number(_TWO, "day"),
-        "__2": _Number(" {0,2}([0-9]{1,3})", "year_day"),
-        "002": _Number("([0-9]{3})", "year_day"),
-        "15": _Number(_ONE_OR_TWO, "hour", 0, 23, "hour"),
-        "3": _Number(_ONE_OR_TWO, "hour", 0, 12, "hour"),
-        "03": _Number(_TWO, "hour", 0, 12, "hour"),
-        "4": _Number(_ONE_OR_TWO, "minute", 0, 59, "minute"),
-        "04": _Number(_TWO, "minute", 0, 59, "minute"),
-        "5": _Number(_ONE_OR_TWO, "second", 0, 59, "second"),
-        "05": _Number(_TWO, "second", 0, 59, "second"),
-        "2006": _Number("([0-9]{4})", "year", 0, 9999),
-    }
-)
-_NAMES = MappingProxyType(
-    {
-        "January": MONTHS,
-        "Jan": tuple(name[:3] for name in MONTHS),
-        "Monday": _WEEKDAYS,
-        "Mon": tuple(name[:3] for name in _WEEKDAYS),
-    }
-)
-_OFFSETS = MappingProxyType(
-    {
-        "0700": "(?s)(.)(..)(..)",
-        "07:00": "(?s)(.)(..):(..)",
-        "07": "(?s)(.)(..)",
-        "070000": "(?s)(.)(..)(..)(..)",
-        "07:00:00": "(?s)(.)(..):(..):(..)",
-    }
-)
+_NUMBERS: Mapping[str, _Number] = {
+    "1": _Number(_ONE_OR_TWO, "month", 1, 12, "month"),
+    "01": _Number(_TWO, "month", 1, 12, "month"),
+    "2": _Number(_ONE_OR_TWO, "day"),
+    "_2": _Number(" ?([0-9]{1,2})", "day"),
+    "02": _Number(_TWO, "day"),
+    "__2": _Number(" {0,2}([0-9]{1,3})", "year_day"),
+    "002": _Number("([0-9]{3})", "year_day"),
+    "15": _Number(_ONE_OR_TWO, "hour", 0, 23, "hour"),
+    "3": _Number(_ONE_OR_TWO, "hour", 0, 12, "hour"),
+    "03": _Number(_TWO, "hour", 0, 12, "hour"),
+    "4": _Number(_ONE_OR_TWO, "minute", 0, 59, "minute"),
+    "04": _Number(_TWO, "minute", 0, 59, "minute"),
+    "5": _Number(_ONE_OR_TWO, "second", 0, 59, "second"),
+    "05": _Number(_TWO, "second", 0, 59, "second"),
+    "2006": _Number("([0-9]{4})", "year", 0, 9999),
+}
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "January": MONTHS,
+    "Jan": tuple(name[:3] for name in MONTHS),
+    "Monday": _WEEKDAYS,
+    "Mon": tuple(name[:3] for name in _WEEKDAYS),
+}
+_OFFSETS: Mapping[str, str] = {
+    "0700": "(?s)(.)(..)(..)",
+    "07:00": "(?s)(.)(..):(..)",
+    "07": "(?s)(.)(..)",
+    "070000": "(?s)(.)(..)(..)(..)",
+    "07:00:00": "(?s)(.)(..):(..):(..)",
+}
 _ZONE_NAME = (
     r"ChST|MeST|GMT(?:[+-]0*(?:2[0-3]|1?[0-9])(?![0-9]))?|[+-]0*(?:2[0-3]|1?[0-9])(?![0-9])"
     r"|(?:[A-Z]{4}T|[A-Z]{3}T|WITA|[A-Z]{3})(?![A-Z])"

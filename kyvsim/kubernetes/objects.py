@@ -1,7 +1,7 @@
 """Functions to read and change Kubernetes objects as plain data."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = Any
@@ -39,6 +39,12 @@ class ObjectKey(NamedTuple):
     kind: str
     namespace: str
     name: str
+
+    @property
+    def group(self) -> str:
+        """The group of its apiVersion; the core group is ""."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
 
     @property
     def title(self) -> str:
@@ -215,6 +221,13 @@ def found_at(value: Json, path: Path) -> Json:
     for step in path:
         value = value[step]
     return value
+
+
+def value_at(data: Json, path: Iterable[str]) -> Json:
+    """Return the value at a path of maps; None if it is missing."""
+    for name in path:
+        data = data.get(name) if data.__class__ is dict else None
+    return data
 
 
 def changed_fields(before: object, after: object, path: Path = ()) -> Iterator[Path]:

@@ -1,9 +1,9 @@
 """Pod specifications in objects, and their references to other objects."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, JsonMap, object_key
+from kyvsim.kubernetes.objects import Json, JsonMap, entries, object_key
 
 IN_TEMPLATE = ("spec", "template", "spec")
 
@@ -14,7 +14,6 @@ POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ReplicationController", "StatefulSet"), IN_TEMPLATE),
 }
 """By kind, the path of the Pod specification."""
-
 
 Target: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of a referenced object."""
@@ -82,19 +81,19 @@ _Name: TypeAlias = tuple[str, object, str, bool]
 
 
 def _named(spec: JsonMap) -> Iterator[_Name]:
-    for volume in _dicts(spec.get("volumes")):
+    for volume in entries(spec, "volumes"):
         yield from _of_volume(volume, f"volume `{volume.get('name', '')}`")
     for field in ("initContainers", "containers", "ephemeralContainers"):
-        for container in _dicts(spec.get(field)):
+        for container in entries(spec, field):
             of = f"of container `{container.get('name', '')}`"
-            for variable in _dicts(container.get("env")):
+            for variable in entries(container, "env"):
                 source = variable.get("valueFrom")
                 for kind, name, optional in _key_sources(source, "configMapKeyRef", "secretKeyRef"):
                     yield kind, name, f"env `{variable.get('name', '')}` {of}", optional
-            for source in _dicts(container.get("envFrom")):
+            for source in entries(container, "envFrom"):
                 for kind, name, optional in _key_sources(source, "configMapRef", "secretRef"):
                     yield kind, name, f"envFrom {of}", optional
-    for secret in _dicts(spec.get("imagePullSecrets")):
+    for secret in entries(spec, "imagePullSecrets"):
         yield "Secret", secret.get("name"), "imagePullSecrets", False
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     yield "ServiceAccount", account, "serviceAccountName", False
@@ -107,10 +106,10 @@ def _of_volume(volume: JsonMap, place: str) -> Iterator[_Name]:
     if "secret" in volume:
         secret = _dict(volume, "secret")
         yield "Secret", secret.get("secretName"), place, secret.get("optional") is True
-    for source in (volume, *_dicts(_dict(volume, "projected").get("sources"))):
+    for source in (volume, *entries(_dict(volume, "projected"), "sources")):
         for kind, name, optional in _key_sources(source, "configMap", "secret"):
             yield kind, name, place, optional
-    for plugin in _dicts(volume.values()):
+    for plugin in (one for one in volume.values() if one.__class__ is dict):
         for field in ("secretRef", "nodePublishSecretRef"):
             if field in plugin:
                 yield "Secret", _dict(plugin, field).get("name"), place, False
@@ -130,9 +129,3 @@ def _key_sources(
 def _dict(obj: object, field: str) -> JsonMap:
     found = obj.get(field) if obj.__class__ is dict else None
     return found if found.__class__ is dict else {}
-
-
-def _dicts(values: object) -> Iterator[JsonMap]:
-    """Yield the mappings in `values`, if it is a list."""
-    if isinstance(values, Iterable) and values.__class__ not in {str, dict}:
-        yield from (value for value in values if value.__class__ is dict)

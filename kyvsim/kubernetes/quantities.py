@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -187,13 +187,21 @@ _LONGEST_SUFFIX = 2
 _INT64_DIGITS = 18
 """Numbers with this many digits always fit."""
 _GRAMMAR = r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
-_DECIMAL_EXPONENTS = MappingProxyType(
-    {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-)
+_DECIMAL_EXPONENTS: Mapping[str, int] = {
+    "": 0,
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
 _BINARY_EXPONENTS = MappingProxyType({"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60})
 _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EXPONENTS.items()})
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
-
 
 _SHAPE = r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)"
 _SUFFIX = r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+"

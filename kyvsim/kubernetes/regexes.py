@@ -4,9 +4,8 @@ upstream: Go's regexp package.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 # Before compiling, Go rejects an expression whose tree has more than 1,000 levels.
@@ -104,17 +103,15 @@ def is_too_high(pattern: str) -> bool:
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
 _ESCAPE = r"(?s)\\Q.*?(?:\\E|\Z)|\\."
-_GO_WORDS = MappingProxyType(
-    {
-        "missing ]": "missing closing ]",
-        "missing )": "missing closing )",
-        "no argument for repetition operator": "missing argument to repetition operator",
-        "bad repetition operator": "invalid nested repetition operator",
-        "invalid repetition size": "invalid repeat count",
-        "invalid perl operator": "invalid or unsupported Perl syntax",
-        "invalid named capture group": "invalid named capture",
-    }
-)
+_GO_WORDS: Mapping[str, str] = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
 """Messages that differ between Go's regexp and RE2."""
 
 

@@ -7,7 +7,6 @@ pkg/apis/*/validation.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
@@ -22,6 +21,7 @@ from kyvsim.kubernetes.objects import (
     metadata,
     object_key,
     text_field,
+    value_at,
 )
 
 # Names, labels and annotations.
@@ -88,13 +88,12 @@ def _format_problems_of(form: str, text: str) -> tuple[str, ...]:
 
 def _name_problems(obj: object, name: str) -> list[str]:
     key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if group in _PATH_NAMES:
+    if key.group in _PATH_NAMES:
         return [f"may not contain '{one}'" for one in ("/", "%") if one in name]
-    if (group, key.kind) in _LABEL_NAMES:
+    if (key.group, key.kind) in _LABEL_NAMES:
         return format_problems("dns1123Label", name)
     found = format_problems("dns1123Subdomain", name)
-    if (group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
+    if (key.group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
         found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
     return found
 
@@ -260,7 +259,7 @@ def update_problems(obj: KubernetesObject, old: KubernetesObject) -> Iterator[st
     """Yield the forbidden changes of an update."""
     kind = object_key(obj)[:2]
     for path in _FIXED.get(kind, ()):
-        if _value_at(obj, path) != _value_at(old, path):
+        if value_at(obj, path) != value_at(old, path):
             yield f"{'.'.join(path)}: Invalid value: field is immutable"
     if kind in {(_RBAC_API, "RoleBinding"), (_RBAC_API, "ClusterRoleBinding")}:
         if obj.get("roleRef") != old.get("roleRef"):
@@ -299,12 +298,6 @@ def _fixed_part(spec: JsonMap) -> JsonMap:
     return fixed
 
 
-def _value_at(data: object, path: tuple[str, ...]) -> Json:
-    for name in path:
-        data = data.get(name) if data.__class__ is dict else None
-    return data
-
-
 # Required fields of kinds that are common in repositories. Parts that are completely absent are not
 # checked.
 
@@ -319,18 +312,16 @@ def _required(*paths: str) -> _RequiredFields:
 
 
 _NO_PORT = "Invalid value: 0: must be between 1 and 65535, inclusive"
-_VERBS: _RequiredFields = MappingProxyType(
-    {"rules.*.verbs": "Required value: verbs must contain at least one value"}
-)
+_VERBS: Mapping[str, str] = {
+    "rules.*.verbs": "Required value: verbs must contain at least one value"
+}
 _BINDING = _required(
     *("roleRef", "roleRef.kind", "roleRef.name", "subjects.*.kind", "subjects.*.name")
 )
-_AUTOSCALER: _RequiredFields = MappingProxyType(
-    {
-        **_required("spec.scaleTargetRef", "spec.scaleTargetRef.kind", "spec.scaleTargetRef.name"),
-        "spec.maxReplicas": "Invalid value: 0: must be greater than 0",
-    }
-)
+_AUTOSCALER: Mapping[str, str] = {
+    **_required("spec.scaleTargetRef", "spec.scaleTargetRef.kind", "spec.scaleTargetRef.name"),
+    "spec.maxReplicas": "Invalid value: 0: must be greater than 0",
+}
 _INGRESS_PATH = "spec.rules.*.http.paths.*"
 _REQUIRED: Mapping[tuple[str, str], _RequiredFields] = {
     ("v1", "LimitRange"): _required("spec.limits.*.type"),

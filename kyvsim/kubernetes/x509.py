@@ -173,23 +173,21 @@ def _common_fields(found: _Found, signed: bytes) -> _Fields:
 
 _PSS = "1.2.840.113549.1.1.10"
 _PSS_NUMBERS = MappingProxyType({"sha256": 13.0, "sha384": 14.0, "sha512": 15.0})
-_SIGNATURES = MappingProxyType(
-    {
-        "1.2.840.113549.1.1.4": 2.0,
-        "1.2.840.113549.1.1.5": 3.0,
-        "1.3.14.3.2.29": 3.0,
-        "1.2.840.113549.1.1.11": 4.0,
-        "1.2.840.113549.1.1.12": 5.0,
-        "1.2.840.113549.1.1.13": 6.0,
-        "1.2.840.10040.4.3": 7.0,
-        "2.16.840.1.101.3.4.3.2": 8.0,
-        "1.2.840.10045.4.1": 9.0,
-        "1.2.840.10045.4.3.2": 10.0,
-        "1.2.840.10045.4.3.3": 11.0,
-        "1.2.840.10045.4.3.4": 12.0,
-        "1.3.101.112": 16.0,
-    }
-)
+_SIGNATURES: Mapping[str, float] = {
+    "1.2.840.113549.1.1.4": 2.0,
+    "1.2.840.113549.1.1.5": 3.0,
+    "1.3.14.3.2.29": 3.0,
+    "1.2.840.113549.1.1.11": 4.0,
+    "1.2.840.113549.1.1.12": 5.0,
+    "1.2.840.113549.1.1.13": 6.0,
+    "1.2.840.10040.4.3": 7.0,
+    "2.16.840.1.101.3.4.3.2": 8.0,
+    "1.2.840.10045.4.1": 9.0,
+    "1.2.840.10045.4.3.2": 10.0,
+    "1.2.840.10045.4.3.3": 11.0,
+    "1.2.840.10045.4.3.4": 12.0,
+    "1.3.101.112": 16.0,
+}
 
 
 def _signature_algorithm(found: _Found) -> float:
@@ -204,19 +202,17 @@ def _signature_algorithm(found: _Found) -> float:
     return _PSS_NUMBERS.get(digest.name, 0.0) if digest else 0.0
 
 
-_OF_NAMES = MappingProxyType(
-    {
-        "2.5.4.3": "CommonName",
-        "2.5.4.5": "SerialNumber",
-        "2.5.4.6": "Country",
-        "2.5.4.7": "Locality",
-        "2.5.4.8": "Province",
-        "2.5.4.9": "StreetAddress",
-        "2.5.4.10": "Organization",
-        "2.5.4.11": "OrganizationalUnit",
-        "2.5.4.17": "PostalCode",
-    }
-)
+_OF_NAMES: Mapping[str, str] = {
+    "2.5.4.3": "CommonName",
+    "2.5.4.5": "SerialNumber",
+    "2.5.4.6": "Country",
+    "2.5.4.7": "Locality",
+    "2.5.4.8": "Province",
+    "2.5.4.9": "StreetAddress",
+    "2.5.4.10": "Organization",
+    "2.5.4.11": "OrganizationalUnit",
+    "2.5.4.17": "PostalCode",
+}
 _SINGLE = ("CommonName", "SerialNumber")
 
 
@@ -308,14 +304,12 @@ def _extension_fields(extensions: _Extensions) -> _Fields:
     return fields
 
 
-_KINDS: Final = MappingProxyType(
-    {
-        "DNSName": ("DNSNames", "DNSDomains"),
-        "RFC822Name": ("EmailAddresses", "EmailAddresses"),
-        "UniformResourceIdentifier": ("URIs", "URIDomains"),
-        "IPAddress": ("IPAddresses", "IPRanges"),
-    }
-)
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "DNSName": ("DNSNames", "DNSDomains"),
+    "RFC822Name": ("EmailAddresses", "EmailAddresses"),
+    "UniformResourceIdentifier": ("URIs", "URIDomains"),
+    "IPAddress": ("IPAddresses", "IPRanges"),
+}
 """Kinds of names: the suffixes of fields for alternative names, and for constraints."""
 
 
@@ -364,9 +358,11 @@ def _name_constraints(fields: _Fields, value: "x509.NameConstraints") -> bool:
     return understood
 
 
-_CONSTRAINTS: Final = MappingProxyType(
-    {"EmailAddresses": "rfc822Name", "DNSDomains": "dnsName", "URIDomains": "URI"}
-)
+_CONSTRAINTS: Mapping[str, str] = {
+    "EmailAddresses": "rfc822Name",
+    "DNSDomains": "dnsName",
+    "URIDomains": "URI",
+}
 
 
 def _is_address(text: str) -> bool:
@@ -429,9 +425,10 @@ def _authority_key(fields: _Fields, value: "x509.AuthorityKeyIdentifier") -> boo
     return True
 
 
-_PLACES: Final = MappingProxyType(
-    {"1.3.6.1.5.5.7.48.1": "OCSPServer", "1.3.6.1.5.5.7.48.2": "IssuingCertificateURL"}
-)
+_PLACES: Mapping[str, str] = {
+    "1.3.6.1.5.5.7.48.1": "OCSPServer",
+    "1.3.6.1.5.5.7.48.2": "IssuingCertificateURL",
+}
 
 
 def _information_access(fields: _Fields, value: "x509.AuthorityInformationAccess") -> bool:
@@ -477,13 +474,11 @@ def _limits(**attributes: str) -> _Reader:
 _ALTERNATIVE_NAMES: Final = "2.5.29.17"
 _NAME_CONSTRAINTS: Final = "2.5.29.30"
 _INFORMATION_ACCESS: Final = "1.3.6.1.5.5.7.1.1"
-_NEVER_CRITICAL: Final = MappingProxyType(
-    {
-        "2.5.29.14": "subject key identifier",
-        "2.5.29.35": "authority key identifier",
-        _INFORMATION_ACCESS: "authority info access",
-    }
-)
+_NEVER_CRITICAL: Mapping[str, str] = {
+    "2.5.29.14": "subject key identifier",
+    "2.5.29.35": "authority key identifier",
+    _INFORMATION_ACCESS: "authority info access",
+}
 _READERS: Final[Mapping[str, _Reader]] = {
     "2.5.29.14": _subject_key,
     "2.5.29.15": _key_usage,

@@ -83,8 +83,7 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
     Raises OSError if a file can no longer be read, or a block is too large.
     """
     words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds if kind)
-    names = b"|".join(map(re.escape, words))
-    entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
+    entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % b"|".join(map(re.escape, words)))
     # Most texts contain none of the words, which is a much faster check.
     for origin in files:
         with _opened(origin) as read:

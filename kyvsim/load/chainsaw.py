@@ -23,8 +23,8 @@ from kyvsim.model.chainsaw import (
     ChainsawTest,
     UnreachableError,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors
-from kyvsim.model.source import Document, Location
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, error_in, has_errors
+from kyvsim.model.source import Document
 from kyvsim.schema.node import SchemaNode
 
 # Operations and bindings. `schemas/chainsaw.json` has the schemas, from chainsaw's reference
@@ -53,8 +53,7 @@ class ChainsawReading(NamedTuple):
 
     def problem(self, code: str, message: str, path: Path) -> UnusableError:
         """Return an error at a path of the document."""
-        place = self.document.locate(path)
-        return UnusableError(Diagnostic(code, Severity.ERROR, message, place))
+        return UnusableError(error_in(self.document, code, message, path))
 
 
 @cache
@@ -147,12 +146,11 @@ def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[D
         return None, remarks
     if len(documents) != 1:
         text = f"expected one Configuration, found {len(documents)} documents"
-        return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, Location(file)))
+        return None, (*remarks, error_about(file, "KV063", text))
     kind = sniff(documents[0].data)
     if kind not in _KINDS:
         text = f"expected a chainsaw Configuration, found `{kind}`"
-        place = documents[0].locate(("kind",))
-        return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, place))
+        return None, (*remarks, error_in(documents[0], "KV063", text, ("kind",)))
     try:
         reading = reading_of(documents[0])
         spec = reading.data["spec"]
@@ -227,12 +225,11 @@ def find_tests(
         file = os.path.normpath(os.path.join(path, file_name))
         if os.path.isfile(file):
             return (file,), ()
-        text = f"there is no `{file_name}` in this folder"
-        return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
+        return (), (error_about(path, "KV060", f"there is no `{file_name}` in this folder"),)
     files, remarks = find_manifests(path, file_name, walking)
     if not files and not has_errors(remarks):
         text = f"there is no `{file_name}` in or below this folder"
-        return (), (*remarks, Diagnostic("KV060", Severity.ERROR, text, Location(path)))
+        return (), (*remarks, error_about(path, "KV060", text))
     return files, remarks
 
 
@@ -259,8 +256,7 @@ def load_test(
         kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
         actual = f"`{kind or 'nothing'}` of `{version}`"
         text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is expected here, this is {actual}"
-        place = document.locate(("kind",))
-        raise UnusableError(Diagnostic("KV061", Severity.ERROR, text, place))
+        raise UnusableError(error_in(document, "KV061", text, ("kind",)))
     reading = reading_of(document)
     spec = reading.data["spec"]
     if not spec["steps"]:
@@ -334,8 +330,7 @@ def _step(reading: ChainsawReading, given: JsonMap, path: Path, foreign: str) ->
 def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
     given = reading.data["spec"]["steps"][path[-1]]
     inner = _template(reading, given["use"]["template"], (*path, "use", "template"))
-    spec = inner.data["spec"]
-    added = _step(inner, spec, ("spec",), foreign or foreign_in(given))
+    added = _step(inner, inner.data["spec"], ("spec",), foreign or foreign_in(given))
     bound = bindings_in(given["use"].get("with", {}))
     named = {binding.name for binding in bound}
     defaults = (binding for binding in added.bindings if binding.name not in named)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, JsonMap, Path
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, has_errors
 from kyvsim.model.source import Location
 
 _USUAL_NAME = ".kyvsim.yaml"
@@ -121,7 +121,7 @@ def read_configuration(files: ConfigurationFiles) -> Found:
     why = "" if files.named else _distrusted(file)
     if why:
         text = f"not used: {why}; name it with --config {file}, or pass --no-config"
-        return None, (Diagnostic("KV058", Severity.ERROR, text, Location(file)),)
+        return None, (error_about(file, "KV058", text),)
     if len(files.paths) > 1:
         text = f"{files.paths[1]} has a table [{'.'.join(_TABLE)}] too: keep one of the two"
         return None, (_unusable(text, Location(file)),)
@@ -166,8 +166,7 @@ def _from_toml(file: str) -> Found:
     except ValueError as error:  # more digits than Python's limit
         return None, (_unusable(f"cannot be read: {error}", Location(file)),)
     except RecursionError:
-        place = Location(file, *_deepest(text))
-        return None, (_unusable(f"cannot be read: {TOO_DEEP}", place),)
+        return None, (_unusable(f"cannot be read: {TOO_DEEP}", Location(file, *_deepest(text))),)
     for name in _TABLE:
         data = data.get(name, {})
         if not isinstance(data, dict):

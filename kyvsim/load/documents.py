@@ -23,7 +23,7 @@ from kyvsim.load.recognise import (
     without_comments,
 )
 from kyvsim.load.structure import check, diagnostics, load_schemas
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, error_in
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 from kyvsim.yaml.document import Keys, YamlError, read_first
@@ -77,12 +77,12 @@ def reviewed(
     missing = next((name for name in needed if not request.get(name)), None)
     if missing:
         text = f"an AdmissionReview for {operation} must have `request.{missing}`"
-        return None, (_unusable(document, ("request",), text),)
+        return None, (error_in(document, "KV097", text, ("request",)),)
     several = next((name for name in needed if holds_others(request[name])), None)
     if several:
         kind = request[several]["kind"]
         text = f"a review must have one object, but `request.{several}` is of kind {kind}"
-        return None, (_unusable(document, ("request", several), text),)
+        return None, (error_in(document, "KV097", text, ("request", several)),)
     placed = {**request, **{name: _placed(request, name) for name in _OBJECTS if request.get(name)}}
     own = document.within(("request", needed[0]), placed[needed[0]])
     contradictions = (
@@ -149,10 +149,6 @@ def _placed(request: JsonMap, name: str) -> KubernetesObject:
     return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
 
 
-def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnostic:
-    return Diagnostic("KV097", Severity.ERROR, text, document.locate(path))
-
-
 class Typing(NamedTuple):
     """Options for numbers and duplicate keys."""
 
@@ -208,7 +204,7 @@ def empty_file(place: str, *, is_folder: bool = False) -> Diagnostic:
         text = "standard input is empty: it contains no document"
     elif is_folder:
         text = "the files in this folder contain no document"
-    return Diagnostic("KV009", Severity.ERROR, text, Location(place))
+    return error_about(place, "KV009", text)
 
 
 _MOST_KNOWN = 256
@@ -395,7 +391,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list:
             text = f"`items` of a {data['kind']} must be a list: it is ignored"
-            yield Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
+            yield error_in(document, "KV027", text, place)
             continue
         if not items:
             text = f"the {data['kind']} is empty"
@@ -404,7 +400,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         for index, (child, where) in enumerate(listed):
             if not is_mapping(child):
                 text = f"item {index} of the list is not an object: it is ignored"
-                yield Diagnostic("KV027", Severity.ERROR, text, document.locate(where))
+                yield error_in(document, "KV027", text, where)
         pending.extend(
             (typed(child, data), where) for child, where in listed[::-1] if is_mapping(child)
         )

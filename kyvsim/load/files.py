@@ -23,7 +23,7 @@ from kyvsim.load.folders import (
     unreadable,
     walk,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, nearest
 from kyvsim.model.source import Location
 
 _OnError: TypeAlias = Callable[[str, OSError], None]
@@ -192,7 +192,7 @@ def read_sources(
             name = os.fspath(path)
             if "\0" in name:  # Python's message depends on its version
                 text = "cannot be read: a path cannot contain a null character"
-                yield Diagnostic("KV003", Severity.ERROR, text, Location(name))
+                yield error_about(name, "KV003", text)
                 continue
             try:
                 mode = os.stat(name).st_mode
@@ -221,7 +221,7 @@ def _read_existing(
         yield _read_file(path)
     else:
         message = "neither a file nor a folder: devices, pipes and sockets are not read"
-        yield Diagnostic("KV004", Severity.ERROR, message, Location(path))
+        yield error_about(path, "KV004", message)
 
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
@@ -240,11 +240,9 @@ def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
         else:
             yield from _read_existing(match, mode, walking, path)
     if matches and not manifests:
-        yield Diagnostic(
-            "KV002", Severity.ERROR, "no YAML or JSON file matches the pattern", Location(path)
-        )
+        yield error_about(path, "KV002", "no YAML or JSON file matches the pattern")
     elif not matches and not problems:
-        yield Diagnostic("KV001", Severity.ERROR, explain_missing(path), Location(path))
+        yield error_about(path, "KV001", explain_missing(path))
 
 
 def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | Diagnostic]:
@@ -267,8 +265,7 @@ def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | D
             yield source._replace(folder=given) if isinstance(source, Source) else source
     if not count:
         hidden = "no YAML or JSON file in this folder that is neither hidden nor ignored"
-        message = hidden if aside else "no YAML or JSON file in this folder"
-        yield Diagnostic("KV002", Severity.ERROR, message, Location(path))
+        yield error_about(path, "KV002", hidden if aside else "no YAML or JSON file in this folder")
 
 
 def _read_file(path: str) -> Source | Diagnostic:
@@ -277,7 +274,7 @@ def _read_file(path: str) -> Source | Diagnostic:
     except OSError as error:
         return unreadable(path, error)
     if data is None:
-        return Diagnostic(TOO_MUCH, Severity.ERROR, TOO_LARGE, Location(path))
+        return error_about(path, TOO_MUCH, TOO_LARGE)
     return decode(path, data)
 
 
@@ -291,11 +288,9 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
             )
         elif data.startswith(_ZIP):
             advice = "the file is a zip archive: unpack it and pass the files"
-        return Diagnostic("KV005", Severity.ERROR, advice, Location(name))
+        return error_about(name, "KV005", advice)
     if data.startswith(_UTF16_MARKS):
-        return Diagnostic(
-            "KV005", Severity.ERROR, "the file is UTF-16: only UTF-8 is supported", Location(name)
-        )
+        return error_about(name, "KV005", "the file is UTF-16: only UTF-8 is supported")
     # Not "utf-8-sig": that decoder is a separate module, whose error positions also ignore the BOM.
     body = data.removeprefix(codecs.BOM_UTF8)
     try:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, left_out
 from kyvsim.model.source import Location
 
 IGNORE_FILE = ".kyvsimignore"
@@ -43,14 +43,13 @@ def too_much(path: str, walking: Walking) -> Diagnostic:
         f"more than {walking.most:,} files and folders: pass fewer, or raise the limit "
         "(--max-files N)"
     )
-    return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
+    return error_about(path, TOO_MUCH, text)
 
 
 def unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
     """Return the error about a file or folder that cannot be read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    text = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
-    return Diagnostic("KV003", Severity.ERROR, text, Location(path))
+    return error_about(path, "KV003", f"cannot be read: {reason[:1].lower()}{reason[1:]}")
 
 
 _Spec: TypeAlias = Any
@@ -107,8 +106,7 @@ def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
     """Yield the patterns of a folder's ignore file, if it has one."""
     file = os.path.join(folder, IGNORE_FILE)
     if os.path.exists(file) and not os.path.isfile(file):
-        text = "cannot be used: it is not a file"
-        yield Diagnostic("KV047", Severity.ERROR, text, Location(file))
+        yield error_about(file, "KV047", "cannot be used: it is not a file")
         return
     try:
         with open(file, encoding="utf-8-sig") as stream:
@@ -121,7 +119,7 @@ def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
         yield Diagnostic("KV047", Severity.ERROR, f"cannot be used: {error}", place)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        yield Diagnostic("KV047", Severity.ERROR, f"cannot be used: {reason}", Location(file))
+        yield error_about(file, "KV047", f"cannot be used: {reason}")
 
 
 def ignored_by(path: str, patterns: tuple[Patterns, ...], *, is_folder: bool) -> str:
@@ -209,8 +207,7 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     hidden or templates. If there are too many files, only that error is yielded.
     """
     real = os.path.realpath(path)
-    given = given_patterns(walking.exclude, path)
-    same = _FolderWalk(given, walking.ignore_files, name, {real})
+    same = _FolderWalk(given_patterns(walking.exclude, path), walking.ignore_files, name, {real})
     above = (
         [one for parent in folders_above(path) for one in patterns_in(parent)]
         if walking.ignore_files

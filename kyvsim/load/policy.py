@@ -14,7 +14,7 @@ from kyvsim.kubernetes.objects import KubernetesObject, labels, metadata, text_f
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_in, likely
 from kyvsim.model.policy import (
     Binding,
     CelException,
@@ -79,8 +79,7 @@ def load_policies(
 
 
 def load_bindings(
-    documents: Iterable[Document],
-    read_tree: Callable[[Mapping[str, object]], "BindingNode"],
+    documents: Iterable[Document], read_tree: Callable[[Mapping[str, object]], "BindingNode"]
 ) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
     """Return the bindings of admission policies in `documents`, and diagnostics.
 
@@ -169,9 +168,8 @@ def _load_policy(
             return None, diagnostics(document, problems)
         return read(data, document)
     except Exception as error:  # noqa: BLE001 — becomes an error of the document
-        return None, (
-            _refused("KV010", f"the policy cannot be read: {fault_text(error)}", document),
-        )
+        text = f"the policy cannot be read: {fault_text(error)}"
+        return None, (error_in(document, "KV010", text),)
 
 
 def _key_of(name: str) -> tuple[str, str]:
@@ -190,13 +188,13 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
         text = "a PolicyException among policies is ignored: pass its file with --exception"
-        return _refused("KV019", text, document)._replace(severity=Severity.WARNING)
+        return error_in(document, "KV019", text)._replace(severity=Severity.WARNING)
     if document.data.__class__ is not dict:
-        return _refused("KV010", "a policy must be a mapping", document)
+        return error_in(document, "KV010", "a policy must be a mapping")
     if not api_version or not kind:
         missing = "kind" if api_version else "apiVersion"
         text = f"policy type not supported: no `{missing}`{advice_for(document)}"
-        return _refused("KV010", text, document)
+        return error_in(document, "KV010", text)
     group = split_api_version(api_version)[0]
     if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
         return _wrong_kind(document)
@@ -207,15 +205,11 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     return _wrong_kind(document, hint)
 
 
-def _refused(code: str, message: str, document: Document) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, document.locate(()))
-
-
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
     """Return the error about a document of another kind, with a hint."""
     shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
     text = f"policy type not supported: {shown}{hint or advice_for(document)}"
-    return _refused("KV011", text, document)
+    return error_in(document, "KV011", text)
 
 
 _PRIORITY = "polex.kyverno.io/priority"
@@ -241,7 +235,7 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
                 known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
                 hint = likely(name, known)
             text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
-            remarks.append(Diagnostic("KV011", Severity.ERROR, text, document.locate(())))
+            remarks.append(error_in(document, "KV011", text))
             continue
         data, problems = check(written_schema(name), document.data)
         remarks.extend(diagnostics(document, problems))

@@ -230,8 +230,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     for value in given:
         _require_path(value, "values file")
     files = [part for value in given for part in ("--values", _as_argument(value))]
-    text = _rendered_output(("helm",), ("template", _as_argument(chart), *files))
-    parts = _MADE_OF.split(text)
+    parts = _MADE_OF.split(_rendered_output(("helm",), ("template", _as_argument(chart), *files)))
     lines: dict[str, int] = {}
     # An empty output is reported like an empty file.
     if parts[0].strip() or len(parts) == 1:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TypeGuard
 
 from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path, text_field
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, error_in, listed
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
 from kyvsim.yaml.document import YamlError
@@ -344,7 +344,7 @@ def only_policies(resources: Sequence[KubernetesObject], path: str) -> Diagnosti
     if not any(map(looks_like_policy, resources)):
         advice = next(filter(None, map(reading_command, resources)), advice)
     text = f"no rule matched, and the only resources are {kinds}: {advice}"
-    return Diagnostic("KV029", Severity.ERROR, text, Location(path))
+    return error_about(path, "KV029", text)
 
 
 def without_policies(documents: Sequence[Document]) -> Diagnostic | None:
@@ -352,5 +352,4 @@ def without_policies(documents: Sequence[Document]) -> Diagnostic | None:
     if not documents:
         return None
     kinds = listed({text_field(document.data, "kind") for document in documents})
-    text = f"no policy found, only {kinds}"
-    return Diagnostic("KV026", Severity.ERROR, text, documents[0].locate(()))
+    return error_in(documents[0], "KV026", f"no policy found, only {kinds}")

@@ -37,9 +37,9 @@ from kyvsim.load.recognise import (
     looks_like_policy,
     patch_files,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_about, error_in, left_out
 from kyvsim.model.request import Payload, PayloadMode
-from kyvsim.model.source import Document, Location
+from kyvsim.model.source import Document
 from kyvsim.yaml.document import copy_tree
 
 # Codes: KV025 a kustomization, KV026 a folder without the requested documents.
@@ -104,7 +104,7 @@ def partition_by_kind(
     for folder, has_fitting in fitting.items():
         if needed and not has_fitting:
             text = f"no {kind.noun} in this folder{hints.get(folder, '')}"
-            diagnostics.append(Diagnostic("KV026", Severity.ERROR, text, Location(folder)))
+            diagnostics.append(error_about(folder, "KV026", text))
     return tuple(kept), tuple(diagnostics)
 
 
@@ -151,7 +151,7 @@ def unreviewed(documents: Iterable[Document]) -> Iterator[Diagnostic]:
                 "an AdmissionReview is not evaluated as a request here: pass its object, "
                 "or its file to `kyvsim apply`"
             )
-            yield Diagnostic("KV097", Severity.ERROR, text, document.locate(()))
+            yield error_in(document, "KV097", text)
 
 
 class LoadedText(NamedTuple):
@@ -180,7 +180,7 @@ def objects_among(documents: Iterable[Document]) -> Loaded:
         problem = _problem(document)
         if problem:
             code, path, text = problem
-            problems.append(Diagnostic(code, Severity.ERROR, text, document.locate(path)))
+            problems.append(error_in(document, code, text, path))
         else:
             objects.append(document)
     return tuple(objects), tuple(problems)
@@ -279,12 +279,11 @@ def load_definitions(
     for file, document in first.items():
         if file not in with_definition:
             text = f"expected a CustomResourceDefinition, found {description_of(document)}"
-            problems.append(Diagnostic("KV075", Severity.ERROR, text, document.locate(())))
+            problems.append(error_in(document, "KV075", text))
     for document in definitions:
         if not crd_kinds((document.data,)):
             text = "the CustomResourceDefinition defines no kind: `spec.names.kind` is missing"
-            place = document.locate(("spec", "names"))
-            problems.append(Diagnostic("KV076", Severity.ERROR, text, place))
+            problems.append(error_in(document, "KV076", text, ("spec", "names")))
     return definitions, (*remarks, *aside, *problems)
 
 
@@ -318,5 +317,4 @@ def read_payloads(
 
 
 def _unusable(name: str, reason: str) -> Diagnostic:
-    text = f"not a payload that policies can evaluate: {reason}"
-    return Diagnostic("KV152", Severity.ERROR, text, Location(name))
+    return error_about(name, "KV152", f"not a payload that policies can evaluate: {reason}")

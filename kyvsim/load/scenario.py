@@ -13,7 +13,7 @@ from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
-from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_in, has_errors, likely
 from kyvsim.model.release import RELEASES
 from kyvsim.model.simulation import (
     BY_NAME,
@@ -123,8 +123,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
 
 
 def _wrong_shape(document: Document, path: Path, expected: str) -> Diagnostic:
-    text = f"`{'.'.join(map(str, path))}` must be {expected}"
-    return Diagnostic("KV053", Severity.ERROR, text, document.locate(path))
+    return error_in(document, "KV053", f"`{'.'.join(map(str, path))}` must be {expected}", path)
 
 
 def _unsimulated(document: Document) -> Iterator[Diagnostic]:
@@ -195,7 +194,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     if name != SCENARIO:
         hint = likely(name, [SCENARIO])
         text = f"scenario type not supported: `{name}`{hint or f', only `{SCENARIO}` is'}"
-        return None, (Diagnostic("KV050", Severity.ERROR, text, document.locate(())),)
+        return None, (error_in(document, "KV050", text),)
     data, problems = check(scenario_schemas()[SCENARIO], document.data)
     if problems:
         return None, diagnostics(document, problems)
@@ -290,8 +289,7 @@ def _expected(reading: _ScenarioReading, entry: JsonMap, path: Path) -> Expected
     demand = next(demand for demand in Demand if demand in entry)
     within = seconds(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
-        text = f"`within` has no meaning for `{demand}`"
-        _add_error(reading, text, (*path, "within"))
+        _add_error(reading, f"`within` has no meaning for `{demand}`", (*path, "within"))
     return Expected(demand, entry[demand], within, reading.document.locate(path))
 
 
@@ -304,8 +302,7 @@ def _objects(
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
         if entry.__class__ is str:
-            folder = os.path.dirname(reading.document.file)
-            file = os.path.normpath(os.path.join(folder, entry))
+            file = os.path.normpath(os.path.join(os.path.dirname(reading.document.file), entry))
             documents, remarks = read_documents((file,), None, typing)
             missing = [remark for remark in remarks if remark.code == "KV001"]
             if missing:
@@ -326,5 +323,4 @@ def _objects(
 
 
 def _add_error(reading: _ScenarioReading, text: str, path: Path) -> None:
-    place = reading.document.locate(path)
-    reading.problems.append(Diagnostic("KV050", Severity.ERROR, text, place))
+    reading.problems.append(error_in(reading.document, "KV050", text, path))

@@ -17,7 +17,6 @@ except ImportError:  # not available on Windows
 else:
     HAS_LOCKS = True
 
-
 PREFIX = ".kyvsim-tmp-"
 _LOCK = "lock"
 _ATTEMPTS = 10

@@ -6,12 +6,11 @@ field, KV016 a value out of bounds, KV017 fields that exclude each other or matc
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, error_in, likely
 from kyvsim.model.source import Document
 from kyvsim.schema.node import (
     TYPE_NAMES,
@@ -33,17 +32,15 @@ class Problem(NamedTuple):
     message: str
 
 
-_TYPES = MappingProxyType(
-    {
-        "object": "a mapping",
-        "array": "a list",
-        "string": "text",
-        "boolean": "a boolean",
-        "integer": "a whole number",
-        "number": "a number",
-        "null": "null",
-    }
-)
+_TYPES: Mapping[str, str] = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "boolean": "a boolean",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
 
 
 def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:
@@ -66,8 +63,7 @@ def check(schema: SchemaNode, data: object) -> tuple[Json, tuple[Problem, ...]]:
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:
     """Return `problems` as errors with their positions in `document`."""
     return tuple(
-        Diagnostic(problem.code, Severity.ERROR, problem.message, document.locate(problem.path))
-        for problem in problems
+        error_in(document, problem.code, problem.message, problem.path) for problem in problems
     )
 
 
@@ -143,10 +139,7 @@ def _not(finding: SchemaFinding, shown: str) -> str:
     return f"`{shown}` must not have both {listed}"
 
 
-_SUCCESSORS: Mapping[str, str] = {
-    "overlay": "patchStrategicMerge",
-    "patches": "patchesJson6902",
-}
+_SUCCESSORS: Mapping[str, str] = {"overlay": "patchStrategicMerge", "patches": "patchesJson6902"}
 """Fields that Kyverno removed, with the fields of the same object that replaced them."""
 
 
@@ -163,10 +156,7 @@ _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     lambda finding, shown: f"`{shown}` violates the schema keyword `{finding.word}`",
 )
 _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
-    "unknown": (
-        "KV012",
-        _unknown,
-    ),
+    "unknown": ("KV012", _unknown),
     "type": ("KV013", _type),
     "enum": ("KV014", _choice),
     "required": (
@@ -254,20 +244,16 @@ def _converted(ref: SchemaRef, known: Mapping[str, object]) -> Json:
     if "items" in ref:
         result["items"] = _converted(ref["items"], known)
     if ref.get("type") == "object":
-        result |= _members(ref, known)
+        properties = ref.get("properties") or {}
+        further = ref.get("additionalProperties")
+        members: dict[str, object] = {}
+        if properties:
+            members["properties"] = {
+                name: _converted(schema, known) for name, schema in properties.items()
+            }
+        if isinstance(further, str | Mapping):
+            members["additionalProperties"] = _converted(further, known)
+        elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
+            members["additionalProperties"] = False
+        result |= members
     return {**result, **{name: ref[name] for name in _COMBINED if name in ref}}
-
-
-def _members(ref: Mapping[str, Json], known: Mapping[str, object]) -> dict[str, object]:
-    properties = ref.get("properties") or {}
-    further = ref.get("additionalProperties")
-    members: dict[str, object] = {}
-    if properties:
-        members["properties"] = {
-            name: _converted(schema, known) for name, schema in properties.items()
-        }
-    if isinstance(further, str | Mapping):
-        members["additionalProperties"] = _converted(further, known)
-    elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
-        members["additionalProperties"] = False
-    return members

@@ -10,7 +10,7 @@ from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import advice_for, description_of
 from kyvsim.load.structure import check, diagnostics, load_schemas
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, error_in
 from kyvsim.model.ports import ContextData
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
@@ -84,23 +84,21 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
         key, answer, problem = _call(entry)
         if key in calls:
             text = f"duplicate answer to {' '.join(filter(None, key))}"
-            remarks.append(Diagnostic("KV034", Severity.ERROR, text, document.locate(path)))
+            remarks.append(error_in(document, "KV034", text, path))
         elif problem:
-            remarks.append(Diagnostic("KV033", Severity.ERROR, problem, document.locate(path)))
+            remarks.append(error_in(document, "KV033", problem, path))
         calls.setdefault(key, answer)
     data: dict[str, GlobalData] = {}
     for index, entry in enumerate(document.data.get("globalContextEntries") or ()):
         name = entry["name"].strip()
         if name in data:
             text = f"duplicate global context entry `{name}`"
-            place = document.locate(("globalContextEntries", index))
-            remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
+            remarks.append(error_in(document, "KV034", text, ("globalContextEntries", index)))
         content, problems = _content(entry, document)
         remarks += problems
         projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
-    images = load_image_data(document.data.get("images"))
-    return Mocks(calls, data, images), tuple(remarks)
+    return Mocks(calls, data, load_image_data(document.data.get("images"))), tuple(remarks)
 
 
 def _call(entry: JsonMap) -> tuple[tuple[str, str], CallAnswer, str]:
@@ -217,13 +215,13 @@ def check_cli_document(
             f"a file of kind {kind} needs `apiVersion: cli.kyverno.io/v1alpha1` and `kind: {kind}`:"
             " without them it uses a deprecated schema"
         )
-        return data, (Diagnostic("KV031", Severity.ERROR, text, document.locate(())),)
+        return data, (error_in(document, "KV031", text),)
     filled, problems = check(cli_schemas()[kind], data)
     has_content = data.__class__ is dict and bool(data.keys() - _OF_EVERY_KIND)
     if is_typed and text_field(data, "kind") != kind and (problems or not has_content):
         text = f"expected a file of kind {kind}, found {description_of(document)}"
         text += advice_for(document)
-        return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)
+        return data, (error_in(document, "KV079", text),)
     return filled, diagnostics(document, problems)
 
 
@@ -281,7 +279,7 @@ def _subresources(
         if len(parts) < 2:
             text = f"subresource `{name}` must be named `resource/subresource`"
             path = ("subresources", index, "subresource")
-            remarks.append(Diagnostic("KV032", Severity.ERROR, text, document.locate(path)))
+            remarks.append(error_in(document, "KV032", text, path))
             continue
         own, parent = (
             KindKey(*(text_field(entry[holder], field) for field in ("group", "version", "kind")))
@@ -339,7 +337,7 @@ def read_context_file(
     for document in documents:
         if text_field(document.data, "kind") != "Context":
             message = "a context file must have a document of kind `Context`"
-            reported.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
+            reported.append(error_in(document, "KV090", message))
             continue
         data, problems = check(cli_schemas()["Context"], document.data)
         reported += diagnostics(document, problems)
@@ -367,7 +365,7 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
     """Return the baseline of a file, or None and an error."""
     other = _version_error(document)
     if other:
-        return None, (Diagnostic("KV091", Severity.ERROR, other, document.locate(())),)
+        return None, (error_in(document, "KV091", other),)
     data, problems = check(baseline_schema(), document.data)
     if problems:
         # The same mistake is often in all entries, and makes all unusable.

@@ -312,8 +312,7 @@ def steps_before(cursor: EditPosition) -> tuple[str, ...]:
 
     () if nothing before it is a path.
     """
-    near = cursor.before[-_LONGEST_PATH:]
-    found = _STEPS_BACKWARDS.match(near[::-1])
+    found = _STEPS_BACKWARDS.match(cursor.before[-_LONGEST_PATH:][::-1])
     path, dot, _ = (found[0][::-1] if found else "").rpartition(".")
     return tuple("[]" if one[0] == "[" else one for one in _STEP.findall(path)) if dot else ()
 

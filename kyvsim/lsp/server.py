@@ -30,13 +30,7 @@ from kyvsim.lsp.navigation import (
     symbols_of,
     written_rule,
 )
-from kyvsim.lsp.session import (
-    EditorSession,
-    actions_of,
-    for_client,
-    from_client,
-    meant_at,
-)
+from kyvsim.lsp.session import EditorSession, actions_of, for_client, from_client, meant_at
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
 _KINDS = {

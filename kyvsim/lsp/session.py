@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import MappingProxyType
 from typing import Final, TypeVar
 
 from lsprotocol import types as lsp
@@ -56,13 +55,11 @@ def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, in
     return found.line, found.character
 
 
-_SEVERITIES = MappingProxyType(
-    {
-        Severity.ERROR: lsp.DiagnosticSeverity.Error,
-        Severity.WARNING: lsp.DiagnosticSeverity.Warning,
-        Severity.INFO: lsp.DiagnosticSeverity.Information,
-    }
-)
+_SEVERITIES: Mapping[Severity, lsp.DiagnosticSeverity] = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.INFO: lsp.DiagnosticSeverity.Information,
+}
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
@@ -93,14 +90,12 @@ def _link(code: str) -> lsp.CodeDescription | None:
     return lsp.CodeDescription(f"{uri}#L{line}") if uri and os.path.isfile(file) else None
 
 
-_STATUSES = MappingProxyType(
-    {
-        "fail": lsp.DiagnosticSeverity.Error,
-        "warn": lsp.DiagnosticSeverity.Warning,
-        # Often because of data that only a cluster has.
-        "error": lsp.DiagnosticSeverity.Information,
-    }
-)
+_STATUSES: Mapping[str, lsp.DiagnosticSeverity] = {
+    "fail": lsp.DiagnosticSeverity.Error,
+    "warn": lsp.DiagnosticSeverity.Warning,
+    # Often because of data that only a cluster has.
+    "error": lsp.DiagnosticSeverity.Information,
+}
 
 
 def shown_findings(findings: Iterable[Finding], text: str) -> Iterator[lsp.Diagnostic]:

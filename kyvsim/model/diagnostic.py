@@ -103,6 +103,16 @@ class Diagnostic(NamedTuple):
         return f"{place}{self.severity.value} {self.code}: {self.message}"
 
 
+def error_in(document: Document, code: str, message: str, path: Path = ()) -> Diagnostic:
+    """Return an error at a path of a document."""
+    return Diagnostic(code, Severity.ERROR, message, document.locate(path))
+
+
+def error_about(file: str, code: str, message: str) -> Diagnostic:
+    """Return an error about a whole file, a folder or a pattern."""
+    return Diagnostic(code, Severity.ERROR, message, Location(file))
+
+
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether one of the diagnostics is an error."""
     return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)

@@ -91,16 +91,16 @@ class ExpectedRow(NamedTuple):
     result: str
     resources: tuple[str, ...] | None
     """Names, or `namespace/name`; None for all resources."""
-    specs: tuple[ResourceSpec, ...]
-    kind: str
-    operation: str
+    specs: tuple[ResourceSpec, ...] = ()
+    kind: str = ""
+    operation: str = ""
     """"" for that of the values file; CREATE by default."""
-    patched: str
+    patched: str = ""
     """The file with the expected patched resources, as in the manifest."""
-    generated: tuple[str, ...]
-    clone_source: str
-    fails_on_missing: bool
-    path: Path
+    generated: tuple[str, ...] = ()
+    clone_source: str = ""
+    fails_on_missing: bool = False
+    path: Path = ()
     flags: tuple[str, ...] = ()
     """Fields such as `isValidatingPolicy`, which determine the kind of the policy."""
 

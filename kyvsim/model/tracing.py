@@ -62,7 +62,8 @@ class Tracer(Protocol):
     """Observes compiled policies: coverage, `explain`, the search of `equal`.
 
     A policy declares its points when it is compiled, since coverage also shows those that are never
-    evaluated. The steps of an evaluation are between `enter` and `leave`.
+    evaluated. The steps of an evaluation are between `enter` and `leave`; a tracer that takes none
+    inherits their methods, which do nothing.
     """
 
     @property
@@ -79,20 +80,26 @@ class Tracer(Protocol):
 
     def evaluate(self, run: RuleRun) -> None:
         """Begin the evaluation of a rule, to which the following steps belong."""
+        del run
 
     def resume(self, run: RuleRun) -> None:
         """Assign the following steps to a rule, which need not have begun."""
+        del run
 
     def enter(self) -> int:
         """Begin a step; return the mark that ends it, 0 to omit it."""
+        return 0
 
     def leave(self, mark: int, step: Step | None) -> None:
         """End a step that contains all steps since the mark; None omits them."""
+        del mark, step
 
     def wrap(
         self, run: Callable[_Given, _Found], construct: "TracedConstruct[_Given, _Found]"
     ) -> Callable[_Given, _Found]:
         """Return `run` as a closure that reports a step for each call, as `with_steps` does."""
+        del construct
+        return run
 
 
 class TracedConstruct(Generic[_Given, _Found]):

@@ -266,7 +266,7 @@ class TtlController:
 
     def _follows(self, key: ObjectKey, *, again: bool) -> bool:
         """Return whether a kind is watched; with `again`, check permissions and start watching."""
-        named = split_api_version(key.api_version)[0], key.kind
+        named = key.group, key.kind
         if again and named not in self._followed and not missing_verbs(key, self._sim.store):
             self._followed.add(named)
         return named in self._followed

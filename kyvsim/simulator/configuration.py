@@ -25,7 +25,6 @@ NAMESPACE = "kyverno"
 MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
 """The label of objects that Kyverno creates."""
 
-
 ADMISSION, BACKGROUND, CLEANUP, REPORTS = (
     service_account(NAMESPACE, f"kyverno-{name}-controller")
     for name in ("admission", "background", "cleanup", "reports")

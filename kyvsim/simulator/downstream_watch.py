@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
@@ -142,8 +142,7 @@ class DownstreamWatch:
         if change.old is None or _kind_of(change.subject) not in self._watched:
             return
         react = self._gone if change.new is None else self._changed
-        actor = "background-controller"
-        self._sim.scheduler.after(NOTICE, actor, lambda: react(change.subject))
+        self._sim.scheduler.after(NOTICE, "background-controller", lambda: react(change.subject))
 
     def _changed(self, obj: KubernetesObject) -> None:
         """Restore a changed downstream, or update the copies of a changed source."""
@@ -233,7 +232,7 @@ def _fits(policy: str, trigger: str | None = None) -> Callable[[KubernetesObject
 
 def _kind_of(obj: KubernetesObject) -> _Kind:
     key = object_key(obj)
-    return split_api_version(key.api_version)[0], key.kind
+    return key.group, key.kind
 
 
 def _uid(obj: KubernetesObject) -> str:

@@ -174,7 +174,9 @@ def violation_of_policy(
     """Return the event about a policy for a failed rule."""
     marks = " (blocked)" if blocked else ""
     detail = f"; {result.message}" if result.message else ""
-    note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{detail}"
+    note = (
+        f"{object_key(response.object).title}: [{result.rule.name}] {result.status}{marks}{detail}"
+    )
     regarding, related = policy_reference(response.policy, sim), reference(response.object)
     action = EventAction.BLOCKED if blocked else EventAction.PASSED
     return Event(regarding, EventReason.VIOLATION, source, action, note, related)
@@ -200,7 +202,7 @@ def applied(
         # Mutating policies are only evaluated as checks in scans.
         checks = response.phase is not Phase.MUTATE
         checks = checks or response.policy.kind == "MutatingAdmissionPolicy"
-    named = _named(response.object)
+    named = object_key(response.object).title
     note = f"{named}: pass" if checks else f"{named} is successfully mutated"
     action = EventAction.PASSED if checks else EventAction.MUTATED
     yield Event(regarding, EventReason.APPLIED, source, action, note, reference(response.object))
@@ -312,9 +314,3 @@ def cleaned_up(
         reason, action = EventReason.ERROR, EventAction.NONE
     regarding = policy_reference(policy, sim)
     return Event(regarding, reason, EventSource.CLEANUP, action, note, reference(obj))
-
-
-def _named(obj: KubernetesObject) -> str:
-    """Return the name of an object in notes: `Pod default/p`, `Namespace shop`."""
-    key = object_key(obj)
-    return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"

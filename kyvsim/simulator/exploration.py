@@ -8,7 +8,6 @@ from functools import partial
 from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, ScenarioEnding, Simulation
 from kyvsim.simulator.api_server import ObjectStore
@@ -49,7 +48,6 @@ FOLLOWING = frozenset(
     {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
 )
 """Kinds that only report on other objects: their order has no effect; they are not compared."""
-
 
 Directions: TypeAlias = tuple[str, ...]
 """The actors of the first steps, in order."""
@@ -116,9 +114,7 @@ class DirectedRun:
             footprint = Footprint(
                 frozenset(key for key in store.read_keys if key.kind not in FOLLOWING),
                 frozenset(
-                    key._replace(api_version=split_api_version(key.api_version)[0])
-                    for key in keys
-                    if key.kind not in FOLLOWING
+                    key._replace(api_version=key.group) for key in keys if key.kind not in FOLLOWING
                 ),
             )
             self._seen_changes = len(store.changes)

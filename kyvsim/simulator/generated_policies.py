@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -166,8 +165,7 @@ class AdmissionPolicyGenerator:
             # The API server rejected one of them: the status of the policy stays unchanged.
             return
         else:
-            events = left_to_the_server(self._sim, policy, plan.keys)
-            self._kyverno.events.record(*events)
+            self._kyverno.events.record(*left_to_the_server(self._sim, policy, plan.keys))
         status = stored.get("status")
         if status and with_plan(status, plan) != status:
             self._client.update({**stored, "status": with_plan(status, plan)}, "status")
@@ -198,17 +196,16 @@ class AdmissionPolicyGenerator:
 def _concerned(subject: KubernetesObject) -> Iterator[tuple[str, str]]:
     """Yield kind and name of the policies that an object belongs to."""
     key = object_key(subject)
-    group = split_api_version(key.api_version)[0]
-    if (group, key.kind) == (_GROUP, "PolicyException"):
+    if (key.group, key.kind) == (_GROUP, "PolicyException"):
         for one in subject["spec"].get("policyRefs") or ():
             if one.get("kind") in _SOURCES:
                 yield one["kind"], one["name"]
-    elif (group, key.kind) == ("kyverno.io", "PolicyException"):
+    elif (key.group, key.kind) == ("kyverno.io", "PolicyException"):
         for one in subject["spec"].get("exceptions") or ():
             # A change of an exception for several rules is only noticed with another change.
             if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
                 yield "ClusterPolicy", one["policyName"]
-    elif group == "admissionregistration.k8s.io" and "AdmissionPolicy" in key.kind:
+    elif key.group == "admissionregistration.k8s.io" and "AdmissionPolicy" in key.kind:
         for one in metadata(subject).get("ownerReferences") or ():
             if text_field(one, "kind") in _SOURCES:
                 yield one["kind"], text_field(one, "name")

@@ -177,8 +177,7 @@ def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan |
 def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
     """Return the status of a policy with its admission policy, or why there is none."""
     if "conditionStatus" not in status:
-        native = {"generated": not plan.why_not, "message": plan.why_not}
-        return {**status, _CLASSIC: native}
+        return {**status, _CLASSIC: {"generated": not plan.why_not, "message": plan.why_not}}
     conditions = {**status["conditionStatus"], "message": plan.why_not}
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
 

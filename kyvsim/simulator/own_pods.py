@@ -23,20 +23,17 @@ _NODE = "kind-control-plane"
 _RENEWAL = 10.0
 """Seconds until a leader gives up that cannot renew its Lease: five attempts."""
 _LEASE_SECONDS = 12
-_CONTAINERS: Mapping[str, str] = MappingProxyType(
-    {
-        "admission-controller": "kyverno",
-        "background-controller": "controller",
-        "cleanup-controller": "controller",
-        "reports-controller": "controller",
-    }
-)
+_CONTAINERS: Mapping[str, str] = {
+    "admission-controller": "kyverno",
+    "background-controller": "controller",
+    "cleanup-controller": "controller",
+    "reports-controller": "controller",
+}
 """The name of the container, by component."""
 _LEASES: Mapping[str, str] = MappingProxyType(
     {"kyverno" if one == "admission-controller" else f"kyverno-{one}": one for one in _CONTAINERS}
 )
 """The component by the name of its Lease."""
-
 
 _DEPLOYMENTS = (
     ("kube-system", "coredns", {"k8s-app": "kube-dns"}, "registry.k8s.io/coredns/coredns", 2),
@@ -70,8 +67,7 @@ def install_pods(sim: SimulationContext) -> None:
                 "serviceAccountName": f"kyverno-{component}",
             },
         }
-        stamp = sim.clock.stamp()
-        status = pod_status(pod, readiness(pod, sim.store), stamp)
+        status = pod_status(pod, readiness(pod, sim.store), sim.clock.stamp())
         _store(sim, {**pod, "status": status})
     for lease, component in _LEASES.items():
         meta = {"name": lease, "namespace": NAMESPACE}

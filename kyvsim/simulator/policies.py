@@ -230,10 +230,7 @@ class PolicyLister:
     """Policies of some kinds that work in the background, by key."""
 
     def __init__(
-        self,
-        sim: SimulationContext,
-        cache: PolicyCache,
-        kinds: tuple[tuple[str, str], ...],
+        self, sim: SimulationContext, cache: PolicyCache, kinds: tuple[tuple[str, str], ...]
     ) -> None:
         """Watch policies of some kinds, as pairs of apiVersion and kind."""
         self._sim = sim
@@ -293,7 +290,7 @@ class PolicyLister:
         after = self._sim.scheduler.after
         if key.kind == "PolicyException":
             after(NOTICE, _LISTER_ACTOR, self._forget_all)
-        elif (split_api_version(key.api_version)[0], key.kind) in self._named:
+        elif (key.group, key.kind) in self._named:
             if change.new is None:
                 after(NOTICE, _LISTER_ACTOR, lambda: self._drop(_key(key)))
             elif change.old is None or change.old.get("spec") != change.new.get("spec"):

@@ -291,7 +291,7 @@ class Scanner:
         elif change.new is None or not self._is_scanned(key):
             return
         elif change.old is None or _scanned(change.old) != _scanned(change.new):
-            self._known.add((split_api_version(key.api_version)[0], key.kind))
+            self._known.add((key.group, key.kind))
             self._after(SCAN_DELAY, change.new)
 
     def _rescan(self) -> None:
@@ -315,8 +315,7 @@ class Scanner:
                 self._after(delay, obj)
 
     def _is_scanned(self, key: ObjectKey) -> bool:
-        group = split_api_version(key.api_version)[0]
-        if group in kyverno_groups() or key.kind == "Event":
+        if key.group in kyverno_groups() or key.kind == "Event":
             return False
         found = (one for stage in _STAGES for one in self._stage_rules(stage, key.kind, ""))
         has_rules = any(map(self._decides_kinds, found))

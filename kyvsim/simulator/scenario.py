@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
-from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -16,7 +15,7 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, error_in
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import (
@@ -313,8 +312,7 @@ class _Watched:
 
     def _concerns(self, obj: KubernetesObject) -> bool:
         key = object_key(obj)
-        group = split_api_version(self._key.api_version)[0]
-        same_group = split_api_version(key.api_version)[0] == group or not self._key.api_version
+        same_group = key.group == self._key.group or not self._key.api_version
         return key.kind == self._key.kind and same_group
 
 
@@ -372,8 +370,7 @@ class UserSteps:
         later = self._sim.scheduler.after
         if step.verb is Verb.WAIT:
             self._open(step)
-            seconds = step.seconds
-            later(seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
+            later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
         elif step.verb is None or step.verb is Verb.RESTART:
             if step.verb is Verb.RESTART:
                 RESTARTS[step.controller](self._kyverno)
@@ -419,8 +416,7 @@ class UserSteps:
                 return
             admitted = self._sim.server.admit(request)
             if isinstance(admitted, Admitted):
-                later = self._sim.scheduler.after
-                later(self._storage, _ACTOR, lambda: store(request, admitted))
+                self._sim.scheduler.after(self._storage, _ACTOR, lambda: store(request, admitted))
             else:
                 answered(request, admitted)
 
@@ -509,8 +505,7 @@ def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     if key is None:
         return str(step.verb)
     base = text_field(metadata(request.object), "generateName") if request else ""
-    place = "/".join(filter(None, (key.namespace, key.name or base)))
-    return f"{step.verb} {key.kind} {place}".strip()
+    return f"{step.verb} {_name(key._replace(name=key.name or base))}"
 
 
 _LONGEST_SETUP = 30.0
@@ -656,7 +651,7 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"the cluster rejected {key.kind} `{key.name}`: {' '.join(message.split())}"
-    return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
+    return error_in(document, "KV052", text)
 
 
 def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
@@ -674,7 +669,7 @@ def _policy_documents(scenario: Scenario) -> dict[str, Document]:
     documents: dict[str, Document] = {}
     for document in (*scenario.policies, *brought):
         key = object_key(document.data)
-        if split_api_version(key.api_version)[0] in {RULES_GROUP, CEL_GROUP}:
+        if key.group in {RULES_GROUP, CEL_GROUP}:
             named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
             documents[f"{key.namespace or 'default'}/{key.name}" if named else key.name] = document
     return documents

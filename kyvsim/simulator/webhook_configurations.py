@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import parse_kind_selector
@@ -371,13 +370,10 @@ def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Sel
 # The webhook configurations through which the API server finds Kyverno's webhooks.
 # Source of the rules: upstream pkg/controllers/webhook/controller.go.
 
-_NAMES = MappingProxyType(
-    {
-        False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
-        True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
-    }
-)
-
+_NAMES: Mapping[bool, tuple[str, str]] = {
+    False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
+    True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
+}
 
 _WRITES = ("CREATE", "UPDATE")
 

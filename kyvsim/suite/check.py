@@ -1,7 +1,6 @@
 """Check the rows of a manifest: strictly, or like Kyverno's CLI."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
@@ -84,13 +83,11 @@ def kind_of_skip(result: RuleResult) -> str:
 
 _SKIP = RuleStatus.SKIP.value
 _UNRUN = "Never ran"
-_SILENCE = MappingProxyType(
-    {
-        NO_MATCH: "the rule does not match this resource",
-        EXCLUDED: "the rule's exclude block excludes this resource",
-        NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to check",
-    }
-)
+_SILENCE: Mapping[str, str] = {
+    NO_MATCH: "the rule does not match this resource",
+    EXCLUDED: "the rule's exclude block excludes this resource",
+    NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to check",
+}
 
 
 def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterator[RowOutcome]:

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome
-from kyvsim.model.explanation import RuleRun, Step
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TracedConstruct
+from kyvsim.model.tracing import Count, PointKind, PolicyPlace, Tracer
 from kyvsim.suite.check import candidates
 from kyvsim.suite.compare import names_rule
 from kyvsim.suite.row_targets import row_index, target_resources
 from kyvsim.suite.run import OnRun, SuiteInputs
 
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
 _Key: TypeAlias = tuple[str, int, Path, PointKind]
 _RuleName: TypeAlias = tuple[str, str]
 """The key of a policy and the name of a rule, as written or as derived."""
@@ -49,7 +46,7 @@ class PointCounter:
         return tuple(_point(kind, *record) for (*_, kind), record in self._records.items())
 
 
-class CoverageRecorder:
+class CoverageRecorder(Tracer):
     """A tracer that counts what the rows of one manifest cover: their rules, on their resources."""
 
     takes_steps = False
@@ -108,26 +105,6 @@ class CoverageRecorder:
     def points(self) -> tuple[Point, ...]:
         """Return the points with their current counts."""
         return self._tally.points()
-
-    def evaluate(self, run: RuleRun) -> None:
-        """Do nothing: steps are not reported to it."""
-
-    def resume(self, run: RuleRun) -> None:
-        """Do nothing."""
-
-    def enter(self) -> int:
-        """Ignore the step."""
-        return 0
-
-    def leave(self, mark: int, step: Step | None) -> None:
-        """Do nothing."""
-
-    def wrap(
-        self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
-    ) -> Callable[_Given, _Found]:
-        """Return `run`."""
-        del construct
-        return run
 
 
 def _point(

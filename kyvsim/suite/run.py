@@ -93,8 +93,7 @@ def without_duplicates(
     others = []
     for document in resources:
         key = object_key(document.data)
-        group = key.api_version.rpartition("/")[0]
-        if first.setdefault((group, *key[1:]), document) is not document:
+        if first.setdefault((key.group, *key[1:]), document) is not document:
             others.append(document)
     return tuple(first.values()), tuple(others)
 

@@ -107,14 +107,9 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
         rule=next((base for base in bases if base in written), name_of_rule),
         result=status_of(policy, result),
         resources=(name,),
-        specs=(),
         kind=key.kind,
-        operation="",
         patched=f"{stem}-patched.yaml" if patched else "",
         generated=(f"{stem}-generated.yaml",) if result.generated else (),
-        clone_source="",
-        fails_on_missing=False,
-        path=(),
     )
     return _CurrentRow(row, key, result, objects)
 

@@ -10,7 +10,6 @@ from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, read_argumen
 _START = 0.25
 """Seconds that kubectl takes to start and for discovery."""
 
-
 _ALWAYS = frozenset({"as", "as-group", "as-uid", "namespace", "request-timeout"})
 """Flags of every command."""
 _PLACES = ("all-namespaces", "selector")
@@ -20,7 +19,6 @@ _DELETING = (
 )
 _MARKING = ("all", "field-manager", "overwrite", *_PLACES)
 _TERMINAL = ("container", "quiet", "stdin", "tty")
-
 
 COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] = {
     "apply": (write.apply, ("dry-run", "field-manager", "filename", "server-side")),

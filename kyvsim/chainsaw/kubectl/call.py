@@ -256,8 +256,7 @@ def failure(error: ApiError, about: str = "") -> Printed:
     """
     message = f"{about}: {error.message}" if about else error.message
     if error.reason == "Invalid":
-        object_part = re.split(" is (?:invalid|forbidden): ", error.message)[0]
-        kind, _, name = object_part.partition(" ")
+        kind, _, name = re.split(" is (?:invalid|forbidden): ", error.message)[0].partition(" ")
         fields = dict.fromkeys(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
         listed = next(iter(fields)) if len(fields) == 1 else "".join(f"\n* {one}" for one in fields)
         return Printed(STDERR, f"The {kind.partition('.')[0]} {name} is invalid: {listed}\n")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field, value_at
 from kyvsim.simulator.api_server import ObjectStore
 
 # JSONPath templates as in kubectl.
@@ -21,7 +21,6 @@ _STEP = re.compile(
 )
 _FILTER = re.compile(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
 _SLICE = re.compile(r"(-?\d*):(-?\d*)")
-
 
 _MOST_CHARACTERS = 4_000
 
@@ -209,7 +208,6 @@ _LEAST_WIDTH = 6
 _GAP = 3
 _BREAKS = re.compile(r"[\f\n\r].*", re.DOTALL)
 
-
 Show: TypeAlias = Callable[[KubernetesObject, datetime], str]
 """Returns the text of a column for an object at a time."""
 
@@ -228,7 +226,7 @@ def print_table(
     look like one with missing data.
     """
     key = object_key(objects[0])
-    kind = (split_api_version(key.api_version)[0], key.kind)
+    kind = (key.group, key.kind)
     columns = _COLUMNS.get(kind)
     if columns is None and is_builtin(*kind):
         raise UnsupportedError(f"the table of `kubectl get` for a {key.kind}")
@@ -274,9 +272,7 @@ def _custom(heading: str, kind: str, path: str) -> tuple[str, Show]:
 
 def _field(*path: str, default: str = "") -> Show:
     def show(obj: KubernetesObject, _now: datetime) -> str:
-        value: object = obj
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
+        value = value_at(obj, path)
         return default if value is None else str(value)
 
     return show
@@ -295,10 +291,6 @@ def _about(obj: KubernetesObject, _now: datetime) -> str:
     involved = obj.get("involvedObject") or {}
     kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
     return f"{kind}/{name}" if name else kind
-
-
-def _last_seen(obj: KubernetesObject, now: datetime) -> str:
-    return age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now)
 
 
 def _selector(obj: KubernetesObject, _now: datetime) -> str:
@@ -344,9 +336,9 @@ _ROLE = ("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name
 _BOUND = (_NAME, _ROLE, _AGE)
 _STATUS, _SPEC = "status", "spec"
 _REPLICAS = ("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas")))
-_EVENT_TIMES = ("lastTimestamp", "firstTimestamp", "eventTime")
+_TIMES = ("lastTimestamp", "firstTimestamp", "eventTime")
 _EVENT = (
-    ("LAST SEEN", _last_seen),
+    ("LAST SEEN", lambda obj, now: age(str(next(filter(None, map(obj.get, _TIMES)), "")), now)),
     ("TYPE", _field("type")),
     ("REASON", _field("reason")),
     ("OBJECT", _about),

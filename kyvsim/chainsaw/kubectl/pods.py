@@ -218,5 +218,4 @@ def evict(call: KubectlCall) -> Result:
     key = call.key(_POD, call.invocation.words[0].removeprefix("pod/"))
     if call.get(key) is None:
         return call.not_found(key)
-    response = call.client.send(eviction_request(key, call.user))
-    return answer(response, f"pod/{key.name} evicted")
+    return answer(call.client.send(eviction_request(key, call.user)), f"pod/{key.name} evicted")

@@ -20,7 +20,7 @@ from kyvsim.chainsaw.kubectl.call import (
     together,
 )
 from kyvsim.chainsaw.kubectl.pods import restarted
-from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -85,7 +85,7 @@ def _apply(call: KubectlCall, name: str, obj: KubernetesObject) -> Result:
         Operation.UPDATE, key, call.user, changed, dry_run=dry_run, patch="strategic"
     )
     text = json.dumps(patch, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    resource = plural(split_api_version(key.api_version)[0], key.kind)
+    resource = plural(key.group, key.kind)
     about = (
         f'error when applying patch:\n{text}\nto:\nResource: "{key.api_version}, '
         f'Resource={resource}", GroupVersionKind: "{key.api_version}, Kind={key.kind}"\n'

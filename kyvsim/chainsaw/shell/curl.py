@@ -27,13 +27,11 @@ _VALUED = MappingProxyType(
     | {"--output": "output", "-X": "request", "--request": "request"}
 )
 _SILENT = frozenset({"-f", "-k", "-L", "-s", "-S", "--fail", "--location", "--silent"})
-_PATCHES: Mapping[str, str] = MappingProxyType(
-    {
-        "application/json-patch+json": "json",
-        "application/merge-patch+json": "merge",
-        "application/strategic-merge-patch+json": "strategic",
-    }
-)
+_PATCHES: Mapping[str, str] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+}
 _URL = re.compile(r"http://(localhost|127\.0\.0\.1):([0-9]{1,5})((?:/[\w.:/-]*)?)")
 _INDEXES = frozenset({"", "/api", "/apis", "/healthz", "/livez", "/readyz", "/version"})
 _NO_CONNECTION, _HTTP_ERROR = 7, 22

@@ -77,23 +77,21 @@ def _divided(first: int, second: int) -> int:
     return abs(first) // abs(second) * (1 if (first < 0) == (second < 0) else -1)
 
 
-_BINARY: Mapping[str, tuple[int, Callable[[int, int], int]]] = MappingProxyType(
-    {
-        "||": (1, lambda a, b: a != 0 or b != 0),
-        "&&": (2, lambda a, b: a != 0 and b != 0),
-        "==": (3, operator.eq),
-        "!=": (3, operator.ne),
-        "<": (4, operator.lt),
-        "<=": (4, operator.le),
-        ">": (4, operator.gt),
-        ">=": (4, operator.ge),
-        "+": (5, operator.add),
-        "-": (5, operator.sub),
-        "*": (6, operator.mul),
-        "/": (6, _divided),
-        "%": (6, lambda a, b: a - b * _divided(a, b)),
-    }
-)
+_BINARY: Mapping[str, tuple[int, Callable[[int, int], int]]] = {
+    "||": (1, lambda a, b: a != 0 or b != 0),
+    "&&": (2, lambda a, b: a != 0 and b != 0),
+    "==": (3, operator.eq),
+    "!=": (3, operator.ne),
+    "<": (4, operator.lt),
+    "<=": (4, operator.le),
+    ">": (4, operator.gt),
+    ">=": (4, operator.ge),
+    "+": (5, operator.add),
+    "-": (5, operator.sub),
+    "*": (6, operator.mul),
+    "/": (6, _divided),
+    "%": (6, lambda a, b: a - b * _divided(a, b)),
+}
 """Binding strength and meaning of binary operators."""
 _UNARY: Mapping[str, Callable[[int], int]] = MappingProxyType(
     {"-": operator.neg, "+": operator.pos, "!": operator.not_}

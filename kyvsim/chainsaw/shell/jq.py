@@ -193,7 +193,7 @@ class _Reader:
         """Return a term with the steps of a path after it."""
         steps: list[Filter] = []
         is_path = self._take(".") or self.tokens[self.at][0] == "field"
-        term: Filter = _identity if is_path else self._term()
+        term: Filter = (lambda value: iter((value,))) if is_path else self._term()
         while True:
             kind, text = self.tokens[self.at]
             if kind == "field":
@@ -276,10 +276,6 @@ class _Reader:
 
 
 _LEVELS = (("//",), ("or",), ("and",), ("==", "!="))
-
-
-def _identity(value: object) -> Iterator[object]:
-    return iter((value,))
 
 
 def _step(name: object) -> Filter:

@@ -435,7 +435,13 @@ class _ShellParser:
         commands: list[AndOr] = []
         self._skip_lines()
         while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
-            commands.append(self._and_or())
+            first = self._pipeline()
+            rest: list[tuple[str, Pipeline]] = []
+            while self._operator() in {"&&", "||"}:
+                operator = self._take().operator
+                self._skip_lines()
+                rest.append((operator, self._pipeline()))
+            commands.append(AndOr(first, tuple(rest)))
             if self._operator() == "&":
                 self.at += 1
                 commands[-1] = commands[-1]._replace(background=True)
@@ -452,15 +458,6 @@ class _ShellParser:
         if not commands:
             raise self.unexpected()
         return commands
-
-    def _and_or(self) -> AndOr:
-        first = self._pipeline()
-        rest: list[tuple[str, Pipeline]] = []
-        while self._operator() in {"&&", "||"}:
-            operator = self._take().operator
-            self._skip_lines()
-            rest.append((operator, self._pipeline()))
-        return AndOr(first, tuple(rest))
 
     def _pipeline(self) -> Pipeline:
         negated = self._plain() == "!"
@@ -488,8 +485,7 @@ class _ShellParser:
                 return self._for()
             if word in {"while", "until"}:
                 until = self._take().plain == "until"
-                condition = self._body()
-                return While(condition, self._do(), until, self._redirects())
+                return While(self._body(), self._do(), until, self._redirects())
             if word == "function" and self.bash:
                 self.at += 1
                 return self._function(self._take().plain)

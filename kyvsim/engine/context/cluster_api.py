@@ -16,6 +16,7 @@ from kyvsim.kubernetes.objects import (
     metadata,
     object_key,
     text_field,
+    value_at,
 )
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
@@ -354,9 +355,7 @@ def _field_test(key: str, value: str, *, wanted: bool) -> _Test:
     default = "false" if key in _FALSE_BY_DEFAULT else ""
 
     def test(obj: KubernetesObject) -> bool:
-        node: object = obj
-        for part in way:
-            node = node.get(part) if node.__class__ is dict else None
+        node = value_at(obj, way)
         return ((default if node is None else sprint(node)) == value) is wanted
 
     return test

@@ -34,12 +34,7 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.constraints import compile_constraints, selector_problems
-from kyvsim.languages.mutations import (
-    Mutation,
-    MutationError,
-    compile_mutation,
-    with_whole_results,
-)
+from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation, with_whole_results
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
@@ -444,7 +439,7 @@ class AdmissionPolicies:
 
     def _is_concerned(self, review: Review, kind: str) -> bool:
         key = review.request.key
-        own = split_api_version(key.api_version)[0] == _GROUP and key.kind in _OWN
+        own = key.group == _GROUP and key.kind in _OWN
         return not own and bool(self._store.list(API_VERSION, kind, ""))
 
     def _policy_request(self, review: Review) -> PolicyRequest:

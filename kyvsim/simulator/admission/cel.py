@@ -163,8 +163,7 @@ class CelAdmission(_Webhooks):
         for name, errors in problems.items():
             key = object_key(request.subject)
             place = f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}"
-            message = f"{place}, Errors: [{' '.join(errors)}]"
-            return WebhookResponse(denied=denial(name, message))
+            return WebhookResponse(denied=denial(name, f"{place}, Errors: [{' '.join(errors)}]"))
         return WebhookResponse(None if after.object is request.object else after.object)
 
     def _mutated(

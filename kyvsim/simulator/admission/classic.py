@@ -1,8 +1,7 @@
 """The admission controller: Kyverno's answers to admission requests, and their events."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
@@ -37,12 +36,7 @@ from kyvsim.simulator.api_server import (
 )
 from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.request import ALLOWED
-from kyvsim.simulator.configuration import (
-    ADMISSION,
-    is_excluded,
-    is_filtered,
-    is_selected,
-)
+from kyvsim.simulator.configuration import ADMISSION, is_excluded, is_filtered, is_selected
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
 from kyvsim.simulator.timeline import Timeline
@@ -418,20 +412,17 @@ def _name(policy: Policy, rule: Rule) -> str:
     return "/".join(filter(None, (policy.key, rule.name)))
 
 
-_ACTORS = MappingProxyType(
-    {
-        "kubernetes-admin": "user",
-        "system:kube-scheduler": "kube-scheduler",
-        "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
-        "system:serviceaccount:kyverno:kyverno-background-controller": "background",
-        "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
-        "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
-    }
-)
+_ACTORS: Mapping[str, str] = {
+    "kubernetes-admin": "user",
+    "system:kube-scheduler": "kube-scheduler",
+    "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
+    "system:serviceaccount:kyverno:kyverno-background-controller": "background",
+    "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
+    "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
+}
 _CONTROLLERS = "system:serviceaccount:kube-system:"
 _NODES = "system:node:"
 _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
-
 
 _KIND_DEPRECATED = re.compile(r" is deprecated( and will be removed in a future release)?; ")
 

@@ -129,9 +129,7 @@ def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
                 yield RequiredAccess(user, place, listed)
 
 
-def _generating_rights(
-    generation: Generation | None,
-) -> Iterator[tuple[UserInfo, tuple[str, ...]]]:
+def _generating_rights(generation: Generation | None) -> Iterator[tuple[UserInfo, tuple[str, ...]]]:
     if generation and generation.synchronizes:
         yield ADMISSION, ("list", "get")
         yield BACKGROUND, ("get", "create", "update", "delete")
@@ -290,11 +288,7 @@ def _problem(
 
 
 def policy_problem(
-    policy: Policy,
-    old: Policy | None,
-    store: ObjectStore,
-    warnings: list[str],
-    release: Release,
+    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str], release: Release
 ) -> str:
     """Return why a policy is rejected, "" if it is not; append to `warnings`."""
     warnings += admission.deprecated_actions(policy, with_paths=release.locates_deprecated_fields)
@@ -319,11 +313,7 @@ def policy_problem(
 
 
 def _in_cluster(
-    policy: Policy,
-    old: Policy | None,
-    store: ObjectStore,
-    warnings: list[str],
-    release: Release,
+    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str], release: Release
 ) -> str:
     """Return the problems that need a cluster: the former policy, kinds, permissions."""
     stale, refused = changed_generation(policy, old) if old else (False, "")
@@ -439,7 +429,13 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
 
 def cel_exception_problems(exception: CelException, release: Release) -> Iterator[str]:
     """Yield the problems of an exception for CEL policies, each as `field: what: why`."""
-    yield from _reference_problems(exception)
+    if not exception.policies:
+        yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
+    for index, one in enumerate(exception.policies):
+        for field, value in (("name", one.name), ("kind", one.kind)):
+            if not value:
+                what = f"spec.policyRefs[{index}].{field}"
+                yield f'{what}: Invalid value: "": must specify policy {field}'
     if release.compiles_exceptions:
         yield from _condition_problems(exception)
 
@@ -470,16 +466,6 @@ def _condition_problems(exception: CelException) -> Iterator[str]:
         if not wrong and one.name in names:
             yield f"{place}.name: Duplicate value: {quote(one.name)}"
         names.add(one.name)
-
-
-def _reference_problems(exception: CelException) -> Iterator[str]:
-    if not exception.policies:
-        yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
-    for index, one in enumerate(exception.policies):
-        for field, value in (("name", one.name), ("kind", one.kind)):
-            if not value:
-                what = f"spec.policyRefs[{index}].{field}"
-                yield f'{what}: Invalid value: "": must specify policy {field}'
 
 
 # GlobalContextEntries: errors.

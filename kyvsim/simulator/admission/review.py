@@ -8,13 +8,7 @@ from typing import Any
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import (
-    KubernetesObject,
-    labels,
-    metadata,
-    object_key,
-    text_field,
-)
+from kyvsim.kubernetes.objects import KubernetesObject, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import cel_expressions
 from kyvsim.languages.cel_expressions import (

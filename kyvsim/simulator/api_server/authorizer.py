@@ -1,9 +1,8 @@
 """RBAC: permissions, and the right to grant them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
@@ -19,9 +18,11 @@ from kyvsim.simulator.api_server.store import ObjectStore
 # Permissions: RBAC as stored.
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
-_VERBS = MappingProxyType(
-    {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
-)
+_VERBS: Mapping[Operation, str] = {
+    Operation.CREATE: "create",
+    Operation.UPDATE: "update",
+    Operation.DELETE: "delete",
+}
 
 _ATTRIBUTES = ("verb", "group", "version", "resource", "subresource", "namespace")
 
@@ -62,10 +63,9 @@ def denial(
     """Return why a user may not do an action on an object, or None; its name "" is any name."""
     if may(user, verb, key, store, subresource=subresource):
         return None
-    group = split_api_version(key.api_version)[0]
-    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), subresource)))
+    resource = "/".join(filter(None, (plural(key.group, key.kind, store.defined), subresource)))
     where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
-    what = f'resource "{resource}" in API group "{group}"{where}'
+    what = f'resource "{resource}" in API group "{key.group}"{where}'
     why = f'User "{user.username}" cannot {verb} {what}'
     return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NO_RIGHT)
 

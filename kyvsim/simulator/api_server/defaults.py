@@ -6,7 +6,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import (
     Json,
@@ -43,7 +43,7 @@ _KEPT_LISTS = frozenset({"containers", "items", "resources", "rules", "subsets",
 def as_typed(obj: KubernetesObject) -> KubernetesObject:
     """Return an object without the fields that its type omits; custom kinds are unchanged."""
     key = object_key(obj)
-    if not is_builtin(split_api_version(key.api_version)[0], key.kind):
+    if not is_builtin(key.group, key.kind):
         return obj
     by_labels = key.kind in {"ReplicationController", "Service"}
     typed: KubernetesObject = _without_empty(obj, _WITH_SELECTOR if by_labels else _TEXT_MAPS)
@@ -158,17 +158,15 @@ def _volume(volume: Json) -> Json:
     return completed(volume, {"emptyDir": {}} if set(volume) <= {"name"} else _VOLUME)
 
 
-_SPEC = MappingProxyType(
-    {
-        "restartPolicy": "Always",
-        "terminationGracePeriodSeconds": 30,
-        "dnsPolicy": "ClusterFirst",
-        "securityContext": {},
-        "schedulerName": "default-scheduler",
-        **{f"{group}[]": _container for group in CONTAINERS},
-        "volumes[]": _volume,
-    }
-)
+_SPEC: Mapping[str, object] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "securityContext": {},
+    "schedulerName": "default-scheduler",
+    **{f"{group}[]": _container for group in CONTAINERS},
+    "volumes[]": _volume,
+}
 
 
 def _spec(spec: Json) -> Json:
@@ -213,46 +211,38 @@ def _rolling(**defaults: Json) -> Callable[[Json], Json]:
 
 _TEMPLATE = MappingProxyType({"template.": {"spec.": _spec}})
 _CLAIM = MappingProxyType({"spec.": {"volumeMode": "Filesystem"}})
-_DEPLOYMENT = MappingProxyType(
-    {
-        "replicas": 1,
-        "strategy": {"type": "RollingUpdate"},
-        "revisionHistoryLimit": 10,
-        "progressDeadlineSeconds": 600,
-        "strategy.": _rolling(maxUnavailable="25%", maxSurge="25%"),
-        **_TEMPLATE,
-    }
-)
-_STATEFUL_SET = MappingProxyType(
-    {
-        "replicas": 1,
-        "podManagementPolicy": "OrderedReady",
-        "updateStrategy": {"type": "RollingUpdate"},
-        "revisionHistoryLimit": 10,
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-        "updateStrategy.": _rolling(partition=0),
-        **_TEMPLATE,
-        "volumeClaimTemplates[]": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **_CLAIM},
-    }
-)
-_DAEMON_SET = MappingProxyType(
-    {
-        "updateStrategy": {"type": "RollingUpdate"},
-        "revisionHistoryLimit": 10,
-        "updateStrategy.": _rolling(maxUnavailable=1, maxSurge=0),
-        **_TEMPLATE,
-    }
-)
-_CRON_JOB = MappingProxyType(
-    {
-        "concurrencyPolicy": "Allow",
-        "suspend": False,
-        "successfulJobsHistoryLimit": 3,
-        "failedJobsHistoryLimit": 1,
-        # Its Jobs get their own defaults when they are created.
-        "jobTemplate.": {"spec.": _TEMPLATE},
-    }
-)
+_DEPLOYMENT: Mapping[str, object] = {
+    "replicas": 1,
+    "strategy": {"type": "RollingUpdate"},
+    "revisionHistoryLimit": 10,
+    "progressDeadlineSeconds": 600,
+    "strategy.": _rolling(maxUnavailable="25%", maxSurge="25%"),
+    **_TEMPLATE,
+}
+_STATEFUL_SET: Mapping[str, object] = {
+    "replicas": 1,
+    "podManagementPolicy": "OrderedReady",
+    "updateStrategy": {"type": "RollingUpdate"},
+    "revisionHistoryLimit": 10,
+    "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    "updateStrategy.": _rolling(partition=0),
+    **_TEMPLATE,
+    "volumeClaimTemplates[]": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **_CLAIM},
+}
+_DAEMON_SET: Mapping[str, object] = {
+    "updateStrategy": {"type": "RollingUpdate"},
+    "revisionHistoryLimit": 10,
+    "updateStrategy.": _rolling(maxUnavailable=1, maxSurge=0),
+    **_TEMPLATE,
+}
+_CRON_JOB: Mapping[str, object] = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+    # Its Jobs get their own defaults when they are created.
+    "jobTemplate.": {"spec.": _TEMPLATE},
+}
 
 
 def _job(spec: Json) -> Json:
@@ -306,12 +296,17 @@ def _network_policy(spec: Json) -> Json:
 # Defaults of webhook configurations and admission policies.
 # Source of the rules: k8s.io/kubernetes pkg/apis/admissionregistration/v1/defaults.go.
 
-_SELECTING = MappingProxyType(
-    {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
-)
-_WEBHOOK = MappingProxyType(
-    {"failurePolicy": "Fail", **_SELECTING, "timeoutSeconds": 10, "rules[]": {"scope": "*"}}
-)
+_SELECTING: Mapping[str, object] = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+_WEBHOOK: Mapping[str, object] = {
+    "failurePolicy": "Fail",
+    **_SELECTING,
+    "timeoutSeconds": 10,
+    "rules[]": {"scope": "*"},
+}
 _CONSTRAINTS = MappingProxyType({**_SELECTING, "resourceRules[]": {"scope": "*"}})
 _POLICY = MappingProxyType({"failurePolicy": "Fail", "matchConstraints.": _CONSTRAINTS})
 _BINDING = MappingProxyType({"spec.": {"matchResources.": _CONSTRAINTS}})

@@ -3,7 +3,7 @@
 Source of the texts: k8s.io/apimachinery pkg/api/errors.
 """
 
-from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.discovery import KindTable, plural
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server.request import ApiError
@@ -11,8 +11,7 @@ from kyvsim.simulator.api_server.request import ApiError
 
 def resource_name(key: ObjectKey, kinds: KindTable) -> str:
     """Return the name of a kind in messages: `configmaps`, `deployments.apps`."""
-    group = split_api_version(key.api_version)[0]
-    return ".".join(filter(None, (plural(group, key.kind, kinds), group)))
+    return ".".join(filter(None, (plural(key.group, key.kind, kinds), key.group)))
 
 
 def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
@@ -40,15 +39,13 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
     """Return the error that a request is not permitted, with a reason."""
     named = f' "{key.name}"' if key.name else ""
-    text = f"{resource_name(key, kinds)}{named} is forbidden: {why}"
-    return ApiError(403, "Forbidden", text)
+    return ApiError(403, "Forbidden", f"{resource_name(key, kinds)}{named} is forbidden: {why}")
 
 
 def invalid(key: ObjectKey, *problems: str) -> ApiError:
     """Return the error that an object is invalid; `problems` are fields with their errors."""
     why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    group = split_api_version(key.api_version)[0]
-    kind = ".".join(filter(None, (key.kind, group)))
+    kind = ".".join(filter(None, (key.kind, key.group)))
     text = f'{kind} "{key.name}" is invalid: {why}'
     parts = [one.partition(": ") for one in problems]
     causes = tuple({"field": field, "message": message} for field, _, message in parts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
-from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -160,8 +160,7 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
     """
     key = request.key
-    group = split_api_version(key.api_version)[0]
-    is_known = is_builtin(group, key.kind) or (group, key.kind) in store.defined
+    is_known = is_builtin(key.group, key.kind) or (key.group, key.kind) in store.defined
     if not (key.api_version and is_known):
         return errors.no_match(key)
     if not store.is_namespaced(key.api_version, key.kind):

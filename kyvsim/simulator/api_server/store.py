@@ -1,8 +1,7 @@
 """The stored objects, their versions and watches, and the kinds that a cluster serves."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import (
@@ -220,10 +219,9 @@ class ObjectStore:
     def put(self, obj: KubernetesObject) -> KubernetesObject:
         """Store an object with a new resourceVersion, and return it."""
         self.revision += 1
-        meta = {**metadata(obj), "resourceVersion": str(self.revision)}
-        stored = {**obj, "metadata": meta}
+        stored = {**obj, "metadata": {**metadata(obj), "resourceVersion": str(self.revision)}}
         key = object_key(stored)
-        group = split_api_version(key.api_version)[0]
+        group = key.group
         some = self._objects.setdefault((group, key.kind), {})
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
@@ -238,14 +236,13 @@ class ObjectStore:
     def remove(self, obj: KubernetesObject) -> None:
         """Remove an object if it exists."""
         key = object_key(obj)
-        group = split_api_version(key.api_version)[0]
-        old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
+        old = self._objects.get((key.group, key.kind), {}).pop((key.namespace, key.name), None)
         if old is not None:
-            places = self._ordered.get((group, key.kind))
+            places = self._ordered.get((key.group, key.kind))
             if places is not None:
                 del places[bisect_left(places, (key.namespace, key.name))]
             self.revision += 1
-            self._written[group, key.kind] = self.revision
+            self._written[key.group, key.kind] = self.revision
             self._notify(StoreChange(self.revision, old, None, key))
 
     def _notify(self, change: StoreChange) -> None:
@@ -272,19 +269,17 @@ class ObjectStore:
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
 """The versions assumed for a kind whose versions are unknown."""
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
-_PARTS = MappingProxyType(
-    {
-        **dict.fromkeys(_SCALED, ("scale",)),
-        "Namespace": ("finalize",),
-        "Node": ("proxy",),
-        "Pod": (
-            *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
-            *("log", "portforward", "proxy", "resize"),
-        ),
-        "Service": ("proxy",),
-        "ServiceAccount": ("token",),
-    }
-)
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_SCALED, ("scale",)),
+    "Namespace": ("finalize",),
+    "Node": ("proxy",),
+    "Pod": (
+        *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
+        *("log", "portforward", "proxy", "resize"),
+    ),
+    "Service": ("proxy",),
+    "ServiceAccount": ("token",),
+}
 """Subresources of built-in kinds besides `status`."""
 _WITHOUT_STATUS = frozenset(
     {"ConfigMap", "Secret", "ServiceAccount", "Endpoints", "Event", "Role", "RoleBinding"}

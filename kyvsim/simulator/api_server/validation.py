@@ -151,7 +151,7 @@ def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
 
 def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
     """Return the schema of a custom kind, None if it has none."""
-    if is_builtin(split_api_version(key.api_version)[0], key.kind):
+    if is_builtin(key.group, key.kind):
         return None
     own = kyverno_schema(key.api_version, key.kind)
     return own or given_schema(key.api_version, key.kind, store.defined)

@@ -142,8 +142,7 @@ def start_policy_controller(kyverno: Kyverno) -> None:
 
     kyverno.lister.changed.append(reconcile)
     kyverno.lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
-    requeue = partial(_requeue, kyverno)
-    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, partial(_requeue, kyverno), timer=True)
 
 
 def _requeue(kyverno: Kyverno) -> None:
@@ -155,8 +154,7 @@ def _requeue(kyverno: Kyverno) -> None:
     for one in kyverno.mutating.every():
         if not mutating_facts(one.policy).by_expression:
             sync_mutating_policy(one.policy, kyverno)
-    requeue = partial(_requeue, kyverno)
-    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+    kyverno.sim.scheduler.after(_INTERVAL, _POLICY_ACTOR, partial(_requeue, kyverno), timer=True)
 
 
 def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:

@@ -252,7 +252,6 @@ class _Attempt:
         obj: KubernetesObject | None = None
         responses: list[PolicyResponse] = []
         again, key = [], object_key(target)
-        named = f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
         request = self._request or update_of(target, part, self._store)
         for rule, change in zip(self._compiled.rules, self._changes, strict=True):
             seen = obj if obj is not None else target
@@ -264,10 +263,10 @@ class _Attempt:
             result = result_of(rule, outcome, target, [])
             responses.append(PolicyResponse(self._policy, result.phase, target, (result,)))
             if outcome.status is RuleStatus.ERROR and not rule.rule.variant:
-                text = f"{named} is left unchanged: {outcome.message}"
+                text = f"{key.title} is left unchanged: {outcome.message}"
                 self.notes.append(FailureReason(FailureCause.RULE_FAILED, text, key))
         if again:
-            text = f"{named} is also changed by the variant for {' and '.join(again)}"
+            text = f"{key.title} is also changed by the variant for {' and '.join(again)}"
             self.notes.append(FailureReason(FailureCause.CHANGED_AGAIN, text, key))
         if obj is None:
             return

@@ -315,8 +315,7 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     created = sim.client(user, purpose).create(obj).object
     if created is not None:
         listed = {"generatedResources": list(work.generated)} if work.generated else {}
-        status = {"state": PENDING, **listed}
-        sim.client(user).update({**created, "status": status}, "status")
+        sim.client(user).update({**created, "status": {"state": PENDING, **listed}}, "status")
 
 
 def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from enum import StrEnum
 
-from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
     Json,
@@ -42,8 +42,7 @@ def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}}
     certificate = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
-    published = {**named, "data": {"ca.crt": certificate}}
-    _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
+    _keep(sim, "root-ca-cert-publisher", ROOT_CA, {**named, "data": {"ca.crt": certificate}})
 
 
 def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: KubernetesObject) -> None:
@@ -288,11 +287,10 @@ class GarbageCollector:
 
     def _state(self, reference: Json, dependent: ObjectKey) -> _Owner:
         key = self._key_of(reference, dependent)
-        group = split_api_version(key.api_version)[0]
         defined = self._sim.store.defined
-        if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
+        if not is_builtin(key.group, key.kind) and (key.group, key.kind) not in defined:
             return _Owner.THERE  # its kind is unknown, so it may exist
-        if not dependent.namespace and is_namespaced_in_cluster(group, key.kind, defined):
+        if not dependent.namespace and is_namespaced_in_cluster(key.group, key.kind, defined):
             return _Owner.THERE  # an ambiguous reference
         owner = self._client.get(*key)
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):

@@ -121,11 +121,7 @@ class _References:
         yield from self._missing(source, kind, names, (f"references non-existent {word} key: ", ""))
 
     def _missing(
-        self,
-        source: Json,
-        kind: str,
-        names: Iterable[str] = (),
-        text: tuple[str, str] = ("", ""),
+        self, source: Json, kind: str, names: Iterable[str] = (), text: tuple[str, str] = ("", "")
     ) -> Iterator[MissingReference]:
         """Yield that an object is missing, or which of its keys are; nothing if it is optional.
 
@@ -255,8 +251,7 @@ def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
 
 
 def _bad_config(problems: tuple[MissingReference, ...]) -> dict[str, Json]:
-    message = problems[0].reason
-    return {"waiting": {"reason": "CreateContainerConfigError", "message": message}}
+    return {"waiting": {"reason": "CreateContainerConfigError", "message": problems[0].reason}}
 
 
 def _terminated(stamp: str) -> dict[str, Json]:

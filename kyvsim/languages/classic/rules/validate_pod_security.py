@@ -20,7 +20,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, Path, text_field, value_at
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security.controls import (
@@ -276,14 +276,8 @@ def _pod(obj: KubernetesObject, kind: str) -> CheckedPod:
         raise MisfitError("could not find correct resource type")
     read = read_object(obj, _ROOTS.get(kind, "v1.Deployment"))
 
-    def at(steps: tuple[str, ...]) -> Json:
-        value = read
-        for name in steps:
-            value = value.get(name) if value.__class__ is dict else None
-        return value or {}
-
-    metadata = at(_METADATA.get(kind, ("spec", "template", "metadata")))
-    return read_pod(metadata.get("annotations", {}), at(path))
+    metadata = value_at(read, _METADATA.get(kind, ("spec", "template", "metadata"))) or {}
+    return read_pod(metadata.get("annotations", {}), value_at(read, path) or {})
 
 
 def _violation_text(violation: Violation, kind: str) -> str:

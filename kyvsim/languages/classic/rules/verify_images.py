@@ -36,7 +36,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, Template, compile_template
-from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata
+from kyvsim.kubernetes.objects import Json, KubernetesObject, annotations, metadata, value_at
 from kyvsim.languages.classic.images import (
     AttestationError,
     Conditions,
@@ -86,8 +86,7 @@ def _verdict_of(obj: object, policy: Policy, rule: str, image: str) -> str:
         found: object = json.loads(kept)
     except ValueError as error:
         raise _MetadataError(f"failed to parse scoped image metadata: {error}") from error
-    for step in ("policies", f"{policy.namespace}/{policy.name}", rule, image):
-        found = found.get(step) if found.__class__ is dict else None
+    found = value_at(found, ("policies", f"{policy.namespace}/{policy.name}", rule, image))
     return found if found.__class__ is str else "fail"
 
 
