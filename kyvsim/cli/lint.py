@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.types import StringParamType
 
-from kyvsim.api.lint import FixedFile, lint, plan_fixes
+from kyvsim.api.lint import FixedFile, lint, plan_fixes, plan_test_fixes
 from kyvsim.api.suite_files import FileText
 from kyvsim.api.suppression import selection_of
 from kyvsim.cli.command import Command
@@ -211,14 +211,22 @@ def _after_fixes(
     """Show fixes, write them if requested, and return the resulting findings."""
     writes = not options["diff"]
     if shows or not writes:
-        show_fixes(fixed)
+        _show_fixes(fixed)
     if writes and fixed:
-        write_fixes(fixed)
+        _write_fixes(fixed)
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
 
-def show_fixes(fixed: Iterable[FixedFile]) -> None:
+def fix_tests(files: Iterable[str], *, shows: bool) -> None:
+    """Replace outdated fields of test manifests; `shows` prints the changes as a diff."""
+    fixed = plan_test_fixes(files)
+    if shows:
+        _show_fixes(fixed)
+    _write_fixes(fixed)
+
+
+def _show_fixes(fixed: Iterable[FixedFile]) -> None:
     """Print fixes as a diff."""
     paint = layout_of(_render_options()).paint
     colours = {"+": "pass", "-": "fail"}
@@ -231,7 +239,7 @@ def show_fixes(fixed: Iterable[FixedFile]) -> None:
             write_out([paint(style, shown) if style else shown, "\n", end])
 
 
-def write_fixes(fixed: Iterable[FixedFile]) -> None:
+def _write_fixes(fixed: Iterable[FixedFile]) -> None:
     """Write fixed files, with the byte order marks that they had."""
     files = []
     for file in fixed:

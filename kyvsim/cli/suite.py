@@ -458,14 +458,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _fix(options: Options, walking: Walking, *, shows: bool) -> None:
     """Replace outdated fields of the tests."""
-    from kyvsim.api.lint import plan_test_fixes  # noqa: PLC0415 — loads all checks of lint
-    from kyvsim.cli.lint import show_fixes, write_fixes  # noqa: PLC0415 — as above
+    from kyvsim.cli.lint import fix_tests  # noqa: PLC0415 — loads all checks of lint
 
     found = (find_manifests(path, options["file_name"], walking)[0] for path in options["paths"])
-    fixed = plan_test_fixes(chain.from_iterable(found))
-    if shows:
-        show_fixes(fixed)
-    write_fixes(fixed)
+    fix_tests(chain.from_iterable(found), shows=shows)
 
 
 def _run_once(
