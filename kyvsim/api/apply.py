@@ -61,7 +61,6 @@ from kyvsim.report.run import (
     stale_diagnostics,
 )
 from kyvsim.report.style import RenderOptions
-from kyvsim.simulator import as_stored
 
 _EXPLAINED = 20
 """The number of resources of which one is explained if no rule matched."""
@@ -343,7 +342,7 @@ def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
         given = objects_of((*read.resources, *read.targets, *read.shared_data))
         cluster = GivenObjects(given, read.definitions)
     world = given_world(cluster, read.values, read.context, objects_of(read.targets))
-    return world._replace(complete=as_stored)
+    return world._replace(reports_missing_input=True)
 
 
 def _second_run(

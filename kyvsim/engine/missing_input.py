@@ -13,6 +13,7 @@ from typing import Final
 
 from kyvsim.engine.compile.compiled import Outcome
 from kyvsim.engine.context import MISSING_INPUT, JSONContext
+from kyvsim.kubernetes.defaults import as_stored
 from kyvsim.kubernetes.objects import Json, KubernetesObject, contains_text, object_key
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Rule
@@ -280,13 +281,11 @@ def remedy_for(error: str) -> str:
 def missing_defaults(
     references: Iterable[FieldReference],
     obj: KubernetesObject,
-    complete: Callable[[KubernetesObject], KubernetesObject],
     again: Callable[[KubernetesObject], RuleStatus | None],
 ) -> Iterator[str]:
     """Yield a text if a rule that did not pass ends differently with an API server's defaults.
 
-    `complete` sets them, and `again` returns the status of the rule for another object, None if
-    it is the same.
+    `again` returns the status of the rule for another object, None if it is the same.
     """
     lacking = [
         one.path
@@ -297,7 +296,7 @@ def missing_defaults(
     ]
     if not lacking:
         return
-    whole = complete(obj)
+    whole = as_stored(obj)
     fields = [f"`{_shown(path)}`" for path in lacking if not _lacks(whole, path)]
     status = again(whole) if fields else None
     if status in {RuleStatus.PASS, RuleStatus.FAIL}:

@@ -1,6 +1,6 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -437,9 +437,9 @@ def _run_rule(
     ) and _failed_before(rule, given, world, policy.policy.name):
         outcome = _TOLERATED
     is_open = outcome.status is not RuleStatus.PASS or outcome.note
-    if is_open and world.complete is not None:
+    if is_open and world.reports_missing_input:
         if may_lack_input(rule.rule, outcome.status, given.object):
-            hints = [*hints, *_missing_inputs(rule, policy, outcome, given, world.complete)]
+            hints = [*hints, *_missing_inputs(rule, policy, outcome, given)]
         if not hints and not outcome.hints and (remedy := remedy_for(error_text(outcome))):
             hints = [remedy]
     if not hints:
@@ -448,11 +448,7 @@ def _run_rule(
 
 
 def _missing_inputs(
-    rule: CompiledRule,
-    policy: CompiledPolicy,
-    outcome: Outcome,
-    given: RuleInput,
-    complete: Callable[[KubernetesObject], KubernetesObject],
+    rule: CompiledRule, policy: CompiledPolicy, outcome: Outcome, given: RuleInput
 ) -> Iterator[str]:
     """Yield the inputs that were not given, and on which the outcome of a rule may depend."""
     references = policy.references(rule.rule)
@@ -468,7 +464,7 @@ def _missing_inputs(
         )
         return found.status if found and found.status is not outcome.status else None
 
-    yield from missing_defaults(references, given.object, complete, again)
+    yield from missing_defaults(references, given.object, again)
 
 
 def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:

@@ -354,9 +354,8 @@ class World(NamedTuple):
     spares_triggers: bool = False
     """Whether rules for existing objects do not change triggers and run after them, as in a
     cluster."""
-    complete: Callable[[KubernetesObject], KubernetesObject] | None = None
-    """Returns an object as an API server would store it; None if results do not report the inputs
-    that they lack."""
+    reports_missing_input: bool = False
+    """Whether results report the inputs that they lack; in a cluster, none are missing."""
     mocks: Mocks | None = None
     """Mocks that replace those of `values`."""
 

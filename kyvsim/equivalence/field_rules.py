@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from kyvsim.kubernetes.defaults import as_typed
 from kyvsim.kubernetes.discovery import (
     is_builtin,
     is_builtin_group,
@@ -19,7 +20,6 @@ from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.patch.structured_merge import misfits
 from kyvsim.schema import merge_types
-from kyvsim.simulator.api_server.defaults import as_typed
 
 # Rules that are not part of Kubernetes' types: allowed values and required fields.
 #

@@ -25,6 +25,7 @@ from kyvsim.equivalence.objects import (
     with_roles,
     with_template_metadata,
 )
+from kyvsim.kubernetes.defaults import with_defaults
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, split_api_version
 from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, object_key, text_field
 from kyvsim.kubernetes.quantities import with_floats
@@ -38,7 +39,6 @@ from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResul
 from kyvsim.model.tracing import Count, PointKind, PolicyPlace, TracedConstruct
 from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
-from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.suite.coverage import PointCounter
 
 _Given = ParamSpec("_Given")

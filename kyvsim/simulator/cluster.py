@@ -14,8 +14,8 @@ from kyvsim.simulator.admission.classic import AdmissionController, AdmissionNot
 from kyvsim.simulator.admission.policy_validation import PolicyWebhook
 from kyvsim.simulator.api_server import ApiServer, ObjectStore
 from kyvsim.simulator.api_server.authorizer import refusal, refuse_escalation
-from kyvsim.simulator.api_server.defaults import pod_plugin
 from kyvsim.simulator.api_server.metadata import Identities, with_metadata
+from kyvsim.simulator.api_server.pod_plugins import pod_plugin
 from kyvsim.simulator.api_server.validation import refuse_invalid
 from kyvsim.simulator.background.controller import (
     restart_background_controller,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from kyvsim.kubernetes.defaults import with_defaults
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.languages import language_of
@@ -18,7 +19,6 @@ from kyvsim.model.release import Release
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, Hook, webhook_of
 from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
-from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.configuration import NAMESPACE, settings_of, webhook_setting

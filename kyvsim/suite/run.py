@@ -19,7 +19,6 @@ from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
-from kyvsim.simulator import as_stored
 
 _BY_DEFAULT = ""
 """The operation of rows without one."""
@@ -140,7 +139,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
         targets=inputs.targets,
         context=context,
         images=inputs.context.images,
-        complete=as_stored,
+        reports_missing_input=True,
     )
     triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
     responses: list[EngineResponse] = []

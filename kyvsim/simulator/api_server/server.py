@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
+from kyvsim.kubernetes.defaults import CONTAINERS, with_defaults
 from kyvsim.kubernetes.discovery import is_builtin
 from kyvsim.kubernetes.objects import (
     Json,
@@ -22,7 +23,6 @@ from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import FailureCause
 from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.api_server import errors
-from kyvsim.simulator.api_server.defaults import CONTAINERS, with_defaults
 from kyvsim.simulator.api_server.metadata import (
     Identities,
     as_successor,

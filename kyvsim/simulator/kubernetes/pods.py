@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kyvsim.kubernetes.defaults import CONTAINERS
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -14,7 +15,6 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
-from kyvsim.simulator.api_server.defaults import CONTAINERS
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.context import POD_RUN, POD_START, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (

@@ -9,13 +9,13 @@ from kyvsim.api.apply import render_document
 from kyvsim.api.inputs import AS_GIVEN
 from kyvsim.engine.missing_input import DEFAULTED
 from kyvsim.equivalence.objects import KindName, smallest
+from kyvsim.kubernetes.defaults import with_defaults
 from kyvsim.kubernetes.discovery import every_kind, preferred_version
 from kyvsim.load.files import Source
 from kyvsim.load.values import named_user
 from kyvsim.model.request import Operation
 from kyvsim.report.formats import RUN_FORMATS
 from kyvsim.report.style import RenderOptions
-from kyvsim.simulator.api_server.defaults import with_defaults
 
 CLASSIC = """
 apiVersion: kyverno.io/v1

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.simulator.api_server.defaults import TOKEN_PATH, with_defaults
+from kyvsim.kubernetes.defaults import with_defaults
+from kyvsim.simulator.api_server.pod_plugins import TOKEN_PATH
 from kyvsim.simulator.api_server.server import qos_class
 
 

@@ -1,4 +1,4 @@
-"""What an API server sets or drops: defaults, Go's types, and the plugins for Pods."""
+"""What an API server sets or drops in every object: defaults, and fields that Go's types omit."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -11,19 +11,11 @@ from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
-    ObjectKey,
-    annotations,
-    entries,
     labels,
     metadata,
     object_key,
     text_field,
 )
-from kyvsim.model.request import Operation
-from kyvsim.simulator.api_server import errors
-from kyvsim.simulator.api_server.metadata import Identities, with_metadata
-from kyvsim.simulator.api_server.request import ApiError, Review
-from kyvsim.simulator.api_server.store import ObjectStore
 
 # An object of a built-in kind after decoding to its Go type.
 #
@@ -105,7 +97,7 @@ def completed(data: Json, defaults: Defaults) -> Json:
 # Source of the rules: k8s.io/kubernetes pkg/apis/core/v1/defaults.go.
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-_MODE = 0o644
+FILE_MODE = 0o644
 _HTTP = MappingProxyType({"httpGet.": {"path": "/", "scheme": "HTTP"}})
 _PROBE = MappingProxyType(
     {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -127,11 +119,11 @@ _CONTAINER = MappingProxyType(
 )
 _VOLUME = MappingProxyType(
     {
-        "configMap.": {"defaultMode": _MODE},
-        "secret.": {"defaultMode": _MODE},
-        "downwardAPI.": {"defaultMode": _MODE, "items[]": _FIELD},
+        "configMap.": {"defaultMode": FILE_MODE},
+        "secret.": {"defaultMode": FILE_MODE},
+        "downwardAPI.": {"defaultMode": FILE_MODE, "items[]": _FIELD},
         "projected.": {
-            "defaultMode": _MODE,
+            "defaultMode": FILE_MODE,
             "sources[]": {
                 "serviceAccountToken.": {"expirationSeconds": 3600},
                 "downwardAPI.": {"items[]": _FIELD},
@@ -327,6 +319,19 @@ def with_defaults(obj: KubernetesObject) -> KubernetesObject:
     return complete
 
 
+def as_stored(obj: KubernetesObject) -> KubernetesObject:
+    """Return an object as policies see it: with defaults, and a Pod with a ServiceAccount.
+
+    (The admission plugin of ServiceAccounts sets `default`.)
+    """
+    whole = with_defaults(obj)
+    spec = whole.get("spec")
+    if whole.get("kind") != "Pod" or spec.__class__ is not dict:
+        return whole
+    name = spec.get("serviceAccountName") or "default"
+    return {**whole, "spec": {**spec, "serviceAccountName": name, "serviceAccount": name}}
+
+
 def _namespace(obj: KubernetesObject) -> KubernetesObject:
     name = metadata(obj).get("name")
     spec = obj.get("spec") or {}
@@ -334,7 +339,8 @@ def _namespace(obj: KubernetesObject) -> KubernetesObject:
     complete["status"] = obj.get("status") or {"phase": "Active"}
     if not name:
         return complete
-    return with_metadata(complete, {"labels": {**labels(obj), "kubernetes.io/metadata.name": name}})
+    own = {**labels(obj), "kubernetes.io/metadata.name": name}
+    return {**complete, "metadata": {**metadata(obj), "labels": own}}
 
 
 def _secret(obj: KubernetesObject) -> KubernetesObject:
@@ -388,114 +394,3 @@ _OF_KIND: Mapping[tuple[str, str], Defaults] = {
     },
 }
 """The defaults of each kind."""
-
-
-# The ServiceAccount plugin: the account of a Pod, and its token.
-# Source of the rules: k8s.io/kubernetes plugin/pkg/admission/serviceaccount.
-
-TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — a path
-_PREFIX = "kube-api-access-"
-_DEFAULT = "default"
-
-
-def give_account(
-    review: Review, store: ObjectStore, identities: Identities
-) -> KubernetesObject | ApiError:
-    """Return a new Pod with its ServiceAccount and token, or why it may not use it.
-
-    A Pod may use the account `default` before it exists: the plugin waits for it, since every
-    namespace gets one.
-    """
-    pod = review.object or {}
-    spec = pod.get("spec")
-    if spec.__class__ is not dict or "kubernetes.io/config.mirror" in annotations(pod):
-        return pod
-    name = text_field(spec, "serviceAccountName") or _DEFAULT
-    namespace = review.request.key.namespace
-    account = store.get("v1", "ServiceAccount", namespace, name)
-    if account is None and name != _DEFAULT:
-        why = f"error looking up service account {namespace}/{name}"
-        why = f'{why}: serviceaccount "{name}" not found'
-        key = ObjectKey("v1", "Pod", namespace, text_field(metadata(pod), "name"))
-        return errors.forbidden(key, store.defined, why)
-    account = account or {}
-    spec = {**spec, "serviceAccountName": name, "serviceAccount": name}
-    settings = [one.get("automountServiceAccountToken") for one in (spec, account)]
-    if next((bool(one) for one in settings if one is not None), True):
-        meta = metadata(pod)
-        own = text_field(meta, "name") or text_field(meta, "generateName")
-        spec = _with_token(spec, lambda: identities.generated_name(_PREFIX, namespace, own))
-    if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
-        secrets = [
-            {"name": text_field(one, "name")} for one in entries(account, "imagePullSecrets")
-        ]
-        spec = {**spec, "imagePullSecrets": secrets}
-    return {**pod, "spec": spec}
-
-
-def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
-    names = [text_field(one, "name") for one in entries(spec, "volumes")]
-    name = next((one for one in names if one.startswith(_PREFIX)), "")
-    volume = name or new_name()
-    mounted = False
-
-    def mount(container: Json) -> Json:
-        nonlocal mounted
-        mounts = entries(container, "volumeMounts")
-        if any(text_field(one, "mountPath") == TOKEN_PATH for one in mounts):
-            return container
-        mounted = True
-        token = {"name": volume, "mountPath": TOKEN_PATH, "readOnly": True}
-        return {**container, "volumeMounts": [*mounts, token]}
-
-    for group in ("initContainers", "containers"):
-        spec = completed(spec, {f"{group}[]": mount})
-    if not mounted or name:
-        return spec
-    namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
-    sources = [
-        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-        {"downwardAPI": {"items": [{"fieldRef": namespace, "path": "namespace"}]}},
-    ]
-    token = {"name": volume, "projected": {"defaultMode": _MODE, "sources": sources}}
-    return {**spec, "volumes": [*(spec.get("volumes") or ()), token]}
-
-
-# What Kubernetes itself changes in new objects before any webhook is called.
-# Source of the rules: k8s.io/kubernetes plugin/pkg/admission (serviceaccount, priority,
-# defaulttolerationseconds).
-
-
-def pod_plugin(
-    store: ObjectStore, identities: Identities
-) -> Callable[[Review], KubernetesObject | ApiError | None]:
-    """Return the plugin that completes new Pods: account, priority, tolerations."""
-
-    def admit(review: Review) -> KubernetesObject | ApiError | None:
-        request = review.request
-        if request.key[:2] != ("v1", "Pod") or request.subresource:
-            return review.object
-        if request.operation is not Operation.CREATE or review.object is None:
-            return review.object
-        pod = give_account(review, store, identities)
-        if isinstance(pod, ApiError) or pod.get("spec").__class__ is not dict:
-            return pod
-        name = text_field(pod["spec"], "priorityClassName")
-        key = ("scheduling.k8s.io/v1", "PriorityClass", "", name)
-        priority_class = (store.get(*key) if name else None) or {}
-        policy = text_field(priority_class, "preemptionPolicy") or "PreemptLowerPriority"
-        value = priority_class.get("value", 0)
-        spec = completed(pod["spec"], {"priority": value, "preemptionPolicy": policy})
-        given = entries(spec, "tolerations")
-        every = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-        pairs = [(text_field(one, "key"), text_field(one, "effect")) for one in given]
-        tolerated = {key for key, effect in pairs if effect in {"", "NoExecute"}}
-        added = [
-            {"key": taint, **every}
-            for taint in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-            if tolerated.isdisjoint({"", taint})
-        ]
-        return {**pod, "spec": ({**spec, "tolerations": [*given, *added]} if added else spec)}
-
-    return admit
