@@ -43,12 +43,13 @@ def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
         try:
             filled = template.render(scope)
             key, _, rest = filled["name"].partition(".")
-            if scope.holds(name) and key not in external.mocks.global_data:
+            mocked = external.mocks.global_data
+            if scope.holds(name) and key not in mocked:
                 return SKIPPED
             found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
-            elif found == [] and external.account is None:
+            elif found == [] and external.account is None and key not in mocked:
                 scope.hints.append(no_objects(key))
             return _queried(found, key, filled["jmesPath"], name, system)
         except QueryError as error:
