@@ -461,6 +461,8 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
     near = nearest(word, _known_names(), _NEAR) if "undeclared" in what else ""
     if near:
         return f"did you mean `{near}`?"
+    if "Syntax error" in what and "??" in written:
+        return "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
     if "no matching overload" in what and _NUMBER_AND_STRING.search(what):

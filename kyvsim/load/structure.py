@@ -78,8 +78,10 @@ def _placed(finding: SchemaFinding, schema: SchemaNode, data: Json) -> Problem:
     """
     problem = worded(finding)
     *steps, name = finding.path
+    instead = {_SUCCESSORS.get(str(name)), _MEANT.get(str(name))}
     # The same name elsewhere is better than a name here that is not very similar.
-    if name in {*_EVERYWHERE, *_SUCCESSORS} or nearest(str(name), finding.limit, _NEAR):
+    is_near = nearest(str(name), finding.limit, _NEAR) or not instead.isdisjoint(finding.limit)
+    if name in _EVERYWHERE or is_near:
         return problem
     node: SchemaNode | None = schema
     owners: list[tuple[Path, SchemaNode]] = []
@@ -186,6 +188,8 @@ _SUCCESSORS: Mapping[str, str] = {
     "patches": "patchesJson6902",
 }
 """Fields that Kyverno removed, with the fields of the same object that replaced them."""
+_MEANT: Mapping[str, str] = dict.fromkeys(("label", "labels", "labelSelector"), "selector")
+"""Fields of other objects that mean the same."""
 
 
 def _unknown(finding: SchemaFinding, shown: str) -> str:
@@ -193,6 +197,8 @@ def _unknown(finding: SchemaFinding, shown: str) -> str:
     successor = _SUCCESSORS.get(name)
     if successor in finding.limit:
         return f"unknown field `{shown}`: `{successor}` replaced it"
+    if _MEANT.get(name) in finding.limit:
+        return f"unknown field `{shown}`: did you mean `{_MEANT[name]}`?"
     return f"unknown field `{shown}`{likely(name, finding.limit)}"
 
 
