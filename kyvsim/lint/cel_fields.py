@@ -320,15 +320,13 @@ def _ordered_amounts(
 
     upstream: k8s.io/apiserver pkg/cel/library/quantity.go
     """
-    paths = {node.id: path for node, path in reads}
+    paths = {node.id: path for node, path in reads if path[-2] in _OF_AMOUNTS}
     for node in expression.nodes() if paths else ():
         if not isinstance(node, Call) or node.function not in _ORDERS:
             continue
         for field, other in (node.arguments, node.arguments[::-1]):
             path = paths.get(field.id, ())
-            if not isinstance(other, Literal) or not isinstance(other.value, str):
-                continue
-            if len(path) > 2 and path[-2] in _OF_AMOUNTS:
+            if path and isinstance(other, Literal) and isinstance(other.value, str):
                 name = _shown(path)
                 text = (
                     f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "
