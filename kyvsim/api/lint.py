@@ -232,7 +232,7 @@ def _findings(
         POLICIES,
         needed=not (walking.as_found or suites),
     )
-    documents = tuple(one for one in documents if not _is_manifest(one))
+    documents = tuple(one for one in documents if one.folder or not _is_manifest(one))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     system = own_system(release=release)
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)

@@ -444,6 +444,8 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         return f"keys with `-`, `.` or `/` are in brackets: `{key[1]}['{key[2]}']`"
     if word in _INSTEAD:
         return f"CEL has `{_INSTEAD[word]}` instead of `{word.strip()}`"
+    if "Syntax error" in what and "??" in written:
+        return "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
     if "undeclared reference" in what:

@@ -23,6 +23,8 @@ from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
+_DEFAULTS = frozenset({"orValue", "__orValueCompat__"})
+"""`orValue`, and what Kyverno's environments make of it."""
 _Names = tuple[str, ...]
 _Bound = Mapping[str, _Names | None]
 
@@ -45,11 +47,20 @@ class _Reader(NamedTuple):
             value = self.path(node.value, bound)
             return self.path(node.body, {**bound, node.variable: value})
         paths = [self.path(one, bound) for one in children(node)]
+        if isinstance(node, Call) and node.function in _DEFAULTS:
+            return self._optional(node.target or node.arguments[0], bound)
         if not isinstance(node, Call) or node.function != "_[_]" or paths[0] is None:
             return None
         key = node.arguments[1]
         step = key.value if isinstance(key, Literal) and isinstance(key.value, str) else _ELEMENT
         return self._note(node, (*paths[0], step))
+
+    def _optional(self, node: Node, bound: _Bound) -> _Names | None:
+        """Return the path of a value that has a default, such as `object.?spec.?volumes`."""
+        if not isinstance(node, Select) or not node.optional:
+            return None if isinstance(node, Call) else self.path(node, bound)
+        inner = self._optional(node.operand, bound)
+        return None if inner is None else (*inner, node.field)
 
     def _note(self, node: Node, path: _Names) -> _Names:
         self.reads.append((node, path))
@@ -156,7 +167,12 @@ _WORKLOADS = frozenset(
 _BY_KIND: Mapping[str, frozenset[str]] = {
     "RoleBinding": frozenset({"subjects"}),
     "ClusterRoleBinding": frozenset({"subjects"}),
-    "ClusterRole": frozenset({"rules", "aggregationRule"}),
+    "ClusterRole": frozenset(
+        {
+            *("rules", "aggregationRule", "rules.[].resources", "rules.[].apiGroups"),
+            *("rules.[].resourceNames", "rules.[].nonResourceURLs"),
+        }
+    ),
     "Role": frozenset({"rules"}),
     "ConfigMap": frozenset({"data", "binaryData", "immutable"}),
     "Secret": frozenset({"data", "stringData", "immutable"}),
@@ -194,6 +210,8 @@ def _unguarded(
         return
     matched = matched_kinds(policy.spec)
     kinds = {one.kind for one in matched}
+    if len(kinds) > 1 and policy.mentions("kind"):
+        kinds = set()  # it may read the field only for one of them
     outside = any(not is_namespaced_in_cluster(one.group, one.kind) for one in matched)
     constraints = policy.spec.match_constraints
     labelled = constraints is not None and constraints.selects_objects
@@ -249,7 +267,8 @@ def _is_optional(path: _Names, kinds: set[str], is_outside: bool) -> bool:
         return False
     if kinds <= _WORKLOADS:
         return _is_optional_in_pods(tuple(fields), field)
-    return all(".".join((*fields, field)) in _BY_KIND.get(kind, ()) for kind in kinds)
+    name = ".".join((*fields, field))
+    return any(name in _BY_KIND.get(kind, ()) for kind in kinds)
 
 
 def _is_optional_in_pods(owner: _Names, field: str) -> bool:
@@ -301,15 +320,13 @@ def _ordered_amounts(
 
     upstream: k8s.io/apiserver pkg/cel/library/quantity.go
     """
-    paths = {node.id: path for node, path in reads}
+    paths = {node.id: path for node, path in reads if path[-2] in _OF_AMOUNTS}
     for node in expression.nodes() if paths else ():
         if not isinstance(node, Call) or node.function not in _ORDERS:
             continue
         for field, other in (node.arguments, node.arguments[::-1]):
             path = paths.get(field.id, ())
-            if not isinstance(other, Literal) or not isinstance(other.value, str):
-                continue
-            if len(path) > 2 and path[-2] in _OF_AMOUNTS:
+            if path and isinstance(other, Literal) and isinstance(other.value, str):
                 name = _shown(path)
                 text = (
                     f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "

@@ -1,5 +1,6 @@
 """Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise, permutations
@@ -88,13 +89,22 @@ def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV249", text, (*one.path, "message"))
 
 
+_JOINED = re.compile(r"""['"]\s*\+\s*[\w(]|[\w)\]]\s*\+\s*['"]""")
+_READ = re.compile(r"\b(?:object|oldObject|request|variables|namespaceObject|string)[.(]")
+
+
 def templates_in_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV333: a variable `{{ }}` in a message of a policy in CEL, which is shown as it is written.
+    """KV333: a variable or expression in a message of a policy in CEL, which is shown as written.
 
     upstream: pkg/cel/policies/vpol/compiler/policy.go
     """
     for one in policy.spec.validations:
-        if "{{" in one.message and "}}" in one.message:
+        if _JOINED.search(one.message) and _READ.search(one.message):
+            text = (
+                "`message` is shown as it is written: write `messageExpression` for an expression"
+            )
+            yield policy.warn("KV333", text, (*one.path, "message"))
+        elif "{{" in one.message and "}}" in one.message:
             text = (
                 "variables `{{ }}` are not replaced in policies in CEL: write `messageExpression`, "
                 'such as `"Pod " + object.metadata.name`'

@@ -18,7 +18,7 @@ from kyvsim.kubernetes.semver import parse_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
 from kyvsim.languages.classic.validation.rule_parts import (
     is_open,
-    note_on_key,
+    note_on_syntax,
     syntax_problem,
 )
 from kyvsim.languages.classic.validation.variables import (
@@ -414,13 +414,20 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         own = {one.path for one in rule.tree.context}
         for path, text, kind in texts_of(rule):
+            inner = VARIABLE.fullmatch(text.strip()) if kind is TextKind.QUERY else None
+            if inner and path[-1] == "list":
+                meant = expression_of(inner[2])
+                changes = (change(policy.document, ChangeKind.VALUE, path, meant),)
+                message = f"`list` is an expression, without braces: write `{meant}`"
+                fix = Fix("remove the braces", changes)
+                yield warn(policy.document, "KV209", message, path, fix=fix)
             # The path of an expression is two steps below that of its entry.
             if kind is not TextKind.QUERY or path[:-2] in own or "{{" in text:
                 continue
             problem = syntax_problem(text.strip()) if text.strip() else None
             if problem:
                 message = f"`{text.strip()}` is not valid JMESPath: {problem}"
-                note = note_on_key(text)
+                note = note_on_syntax(text)
                 yield warn(policy.document, "KV209", message, path)._replace(
                     excerpt=(note,) if note else ()
                 )

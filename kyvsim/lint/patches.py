@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.validation.rule_parts import patch_operations
+from kyvsim.languages.classic.validation.rule_parts import operations_of, patch_operations
 from kyvsim.lint.cel_mutations import steps_of
 from kyvsim.lint.cel_policy import CelPolicy
 from kyvsim.lint.fields import patches
@@ -70,6 +70,24 @@ def _removes_elements(loop: ForEachMutation) -> bool:
     operations = patch_operations(patch.text) if patch else []
     names = {op for op, path in operations if _AT_INDEX.search(path)}
     return "remove" in names and "add" not in names  # both leave the number of elements
+
+
+_TEXT = re.compile(r"/(?:[\w/]+/)?metadata/(?:labels|annotations)/([^/]+)")
+
+
+def values_of_texts(policy: Policy) -> Iterator[Diagnostic]:
+    """KV327 for labels and annotations that a JSON patch sets: all are strings."""
+    for rule in policy.rules:
+        for patch in nodes_of(rule) if rule.tree.mutate else ():
+            if not isinstance(patch, JsonPatch) or "/metadata/" not in patch.text:
+                continue
+            for operation in operations_of(patch.text):
+                path, value = operation.get("path"), operation.get("value")
+                found = _TEXT.fullmatch(path) if isinstance(path, str) else None
+                if found and isinstance(value, bool | int | float):
+                    name = found[1].replace("~1", "/")
+                    text = f"an API server rejects this value: `{name}` must be a string"
+                    yield _at_text(policy, patch, found[0], "KV327", text)
 
 
 _ELEMENT = re.compile(r"(.*)/(\d+)")

@@ -27,7 +27,7 @@ from kyvsim.policy.tree import (
 from kyvsim.policy.visit import walk
 
 _SKIPPING = frozenset({CONDITION, GLOBAL})
-_SIGNS = frozenset("<>=!&|\\^$")
+_SIGNS = frozenset("<>=!&|\\^$,")
 _ORDERS = frozenset({">", ">=", "<", "<="})
 _MISPLACED = re.compile(r"(?P<sign>=[<>]|={1,2}|<>)\s*(?P<rest>-?\d.*)")
 _MEANT: Mapping[str, str] = {"=>": ">=", "=<": "<=", "=": "", "==": "", "<>": "!"}
@@ -56,6 +56,8 @@ _OF_TEXTS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "
 """Fields whose values may be texts that look like ranges."""
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage", "sizeLimit"})
 _AMOUNTS = frozenset({*_BYTES, "cpu"})
+_NAMES = frozenset({"image", "name", "namespace", "serviceAccountName", "storageClassName"})
+"""Fields whose values have no commas."""
 _ESCAPED = re.compile(r"(?<![\w:\\])\\[*?]")
 
 
@@ -189,6 +191,12 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
     elif not sign and (found := _DOTTED_RANGE.fullmatch(operand)):
         meant = "-".join(found.groups())
         yield "KV308", f"`{text}` is not a range: write `{meant}`", meant
+    elif field in _NAMES and "," in operand and not sign:
+        meant = " | ".join(part.strip() for part in operand.split(","))
+        problem = (
+            f"no {field} matches `{text}`: alternatives are separated by `|` (write `{meant}`)"
+        )
+        yield "KV308", problem, meant if text == operand else ""
     elif field in _AMOUNTS and not has_wildcard(operand):
         yield from _amount_problems(text, field, operand)
     if operand.startswith("^") or (operand.endswith("$") and "*" in operand):

@@ -252,15 +252,32 @@ def _default_problems(
             "empty list in backticks: `[]`)"
         )
         yield _Problem("KV301", text, "|| []", "|| `[]`")
-    elif (
-        right["type"] == "literal" and right["value"] is True and _may_be_false(left, entries or ())
-    ):
+    elif _is_true(right, left) and _may_be_false(left, entries or ()):
         shown = _written(expression, left)
         text = (
             f"`|| {written}` also replaces the value false, so the result is always true: write "
             f"`{shown} != `false``, which is true for a missing value, too"
         )
         yield _Problem("KV302", text)
+
+
+_BOOLEANS = frozenset(
+    {
+        *("automountServiceAccountToken", "hostNetwork", "hostPID", "hostIPC", "privileged"),
+        *("allowPrivilegeEscalation", "readOnlyRootFilesystem", "runAsNonRoot", "hostUsers"),
+        *("publishNotReadyAddresses", "allocateLoadBalancerNodePorts", "immutable", "readOnly"),
+    }
+)
+"""Fields that are booleans in all kinds of Kubernetes."""
+
+
+def _is_true(default: Tree, tree: Tree) -> bool:
+    """Return whether a default is true, or the string of it for a field that is a boolean."""
+    if default["type"] != "literal":
+        return False
+    return default["value"] is True or (
+        default["value"] == "true" and _last_field(tree) in _BOOLEANS
+    )
 
 
 def _may_be_false(tree: Tree, entries: tuple[ContextEntry, ...]) -> bool:

@@ -104,8 +104,9 @@ def unknown_kinds(
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
-        if _SEPARATOR.search(use.text):
-            text = f"no object has the kind `{use.text}`: write each kind as an item of the list"
+        problem = _malformed(use.text, known)
+        if problem:
+            text = f"no object has the kind `{use.text}`: {problem}"
             yield warn(use.document, "KV215", text, use.path)
             continue
         group, _, kind, subresource = parse_kind_selector(use.text)
@@ -136,6 +137,14 @@ def unknown_kinds(
         if len(unlike) == 1:
             text = f"unknown kind `{unlike[0]}`: {NAME_IT}"
         yield Diagnostic("KV216", Severity.INFO, text, first.document.locate(first.path))
+
+
+def _malformed(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return how to write several kinds in one string, or `Deployment.apps`; "" for others."""
+    if _SEPARATOR.search(text):
+        return "write each kind as an item of the list"
+    kind, _, group = text.partition(".")
+    return f"did you mean `{group}/*/{kind}`?" if group and (group, kind) in known else ""
 
 
 def unknown_target_kinds(

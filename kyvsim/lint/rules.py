@@ -10,15 +10,23 @@ from typing import NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Path, without
+from kyvsim.kubernetes.objects import Path, found_at, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
+from kyvsim.lint.traversal import nodes_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import blocker_of
-from kyvsim.policy.tree import MatchBlock, PatternLeaf, PatternMap, PatternNode, ResourceFilter
+from kyvsim.policy.tree import (
+    Deny,
+    MatchBlock,
+    PatternLeaf,
+    PatternMap,
+    PatternNode,
+    ResourceFilter,
+)
 
 
 def never_matches(policy: Policy) -> Iterator[Diagnostic]:
@@ -88,6 +96,25 @@ def _names(pattern: str, text: str) -> bool:
 def _is_kind(removed: str, matched: str) -> bool:
     pairs = zip(parse_kind_selector(removed), parse_kind_selector(matched), strict=True)
     return all(out in {one, "*"} for out, one in pairs)
+
+
+def empty_conditions(policy: Policy) -> Iterator[Diagnostic]:
+    """KV347: `conditions` without a condition, with which a rule denies everything.
+
+    upstream: pkg/engine/handlers/validation/validate_resource.go, pkg/engine/variables/evaluate.go
+    """
+    for rule in policy.rules:
+        for one in nodes_of(rule) if rule.tree.validate else ():
+            if not isinstance(one, Deny) or (one.conditions and one.conditions.conditions):
+                continue
+            never = one.conditions is not None and one.conditions.never_hold
+            # The node lacks a field that is null.
+            if not never and "conditions" in found_at(policy.document.data, one.path):
+                text = (
+                    "there is no condition, so the rule denies every object that it matches: add "
+                    "one, or write `deny: {}` if that is meant"
+                )
+                yield warn(policy.document, "KV347", text, (*one.path, "conditions"))
 
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:

@@ -54,6 +54,13 @@ _QUOTE_IT = (
 )
 
 
+_TAG = re.compile(r"^[ -]*!\w+:\s", re.MULTILINE)
+_NO_TAG = (
+    "note: `!` at the start of a key is a tag of YAML: for a field that must be missing, write "
+    '`X(key): "null"`'
+)
+
+
 @cache
 def _schema() -> SchemaNode:
     return load_schemas("admission-review.json")["admission.k8s.io/AdmissionReview"]
@@ -340,6 +347,8 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
         return Diagnostic("KV024", Severity.ERROR, text, place)
     line = "".join(chunk.text.split("\n")[error.line - 1 : error.line])
     notes = (_QUOTE_IT,) if _UNQUOTED.search(line) else ()
+    if _TAG.search(chunk.text):
+        notes = (*notes, _NO_TAG)
     return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place, notes)
 
 

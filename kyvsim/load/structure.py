@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.model.diagnostic import Diagnostic, error_in, likely
+from kyvsim.model.diagnostic import Diagnostic, error_in, likely, nearest
 from kyvsim.model.source import Document
 from kyvsim.schema.node import (
     TYPE_NAMES,
@@ -57,7 +57,47 @@ def check(schema: SchemaNode, data: object) -> tuple[Json, tuple[Problem, ...]]:
     findings = findings_as_written(filled, schema)
     of_wrong_type = {finding.path for finding in findings if finding.word == "type"}
     findings += (one for one in duplicates(filled, schema) if one.path not in of_wrong_type)
-    return filled, tuple(map(worded, findings))
+    problems = (
+        _placed(one, schema, filled) if one.word == "unknown" else worded(one) for one in findings
+    )
+    return filled, tuple(problems)
+
+
+_EVERYWHERE = frozenset({"apiVersion", "kind", "metadata", "name", "namespace", "spec"})
+"""Fields of many objects, whose right place is uncertain."""
+_NEAR = 0.8
+
+
+def _placed(finding: SchemaFinding, schema: SchemaNode, data: Json) -> Problem:
+    """Return the error about an unknown field, with the place where the field is known.
+
+    This is an object that contains it, or one beside it: most often, the indentation is wrong.
+    """
+    problem = worded(finding)
+    *steps, name = finding.path
+    instead = {_SUCCESSORS.get(str(name)), _MEANT.get(str(name))}
+    # The same name elsewhere is better than a name here that is not very similar.
+    is_near = nearest(str(name), finding.limit, _NEAR) or not instead.isdisjoint(finding.limit)
+    if name in _EVERYWHERE or is_near:
+        return problem
+    node: SchemaNode | None = schema
+    owners: list[tuple[Path, SchemaNode]] = []
+    for index, step in enumerate([*steps, None]):
+        if node is None:
+            return problem
+        node = node.meant_for(data) if node.choices else node
+        owners.insert(0, (tuple(steps[:index]), node))
+        if step is not None:
+            data = data[step]
+            node = node.items if isinstance(step, int) else node.child(str(step))
+    path, own = owners.pop(0)
+    beside = ((one, own.child(one)) for one in data)
+    owners += [((*path, one), node) for one, node in beside if node is not None]
+    place = next((show_path(where) for where, node in owners if name in node.properties), "")
+    if not place:
+        return problem
+    text = problem.message.partition(": did you mean")[0]
+    return problem._replace(message=f"{text}: it is a field of `{place}`")
 
 
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:
@@ -141,6 +181,8 @@ def _not(finding: SchemaFinding, shown: str) -> str:
 
 _SUCCESSORS: Mapping[str, str] = {"overlay": "patchStrategicMerge", "patches": "patchesJson6902"}
 """Fields that Kyverno removed, with the fields of the same object that replaced them."""
+_MEANT: Mapping[str, str] = dict.fromkeys(("label", "labels", "labelSelector"), "selector")
+"""Fields of other objects that mean the same."""
 
 
 def _unknown(finding: SchemaFinding, shown: str) -> str:
@@ -148,6 +190,8 @@ def _unknown(finding: SchemaFinding, shown: str) -> str:
     successor = _SUCCESSORS.get(name)
     if successor in finding.limit:
         return f"unknown field `{shown}`: `{successor}` replaced it"
+    if _MEANT.get(name) in finding.limit:
+        return f"unknown field `{shown}`: did you mean `{_MEANT[name]}`?"
     return f"unknown field `{shown}`{likely(name, finding.limit)}"
 
 

@@ -54,6 +54,7 @@ def test_every_name_that_some_expression_reads(found, names):
         ("object.a = 1", "CEL has `==` instead of `=`"),
         ("object.a =< 1", "CEL has `<=` instead of `=<`"),
         ("object.a == None", "CEL has `null` instead of `None`"),
+        ("has(object.a) ?? 1 : 2", "but no `??`"),
         ("object.a.startWith('b')", "did you mean `startsWith`?"),
         ("object.a.matchs('b')", "did you mean `matches`?"),
         ("objects.a == 1", "did you mean `object`?"),

@@ -142,3 +142,32 @@ def test_operations_of_json_patches(written, operation, found):
 )
 def test_quantities_that_are_compared_as_text(written, text, found):
     assert codes(written, text, "persistentvolumeclaims") == found
+
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("text", "resources", "found"),
+    [
+        ("object.?rules.orValue([]).all(r, 'a' in r.resources)", "clusterroles", ["KV323"]),
+        ("object.?rules.orValue([]).all(r, 'a' in r.verbs)", "clusterroles", []),
+        ("object.?rules.orValue([]).all(r, 'a' in r.resources)", "roles", []),
+        ("object.?rules.orValue([]).all(r, 'a' in r.?resources.orValue([]))", "clusterroles", []),
+        ("object.metadata.name == 'a' || f(object).orValue([]) == []", "clusterroles", []),
+    ],
+)
+def test_fields_of_elements_of_lists_with_defaults(written, text, resources, found):
+    assert codes(written, text, resources, group=RBAC) == found
+
+
+def test_fields_of_one_of_several_kinds(written):
+    roles = validated("object.rules.all(r, 'a' in r.resources)", "roles", RBAC)
+    (rule,) = roles["matchConstraints"]["resourceRules"]
+    both = {**rule, "resources": ["roles", "clusterroles"]}
+    roles["matchConstraints"]["resourceRules"] = [both]
+    assert [code for code, _ in written("ValidatingPolicy", roles)] == ["KV323"]
+    ((_, text),) = written("ValidatingPolicy", roles)
+    assert "`object.rules`" in text
+    roles["validations"][0]["expression"] = "object.kind == 'Role' || object.rules.size() > 0"
+    assert written("ValidatingPolicy", roles) == []

@@ -377,3 +377,13 @@ def test_an_entry_of_a_loop_that_uses_one_of_the_rule(remarks):
     }
     rule = {"context": [entry("b", value=1)], "validate": {"message": "m", "foreach": [loop]}}
     assert remarks(later_entries, rule) == []
+
+
+def test_a_list_in_braces(remarks):
+    def loops(text):
+        return {"validate": {"foreach": [{"list": text, "deny": {}}]}}
+
+    ((code, path, text),) = remarks(unreadable_queries, loops("{{ request.object.spec.a }}"))
+    assert (code, path) == ("KV209", "spec/rules/0/validate/foreach/0/list")
+    assert text.endswith("write `request.object.spec.a`")
+    assert remarks(unreadable_queries, loops('request.object.spec."{{ request.name }}"')) == []

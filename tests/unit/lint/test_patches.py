@@ -4,6 +4,7 @@ from kyvsim.lint.patches import (
     ascending_removals,
     misread_paths,
     names_without_anchor,
+    values_of_texts,
 )
 
 
@@ -88,3 +89,23 @@ def test_a_removal_after_one_before_it(remarks):
 )
 def test_removals_that_keep_their_element(remarks, rule):
     assert remarks(ascending_removals, rule) == []
+
+
+def sets(path, value):
+    text = f"- {{op: add, path: '{path}', value: {value}}}\n"
+    return {"mutate": {"patchesJson6902": text}}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "found"),
+    [
+        ("/metadata/labels/version", "1.10", ["KV327"]),
+        ("/spec/template/metadata/annotations/a~1b", "yes", ["KV327"]),
+        ("/metadata/labels/version", "'1.10'", []),
+        ("/metadata/labels/version", "'{{ element }}'", []),
+        ("/metadata/generation", "1", []),
+        ("/spec/labels/version", "1", []),
+    ],
+)
+def test_labels_of_json_patches(remarks, path, value, found):
+    assert [code for code, _, _ in remarks(values_of_texts, sets(path, value))] == found

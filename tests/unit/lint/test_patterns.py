@@ -198,3 +198,18 @@ def test_what_to_write_instead_of_a_negation_anchor(remarks, value, advice):
     assert text.endswith(
         "the field `a`" if not advice else f"write {advice} to forbid only this one)"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "found"),
+    [
+        ("image", "a:*, b:*", ["KV308"]),
+        ("name", "a,b", ["KV308"]),
+        ("image", "a:* | b:*", []),
+        ("args", "a,b", []),
+        ("image", "!a,b", []),
+    ],
+)
+def test_commas_in_patterns_of_names(remarks, field, text, found):
+    pattern = {"spec": {"containers": [{field: text}]}}
+    assert [code for code, _, _ in remarks(misread_patterns, demands(pattern))] == found

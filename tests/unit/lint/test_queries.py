@@ -28,6 +28,7 @@ OWNER = {"context": [{"name": "owner", "variable": {"value": "x"}}]}
         ("request.object.spec.hostPID || `true`", "KV302"),
         ("request.object.spec.a || request.object.spec.b || `true`", "KV302"),
         ("request.object.spec.a == 'b' || `true`", "KV302"),
+        ("request.object.spec.hostNetwork || 'true'", "KV302"),
         ('request.object.spec.containers[?name == "web"]', "KV303"),
         ('request.object.spec.containers[?name != "my-web"]', "KV303"),
         ('split(request.object.spec.nodeName, "/")', "KV303"),
@@ -56,6 +57,7 @@ def test_a_key_of_a_config_map_with_dots(remarks):
     [
         ("request.object.spec.hostPID || `false`", {}),
         ("request.object.spec.hostPID || 'none'", {}),
+        ("request.object.spec.type || 'true'", {}),
         ("request.object.spec.volumes || `[]`", {}),
         ("request.object.spec.volumes[] | [0]", {}),
         ("request.object.spec.hostPID || owner", OWNER),

@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.engine.match import CRITERIA
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.lint.rules import autogen_off, never_matches
+from kyvsim.lint.rules import autogen_off, empty_conditions, never_matches
 
 # never matches
 
@@ -137,3 +137,19 @@ def test_leaves_alone_a_policy_that_wants_none(remarks):
 def test_fires_for_a_policy_that_wants_some(remarks):
     wanted = {ANNOTATION: "Deployment"}
     assert len(remarks(autogen_off, FOR_PODS, {"generate": MADE}, annotations=wanted)) == 1
+
+
+def denies(*conditions):
+    return {"validate": {"deny": dict(zip(("conditions",), conditions, strict=False))}}
+
+
+@pytest.mark.parametrize("conditions", [None, [], {}, {"all": []}])
+def test_conditions_without_a_condition(remarks, conditions):
+    ((code, path, _),) = remarks(empty_conditions, denies(conditions))
+    assert (code, path) == ("KV347", "spec/rules/0/validate/deny/conditions")
+
+
+@pytest.mark.parametrize("conditions", [{"any": []}, {"all": [{"key": "a", "operator": "Equals"}]}])
+def test_conditions_that_do_not_deny_everything(remarks, conditions):
+    assert remarks(empty_conditions, denies(conditions)) == []
+    assert remarks(empty_conditions, denies()) == []

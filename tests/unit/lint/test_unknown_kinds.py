@@ -47,6 +47,8 @@ def told(remarks):
         ("extensions/v1beta1/Ingress", "networking.k8s.io/*/Ingress"),
         ("batch/v1/Pod", "v1/Pod"),
         ("clusterpolicy", "ClusterPolicy"),
+        ("Deployment.apps", "apps/*/Deployment"),
+        ("Ingress.networking.k8s.io", "networking.k8s.io/*/Ingress"),
         ("widgets", "Widget"),
     ],
 )

@@ -46,6 +46,20 @@ def test_a_bad_document_does_not_hide_the_others():
     assert remarks == [("KV006", "f.yaml:4:1")]
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('a:\n- b: "*"\n  !c: "*"\n', "`X(key): "),
+        ("a: !x\nb: [\n", ""),
+        ("a: {{ b }}\n", "put the whole value in quotes"),
+    ],
+)
+def test_notes_on_yaml_that_cannot_be_read(text, note):
+    (remark,) = parse_documents(Source("f.yaml", text))
+    assert (remark.code, bool(remark.excerpt)) == ("KV006", bool(note))
+    assert note in "".join(remark.excerpt)
+
+
 def test_a_bad_separator_is_told():
     documents, remarks = parse("a: 1\n---\nb: 2\n---foo\nc: 3\n")
     assert [one.data for one in documents] == [{"a": 1}, {"b": 2}]

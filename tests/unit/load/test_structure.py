@@ -95,3 +95,24 @@ def test_whole_floats_are_whole_numbers():
 def test_show_path():
     assert show_path(("spec", "rules", 0, "name")) == "spec.rules[0].name"
     assert show_path(()) == "the document"
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ({"name": "a", "parts": [{"a": "x", "labels": {}}]}, "the document"),
+        ({"name": "a", "inner": {}, "depth": 1}, "inner"),
+        ({"name": "a", "inner": {"further": {"depth": 1}}}, "inner"),
+        ({"name": "a", "parts": [{"a": "x", "depth": 1}]}, ""),
+        ({"name": "a", "inner": {"spec": {}}}, ""),
+        ({"name": "a", "inner": {"dept": 1}}, ""),
+    ],
+)
+def test_where_a_misplaced_field_is_known(data, place):
+    words = {"properties": {"depth": "integer", "further": {"type": "object", "properties": {}}}}
+    inner = {"type": "object", **words}
+    fields = {**SCHEMA.properties, "inner": inner, "spec": {"type": "object", "properties": {}}}
+    _, problems = check(SHARED.node({"type": "object", "properties": fields}), data)
+    (message,) = (one.message for one in problems if one.code == "KV012")
+    shown = message.partition(": it is a field of ")[2]
+    assert shown == (f"`{place}`" if place else "")

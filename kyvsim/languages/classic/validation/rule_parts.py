@@ -4,7 +4,7 @@ upstream: pkg/validation/policy/validate.go
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -131,17 +131,21 @@ def patch_paths(patch: str) -> list[str]:
     return [path for _, path in patch_operations(patch)]
 
 
-def patch_operations(patch: str) -> list[tuple[str, str]]:
-    """Return name and path of each operation of a JSON patch, "" for missing ones."""
+def operations_of(patch: str) -> list[Mapping[str, Json]]:
+    """Return the operations of a JSON patch; none if it cannot be read."""
     try:
         operations: object = load_one(patch)
     except YamlError:
         return []
-    found = [
+    return [
         operation if isinstance(operation, dict) else {}
         for operation in (operations if isinstance(operations, list) else ())
     ]
-    fields = [(operation.get("op"), operation.get("path")) for operation in found]
+
+
+def patch_operations(patch: str) -> list[tuple[str, str]]:
+    """Return name and path of each operation of a JSON patch, "" for missing ones."""
+    fields = [(operation.get("op"), operation.get("path")) for operation in operations_of(patch)]
     return [
         (op if isinstance(op, str) else "", path if isinstance(path, str) else "")
         for op, path in fields
@@ -175,8 +179,14 @@ _KEY = re.compile(
 """Keys that are not identifiers, without quotes, or in brackets as in other languages."""
 
 
-def note_on_key(text: str) -> str:
-    """Return how to write a key that cannot be parsed, or ""."""
+_BARE_NUMBER = re.compile(r"(?:[<>]=?|[!=]=)\s*(\d+(?:\.\d+)?)(?![\w`])")
+
+
+def note_on_syntax(text: str) -> str:
+    """Return how to write a key or number that cannot be parsed, or ""."""
+    number = _BARE_NUMBER.search(text)
+    if number:
+        return f"note: numbers are in backticks in JMESPath: write `` `{number[1]}` ``"
     found = _KEY.search(text)
     if found is None:
         return ""
@@ -357,7 +367,7 @@ def _context_problems(subject: RuleUnderCheck, confined: str) -> Iterator[Diagno
             if "SyntaxError" in text:
                 written = written_at(subject.rule.tree, entry.path)
                 path = (*path, next(one for one in CONTEXT_SOURCES if written.get(one)), "jmesPath")
-                note = note_on_key(text)
+                note = note_on_syntax(text)
             error = subject.error(path, "KV135", text)
             yield error._replace(excerpt=(note,)) if note else error
 

@@ -19,7 +19,7 @@ from kyvsim.kubernetes.wildcard import OPERATORS, matches
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
-    note_on_key,
+    note_on_syntax,
     rules_under_check,
     syntax_problem,
     validation_error,
@@ -173,7 +173,7 @@ def _note(data: object, path: Path) -> str:
             if _HELM in text:
                 return _HELM_NOTE
             variables = (expression_of(variable) for _, variable in VARIABLE.findall(text))
-            return next((note_on_key(one) for one in variables if syntax_problem(one)), "")
+            return next((note_on_syntax(one) for one in variables if syntax_problem(one)), "")
     return ""
 
 
