@@ -93,6 +93,18 @@ def test_the_operation_and_the_user_are_those_of_the_request(served):
         assert ("jane may not delete orders" in found["html"]) is denied
 
 
+def test_the_licences_of_all_packages_in_the_editor_are_there():
+    assets = ROOT / "kyvsim/playground/assets"
+    licences = (assets / "LICENSES.txt").read_text("utf-8")
+    listed = json.loads((assets / "editor.cdx.json").read_text("utf-8"))["components"]
+    assert {"@codemirror/view", "style-mod"} <= {one["name"] for one in listed}
+    locked = json.loads((ROOT / "editors/playground/package-lock.json").read_text("utf-8"))
+    for one in listed:
+        assert f"{one['name']} {one['version']} (MIT)" in licences
+        assert locked["packages"][f"node_modules/{one['name']}"]["version"] == one["version"]
+    assert "resolved" not in json.dumps(locked)
+
+
 def complete(served, **query):
     status, text, _ = served.ask("POST", "/complete", json.dumps(query), JSON)
     return status, json.loads(text)
