@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from types import MappingProxyType
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -39,11 +40,13 @@ from kyvsim.lsp.session import (
 )
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
-_KINDS = {
-    "property": lsp.CompletionItemKind.Property,
-    "function": lsp.CompletionItemKind.Function,
-    "value": lsp.CompletionItemKind.Value,
-}
+_KINDS = MappingProxyType(
+    {
+        "property": lsp.CompletionItemKind.Property,
+        "function": lsp.CompletionItemKind.Function,
+        "value": lsp.CompletionItemKind.Value,
+    }
+)
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 
