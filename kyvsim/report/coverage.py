@@ -80,9 +80,14 @@ def render_html(coverage: Coverage) -> Iterator[str]:
                     ],
                 }
             )
-        entries.sort(key=lambda entry: entry["status"] == "reached")
         groups.append(
-            {"title": percent_text(file.ratio).lstrip(), "place": file.file, "entries": entries}
+            {
+                "title": percent_text(file.ratio).lstrip(),
+                "place": file.file,
+                "entries": [one for one in entries if one["style"] == "bad"],
+                "folded": [one for one in entries if one["style"] == "good"],
+                "folded_as": "reached",
+            }
         )
     yield from page(
         "groups.html",

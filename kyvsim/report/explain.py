@@ -356,7 +356,7 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     if len(every) > MOST_OBJECTS:
         shown = sorted(every, key=_rank)[:MOST_OBJECTS]
     further = len(every) - len(shown)
-    return page("explain.html", objects=shown, ending=_banner(every), further=further)
+    return page("explain.html", objects=shown, ending=banner(every), further=further)
 
 
 _RANKS: Final = ("bad", "warn", "good")
@@ -368,7 +368,7 @@ def _rank(shown: Mapping[str, Any]) -> int:
     return next((rank for rank, style in enumerate(_RANKS) if style in styles), len(_RANKS))
 
 
-def _banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the number of rules by their words, and the style of the worst one."""
     rules = [one for shown in objects for one in shown["applied"]]
     words = Counter(one["word"] for one in rules)

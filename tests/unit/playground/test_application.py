@@ -45,7 +45,7 @@ def test_the_page_is_one_file_that_forbids_all_but_itself(served):
     ("name", "view", "words"),
     [
         ("failing-pod", "verdicts", ["FAILED: 1 of 2 results failed", "resources.yaml:9:7"]),
-        ("failing-pod", "reasons", ["expected", "policies.yaml:18:17"]),
+        ("failing-pod", "reasons", ["expected", "policies.yaml:18:17", "1 fail, 1 pass"]),
         ("failing-pod", "timeline", ["denied", "Timeline"]),
         ("mutation", "verdicts", ["mutated", "team: shop"]),
         ("generation", "verdicts", ["generated", "NetworkPolicy", "podSelector"]),
