@@ -30,8 +30,13 @@ const packages = [...new Set(named)].sort().map((name) => {
   return { name, version, license, text: readFileSync(`${place}/${file}`, "utf8").trim() };
 });
 
+// A text that several packages have is there once, below their names.
+const texts = new Map();
+for (const { name, version, license, text } of packages) {
+  texts.set(text, [...(texts.get(text) ?? []), `${name} ${version} (${license})`]);
+}
 const line = "-".repeat(78);
-const licences = packages.map((one) => `${line}\n${one.name} ${one.version} (${one.license})\n${line}\n\n${one.text}\n`);
+const licences = [...texts].map(([text, names]) => `${line}\n${names.join("\n")}\n${line}\n\n${text}\n`);
 writeFileSync(`${folder}/LICENSES.txt`, `editor.js contains these packages.\n\n${licences.join("\n")}`);
 
 const components = packages.map(({ name, version, license }) => ({
@@ -41,5 +46,5 @@ const components = packages.map(({ name, version, license }) => ({
   licenses: [{ license: { id: license } }],
   purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
 }));
-const sbom = { bomFormat: "CycloneDX", specVersion: "1.5", version: 1, components };
-writeFileSync(`${folder}/editor.cdx.json`, `${JSON.stringify(sbom, null, 1)}\n`);
+const listed = components.map((one) => `\n ${JSON.stringify(one)}`);
+writeFileSync(`${folder}/editor.cdx.json`, `{"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": [${listed}\n]}\n`);

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from types import MappingProxyType
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -33,11 +34,13 @@ from kyvsim.lsp.navigation import (
 from kyvsim.lsp.session import EditorSession, actions_of, for_client, from_client, meant_at
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
-_KINDS = {
-    "property": lsp.CompletionItemKind.Property,
-    "function": lsp.CompletionItemKind.Function,
-    "value": lsp.CompletionItemKind.Value,
-}
+_KINDS = MappingProxyType(
+    {
+        "property": lsp.CompletionItemKind.Property,
+        "function": lsp.CompletionItemKind.Function,
+        "value": lsp.CompletionItemKind.Value,
+    }
+)
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 

@@ -24,7 +24,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ports import fault_text
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
-from kyvsim.report.explain import object_part
+from kyvsim.report.explain import banner, object_part
 from kyvsim.report.finding import WEIGHTS, Finding, finding_of
 from kyvsim.report.page import ending_of, fragment
 from kyvsim.report.results import QUIET, compile_rows
@@ -111,7 +111,12 @@ def _reasons(typed: Typed) -> PageUpdate:
     explained = tuple(found.objects)
     objects = tuple(map(object_part, explained))
     diagnostics = found.run.all_diagnostics()
-    html = fragment("playground_reasons.html", objects=objects, diagnostics=diagnostics)
+    html = fragment(
+        "playground_reasons.html",
+        objects=objects,
+        diagnostics=diagnostics,
+        ending=banner(objects),
+    )
     findings = (one for obj in explained for one in _findings(found.run, obj.response))
     return PageUpdate(html, marks=_marks(typed, diagnostics, findings))
 

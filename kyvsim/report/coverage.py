@@ -7,7 +7,7 @@ from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_document
 from kyvsim.report.page import page
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
 
 
 def render_text(coverage: Coverage) -> Iterator[str]:
@@ -64,7 +64,9 @@ def render_html(coverage: Coverage) -> Iterator[str]:
         entries = []
         for point in file.points:
             missing = [outcome.name for outcome in point.outcomes if not outcome.times]
-            times = ", ".join(f"{outcome.name} {outcome.times} times" for outcome in point.outcomes)
+            times = ", ".join(
+                f"{outcome.name} {counted(outcome.times, 'time')}" for outcome in point.outcomes
+            )
             entries.append(
                 {
                     "status": "not reached" if missing else "reached",
@@ -78,9 +80,14 @@ def render_html(coverage: Coverage) -> Iterator[str]:
                     ],
                 }
             )
-        entries.sort(key=lambda entry: entry["status"] == "reached")
         groups.append(
-            {"title": percent_text(file.ratio).lstrip(), "place": file.file, "entries": entries}
+            {
+                "title": percent_text(file.ratio).lstrip(),
+                "place": file.file,
+                "entries": [one for one in entries if one["style"] == "bad"],
+                "folded": [one for one in entries if one["style"] == "good"],
+                "folded_as": "reached",
+            }
         )
     yield from page(
         "groups.html",

@@ -28,7 +28,7 @@ from kyvsim.report.object_text import (
     whole_numbers,
     yaml_lines,
 )
-from kyvsim.report.page import page
+from kyvsim.report.page import MOST_OBJECTS, page
 from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line
 
@@ -285,18 +285,31 @@ def _step_json(step: Step) -> dict[str, object]:
 
 def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the page in pieces."""
-    shown = [object_part(one) for one in objects]
-    return page("explain.html", objects=shown, ending=_banner(shown))
+    every = [object_part(one) for one in objects]
+    shown = every
+    if len(every) > MOST_OBJECTS:
+        shown = sorted(every, key=_rank)[:MOST_OBJECTS]
+    further = len(every) - len(shown)
+    return page("explain.html", objects=shown, ending=banner(every), further=further)
 
 
-def _banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+_RANKS: Final = ("bad", "warn", "good")
+
+
+def _rank(shown: Mapping[str, Any]) -> int:
+    """Return the position of an object on a page without room for all: the worst come first."""
+    styles = {one["style"] for one in shown["applied"]}
+    return next((rank for rank, style in enumerate(_RANKS) if style in styles), len(_RANKS))
+
+
+def banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the number of rules by their words, and the style of the worst one."""
     rules = [one for shown in objects for one in shown["applied"]]
     words = Counter(one["word"] for one in rules)
     numbers = [f"{number} {word}" for word, number in words.items()]
     numbers.append(f"{sum(len(shown['others']) for shown in objects)} not matching")
     styles = {one["style"] for one in rules}
-    style = next((one for one in ("bad", "warn", "good") if one in styles), "warn")
+    style = next((one for one in _RANKS if one in styles), "warn")
     evaluated = f"{counted(len(rules), 'rule')} evaluated on {counted(len(objects), 'object')}"
     return {"line": f"{evaluated}: {', '.join(numbers)}", "style": style}
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -24,6 +24,9 @@ from kyvsim.report.style import PAGE_ORIGIN, counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+MOST_OBJECTS: Final = 1000
+"""Number of objects on a page, which is then some megabytes long; others are only counted."""
 
 
 def page(

@@ -24,7 +24,17 @@ from kyvsim.report.finding import (
     recurring_keys,
 )
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.page import Line, Table, TableEntry, ending_of, page, part, stored, table_of
+from kyvsim.report.page import (
+    MOST_OBJECTS,
+    Line,
+    Table,
+    TableEntry,
+    ending_of,
+    page,
+    part,
+    stored,
+    table_of,
+)
 from kyvsim.report.results import (
     NO_RESULT,
     generated,
@@ -56,8 +66,6 @@ _FAULTS: Final = 5
 _COUNTS: Final = "counts"
 _MOST_LINES: Final = 20
 """Number of objects in the table of results by object."""
-MOST_OBJECTS: Final = 1000
-"""Number of objects on a page, which is then some megabytes long; others are only counted."""
 
 
 def begin(run: Run, options: RenderOptions) -> StreamingDocument:

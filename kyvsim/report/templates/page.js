@@ -4,19 +4,22 @@ document.documentElement.classList.add("js");
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 const page = {
   items: all(".item[data-item]"),
-  groups: all(".group"),
+  groups: new Map(), // sections and their rows
   search: document.querySelector(".bar input[type=search]"),
   selects: all(".bar select"),
   output: document.querySelector(".bar output"),
   rows: new Map(), // what is hidden with an item: itself, or its row with all items in it
   absent: () => false, // whether an item is not shown, whatever the filters say
+  folded: () => false, // whether a row is not shown, but a line that stands for it
   reveal: [],   // called with an element that is to be seen
-  most: 500, room: 500, // items that are shown at once in groups, and now
+  fitting: new Set(), // the items that fit the search and the filters
+  most: 500, room: 500, // rows that are shown at once, and now
   more: document.createElement("button"),
   changed: [],  // called when other items are shown
 };
 const rowOf = (item) => item.closest("[data-row]") || item;
 for (const item of page.items) page.rows.set(rowOf(item), [...(page.rows.get(rowOf(item)) || []), item]);
+for (const group of all(".group")) page.groups.set(group, [...new Set(all(".item[data-item]", group).map(rowOf))]);
 const values = (item, key) => (item.dataset[key] || "").split("\n").filter(Boolean);
 
 // Fill the filters with what items have, and leave out those that leave no choice.
@@ -43,17 +46,18 @@ function show() {
         item.textContent.toLowerCase().includes(word) ||
         (group && group.firstElementChild.textContent.toLowerCase().includes(word))));
   };
-  const fitting = new Set(page.items.filter(fits));
-  for (const [row, items] of page.rows) row.hidden = !items.some((one) => fitting.has(one));
-  const shown = [...fitting].filter((one) => !page.absent(one)).length;
-  // Long pages show a part of the groups: laying out many thousands of items takes seconds.
+  page.fitting = new Set(page.items.filter(fits));
+  // Long pages show a part of the rows: laying out many thousands takes seconds.
   let room = page.room, rest = 0;
-  for (const group of page.groups) {
-    const number = all(".item[data-item]", group).filter((one) => !rowOf(one).hidden).length;
-    group.hidden = !number || room <= 0;
-    if (number && group.hidden) rest += number;
+  for (const [row, items] of page.rows) {
+    const number = items.filter((one) => page.fitting.has(one) && !page.absent(one)).length;
+    row.hidden = !items.some((one) => page.fitting.has(one)) || room <= 0;
+    if (page.folded(row)) continue;
+    if (room <= 0) rest += number;
     room -= number;
   }
+  for (const [group, rows] of page.groups) group.hidden = rows.length ? rows.every((one) => one.hidden) : filtered();
+  const shown = [...page.fitting].filter((one) => !page.absent(one)).length;
   page.more.hidden = !rest;
   page.more.textContent = `show ${Math.min(rest, page.most)} more of ${rest}`;
   page.output.textContent = `${shown} of ${page.items.filter((one) => !page.absent(one)).length}`;
@@ -63,8 +67,8 @@ function show() {
 }
 
 function seen(element) {
-  const group = element.closest(".group");
-  while (group && group.hidden && !page.more.hidden) { page.room += page.most; show(); }
+  const row = rowOf(element);
+  while (row.hidden && !page.more.hidden) { page.room += page.most; show(); }
   for (let one = element.parentElement; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
   for (const call of page.reveal) call(element);
   element.scrollIntoView({ block: "center" });
@@ -75,7 +79,7 @@ function seen(element) {
 function move(step, selector) {
   const here = document.activeElement && document.activeElement.closest(".item[data-item]");
   const able = page.items.filter((one) =>
-    one === here || (one.matches(selector) && !rowOf(one).hidden && !page.absent(one)));
+    one === here || (one.matches(selector) && page.fitting.has(one) && !page.absent(one)));
   const at = able.indexOf(here);
   const start = at < 0 && step < 0 ? able.length : at;
   const next = able[(start + step + able.length) % able.length];
@@ -98,7 +102,10 @@ if (page.search) {
   page.more.type = "button";
   page.more.className = "more";
   page.more.addEventListener("click", () => { page.room += page.most; show(); });
-  if (page.groups.length) page.groups[page.groups.length - 1].after(page.more);
+  const last = [...page.rows.keys()].pop();
+  if (last) (last.closest(".group") || last.parentElement).after(page.more);
+  document.querySelector(".bar").hidden = !page.items.length;
+  for (const one of all("[data-go=n]")) one.hidden = !page.items.some((item) => item.matches(".bad"));
   offer();
   show();
   page.search.addEventListener("input", show);
@@ -123,4 +130,5 @@ if (page.search) {
   };
   addEventListener("hashchange", target);
   addEventListener("load", target);
+  addEventListener("beforeprint", () => { page.room = Infinity; show(); });
 }

@@ -55,7 +55,10 @@ function fill(found) {
   }
   for (const one of fields) one.value = textOf(one.id);
   fields[0].selectedIndex = Math.max(fields[0].selectedIndex, 0); // an operation that is not offered
+  allowGroups();
 }
+
+const allowGroups = () => { fields[2].disabled = !fields[1].value.trim(); }; // they are those of the user
 
 function say(text) {
   const line = document.createElement("p");
@@ -186,7 +189,7 @@ for (const own of all(".editor")) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   });
 }
-for (const one of fields) one.addEventListener("input", later);
+for (const one of fields) one.addEventListener("input", () => { allowGroups(); later(); });
 
 function choose(name) {
   view = name;

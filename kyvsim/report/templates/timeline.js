@@ -8,8 +8,9 @@ function setFold(fold, open) {
 }
 for (const one of all(".fold", lanes)) one.firstElementChild.addEventListener("click", (event) => {
   setFold(one.dataset.fold, event.currentTarget.getAttribute("aria-expanded") === "false");
-  draw();
+  show();
 });
+page.folded = (row) => !filtered() && row.matches(".folded:not(.open)");
 const every = document.getElementById("every");
 const again = () => { offer(); show(); };
 page.absent = (item) => Boolean(item.closest(".noise") && !every.checked);
@@ -18,7 +19,8 @@ page.reveal.push((element) => {
   if (!row) return;
   if (row.hidden) clear();
   if (page.absent(element)) { every.checked = true; again(); }
-  if (row.dataset.fold !== undefined) setFold(row.dataset.fold, true);
+  if (row.dataset.fold !== undefined) { setFold(row.dataset.fold, true); show(); }
+  while (row.hidden && !page.more.hidden) { page.room += page.most; show(); }
   draw();
 });
 
@@ -66,24 +68,55 @@ function arrow(start, end) {
   return [path("", line), path("tip", `M${x2} ${end.y}l${into * 7} -4v8z`)];
 }
 
+// Narrow pages have no columns: there, lanes are lines beside the cards, in the order of the chart.
+const laneOf = (card) => Number(/ l(\d+) /.exec(card.className)[1]);
+
+function beside(start, end, x1, x2) {
+  const lean = Math.sign(x2 - x1);
+  const line = lean
+    ? `M${x1} ${start.y}V${end.y - 9}Q${x1} ${end.y} ${x2 - lean * 9} ${end.y}`
+    : `M${x1} ${start.y}C${x1 - 8} ${start.y} ${x1 - 8} ${end.y} ${x1 - 8} ${end.y}`;
+  const into = lean || 1;
+  return [path("", line), path("tip", `M${x2 - into * 3} ${end.y}l${-into * 6} -3v6z`)];
+}
+
+function drawBeside() {
+  const names = all(".head", lanes).length - 1;
+  const step = Math.min(12, 72 / names);
+  const x = (card) => 12 + laneOf(card) * step;
+  lanes.style.setProperty("--gutter", `${names * step + 12}px`);
+  const from = lanes.getBoundingClientRect();
+  for (let lane = 0; lane < names; lane += 1) path("rail", `M${12 + lane * step} 0V${from.height}`);
+  link(from, (start, end, cause, card) => beside(start, end, x(cause), x(card)));
+  for (const card of cards.values()) {
+    const at = spot(card, from);
+    if (at && !at.folded) path(`dot${card.matches(".bad") ? " bad" : ""}`, `M${x(card) - 3} ${at.y}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`);
+  }
+}
+
+// Draw an arrow to each card that can be seen, from that of its cause.
+function link(from, arrowOf) {
+  for (const [id, card] of cards) {
+    const cause = cards.get(card.dataset.cause);
+    const start = spot(cause, from);
+    const end = spot(card, from);
+    if (start && end && start.seen !== end.seen) arrows.push({ from: cause.id, to: id, paths: arrowOf(start, end, cause, card) });
+  }
+}
+
 function draw() {
   document.documentElement.style.setProperty("--bar", `${document.querySelector(".bar").offsetHeight}px`);
   canvas.replaceChildren();
   arrows = [];
-  if (getComputedStyle(canvas).display === "none") return;
-  const from = lanes.getBoundingClientRect();
-  canvas.setAttribute("width", from.width);
+  canvas.setAttribute("width", lanes.clientWidth);
   canvas.setAttribute("height", lanes.scrollHeight);
+  if (getComputedStyle(lanes).display !== "grid") { drawBeside(); return; }
+  const from = lanes.getBoundingClientRect();
   for (const head of all(".head", lanes).slice(1)) {
     const box = head.getBoundingClientRect();
     path("rail", `M${(box.left + box.right) / 2 - from.left} 30V${from.height}`);
   }
-  for (const [id, card] of cards) {
-    if (!card.dataset.cause) continue;
-    const start = spot(cards.get(card.dataset.cause), from);
-    const end = spot(card, from);
-    if (start && end && start.seen !== end.seen) arrows.push({ from: card.dataset.cause, to: id, paths: arrow(start, end) });
-  }
+  link(from, arrow);
 }
 
 // What led to a card, and what it led to.
@@ -99,7 +132,12 @@ function point(card) {
 for (const kind of ["focusin", "mouseover"]) lanes.addEventListener(kind, (event) => point(event.target.closest(".event")));
 for (const kind of ["focusout", "mouseleave"]) lanes.addEventListener(kind, () => point(null));
 
-page.changed.push(draw);
+page.changed.push(() => {
+  for (const one of all(".fold", lanes)) one.hidden = rows(one.dataset.fold).every((row) => row.hidden);
+  const end = lanes.querySelector(".end"); // after all events
+  if (end) end.hidden = !page.more.hidden;
+  draw();
+});
 addEventListener("resize", draw);
 lanes.addEventListener("toggle", draw, true);
 if (every) every.addEventListener("change", again);

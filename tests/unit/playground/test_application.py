@@ -45,7 +45,7 @@ def test_the_page_is_one_file_that_forbids_all_but_itself(served):
     ("name", "view", "words"),
     [
         ("failing-pod", "verdicts", ["FAILED: 1 of 2 results failed", "resources.yaml:9:7"]),
-        ("failing-pod", "reasons", ["expected", "policies.yaml:18:17"]),
+        ("failing-pod", "reasons", ["expected", "policies.yaml:18:17", "1 fail, 1 pass"]),
         ("failing-pod", "timeline", ["denied", "Timeline"]),
         ("mutation", "verdicts", ["mutated", "team: shop"]),
         ("generation", "verdicts", ["generated", "NetworkPolicy", "podSelector"]),
@@ -91,6 +91,18 @@ def test_the_operation_and_the_user_are_those_of_the_request(served):
         inputs = {"operation": operation, "user": "jane", "groups": groups}
         _, found = served.evaluate(**example("deletion"), **inputs)
         assert ("jane may not delete orders" in found["html"]) is denied
+
+
+def test_the_licences_of_all_packages_in_the_editor_are_there():
+    assets = ROOT / "kyvsim/playground/assets"
+    licences = (assets / "LICENSES.txt").read_text("utf-8")
+    listed = json.loads((assets / "editor.cdx.json").read_text("utf-8"))["components"]
+    assert {"@codemirror/view", "style-mod"} <= {one["name"] for one in listed}
+    locked = json.loads((ROOT / "editors/playground/package-lock.json").read_text("utf-8"))
+    for one in listed:
+        assert f"{one['name']} {one['version']} (MIT)" in licences
+        assert locked["packages"][f"node_modules/{one['name']}"]["version"] == one["version"]
+    assert "resolved" not in json.dumps(locked)
 
 
 def complete(served, **query):

@@ -173,7 +173,8 @@ def test_the_page_shows_unreached_points_first_and_escapes_names():
     text = rendered("html", covered(reached, missing))
     assert '<p class="ending warn">coverage: 75.0% (3 of 4)</p>' in text
     assert re.findall(r'<li class="item (\w+)"', text) == ["bad", "good"]
-    assert "passed 1 times, failed 2 times" in text
+    assert text.index('"item bad"') < text.index("<summary>1 reached") < text.index('"item good"')
+    assert "passed 1 time, failed 2 times" in text
     assert "<b><b>" not in text
     assert '<p class="ending good">' in rendered("html", covered(reached))
     assert "There is nothing to cover." in rendered("html", NOTHING)

@@ -8,6 +8,7 @@ import pytest
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location
+from kyvsim.report import explain
 from kyvsim.report.explain import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
@@ -98,3 +99,16 @@ def test_html_opens_the_way_to_what_decided(explained):
     assert page.count('<details class="step"') == 1
     assert '<details class="step" open>' in page
     assert page.count('class="leaf decided"') == 2
+
+
+def test_a_page_shows_the_objects_with_the_worst_results_if_there_are_many(explained, monkeypatch):
+    monkeypatch.setattr(explain, "MOST_OBJECTS", 2)
+    passed = explained._replace(rules=explained.rules[1:])
+    page = "".join(FORMATS["html"].write([passed, explained, passed, explained], StepPage()))
+    assert page.count('<section class="group">') == 2
+    assert page.count('class="item bad"') == 2 * rendered("html", explained).count(
+        'class="item bad"'
+    )
+    assert "2 more objects with results are only counted" in page
+    assert "on 4 objects" in page
+    assert "only counted" not in rendered("html", explained)

@@ -283,7 +283,7 @@ def test_further_objects_are_only_counted(menagerie, make, monkeypatch):
     run = make.run((calm, web, web, calm, web), resource_count=5)
     text = "".join(render_document(begin, run, RenderOptions(detailed=True)))
     assert re.findall('<section class="group"><h2>([^ ]*)', text) == ["shop/Pod/web"] * 2
-    assert "3 more objects with findings" in text
+    assert "3 more objects with results are only counted" in text
 
 
 COUNTED = ("fail", "error", "pass")

@@ -221,7 +221,51 @@ def test_arrows_lead_from_cause_to_effect(browser, tmp_path):
     browser.value("cards.get('e7').focus()")
     assert browser.shown(".event.on") == ["e4", "e6", "e7"]
     browser.show(path, NARROW)
-    assert browser.value("arrows.length") == 0
+    assert browser.value("arrows.length") == caused
+    lanes, cards = browser.value(
+        "[canvas.querySelectorAll('.rail').length, "
+        "[...cards.values()].filter((one) => one.offsetParent)"
+        ".every((one) => one.getBoundingClientRect().left > 12 + laneOf(one) * 12)]"
+    )
+    assert lanes == 3
+    assert cards  # they are beside the lanes
+    assert browser.value("document.documentElement.scrollWidth") <= NARROW
+
+
+def test_a_long_timeline_shows_its_events_in_parts(browser, tmp_path):
+    path = page_of("simulate", tmp_path)
+    text = path.read_text("utf-8")
+    start, end = text.index('<li class="row"'), text.index('<li class="row end"')
+    path.write_text(text[:start] + text[start:end] * 60 + text[end:], "utf-8")
+    browser.show(path)
+    shown = "page.items.filter((one) => one.offsetParent).length"
+    every, first = browser.value("page.fitting.size"), browser.value(shown)
+    assert first == 500 < every
+    assert browser.value("document.querySelector('.row.end').hidden")
+    browser.value("while (!page.more.hidden) page.more.click()")
+    assert browser.value(shown) == browser.value(
+        "page.items.filter((one) => !page.absent(one)).length"
+    )
+    assert browser.value("document.querySelector('.row.end').hidden") is False
+
+
+def test_sections_without_items_stay(browser, tmp_path):
+    path = tmp_path / "upgrade.html"
+    command = [
+        "upgrade",
+        "policies/namespace-team",
+        "--to",
+        "1.20",
+        "--output-format",
+        f"html={path}",
+    ]
+    subprocess.run(
+        [os.sys.executable, "-m", "kyvsim", *command], cwd=ROOT, check=False, capture_output=True
+    )
+    browser.show(path)
+    assert browser.value("page.items.length") == 0
+    assert browser.value("document.querySelector('.group table').offsetParent !== null")
+    assert browser.shown("[data-go], .bar input") == []
 
 
 def test_differences_of_two_runs_are_found_by_key(browser, tmp_path):

@@ -125,7 +125,7 @@ def test_html(text_of):
     text = text_of("html")
     known = (
         "html head meta title style body a header h1 main section h2 h3 p ul li div input select "
-        "option label output button span kbd b details summary pre mark table tr th td footer "
+        "option label output button span kbd b code details summary pre mark table tr th td footer "
         "script"
     )
     assert set(re.findall(r"<([a-z0-9]+)", text.partition("</style>")[2])) <= set(known.split())
