@@ -38,7 +38,7 @@ from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
-from kyvsim.languages.classic.validation.rule_parts import note_on_key, syntax_problem
+from kyvsim.languages.classic.validation.rule_parts import note_on_syntax, syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
     unreadable_variables,
@@ -101,7 +101,7 @@ def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
         query = text.strip() if kind is TextKind.QUERY and "{{" not in text else ""
         if query and (problem := syntax_problem(query)):
             reason = f"a context entry can never be evaluated: `{query}` is not JMESPath: {problem}"
-            found.append(("KV232", reason, path, note_on_key(query)))
+            found.append(("KV232", reason, path, note_on_syntax(query)))
     for code, text, path, note in found:
         excerpt = (note,) if note else ()
         yield Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)

@@ -254,7 +254,7 @@ def unreadable_variables(data: object) -> Iterator[tuple[str, Path, str]]:
     for path, text in marked_texts(data):
         problem = _unreadable(text) if "{{" in text else ""
         if problem:
-            yield problem, path, note_on_cut(text) or note_on_key(text)
+            yield problem, path, note_on_cut(text) or note_on_syntax(text)
 
 
 def _unreadable(text: str) -> str:
