@@ -4,7 +4,7 @@ import codecs
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -68,8 +68,9 @@ class CodeType(StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a value if it is valid; the error names the wrong part."""
+        texts: Iterable[str] = (value,)
         try:
-            selection_of(**{"severities" if self.has_level else "select": (value,)})
+            selection_of(severities=texts) if self.has_level else selection_of(texts)
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return str(value)
