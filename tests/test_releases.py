@@ -1,7 +1,9 @@
 """What a release needs: assembled changes, forms and workflows of the repository's host."""
 
+import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -85,4 +87,19 @@ def test_forms_ask_for_what_an_answer_needs(path):
 def test_dependencies_of_every_kind_are_updated():
     updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))
     kinds = {one["package-ecosystem"] for one in updates["updates"]}
-    assert kinds == {"github-actions", "docker", "pip"}
+    assert kinds == {"github-actions", "docker", "pip", "npm"}
+
+
+def test_the_extension_has_the_version_of_the_program():
+    # Visual Studio Code knows no candidates.
+    for name in ("package.json", "package-lock.json"):
+        text = (ROOT / "editors/vscode" / name).read_text(encoding="utf-8")
+        assert json.loads(text)["version"] == re.match(r"\d+\.\d+\.\d+", __version__)[0]
+
+
+def test_pages_name_the_repository_if_it_has_an_address():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "editors/vscode/README.md"]
+    form = re.compile("<this repository>|<the address of this repository>")
+    without = {page.name for page in pages if form.search(page.read_text(encoding="utf-8"))}
+    assert without == (set() if "urls" in project else {"ci.md", "pre-commit.md"})

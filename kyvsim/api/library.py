@@ -581,7 +581,8 @@ def _flat(given: object, noun: str) -> Iterator[str | Source]:
     elif isinstance(given, Mapping):
         # JSON is YAML: numbers and strings are read as they would be from a file.
         try:
-            yield Source("", json.dumps(given, ensure_ascii=False, allow_nan=False))
+            text = json.dumps(given, ensure_ascii=False, allow_nan=False, default=_plain)
+            yield Source("", text)
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"{noun}: an object must be plain data: {error}") from None
     elif isinstance(given, Iterable) and not isinstance(given, _NOT_LISTS):
@@ -590,6 +591,13 @@ def _flat(given: object, noun: str) -> Iterator[str | Source]:
     else:
         kind = type(given).__name__
         raise TypeError(f"{noun}: pass a path, a YAML text, an object or a list, not {kind}")
+
+
+def _plain(value: object) -> dict[object, object]:
+    """Return a map of another class as a dict; raises TypeError for anything else."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{_name_of(type(value))} is not a type of YAML or JSON")
 
 
 def _required(given: Given, noun: str) -> tuple[str | Source, ...]:

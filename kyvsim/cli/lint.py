@@ -68,8 +68,9 @@ class CodeType(StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a value if it is valid; the error names the wrong part."""
+        texts: Iterable[str] = (value,)
         try:
-            selection_of(**{"severities" if self.has_level else "select": (value,)})
+            selection_of(severities=texts) if self.has_level else selection_of(texts)
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return str(value)

@@ -4,8 +4,10 @@ import io
 import json
 import subprocess
 import sys
+from collections import UserDict
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -187,7 +189,7 @@ def test_an_error_has_the_incomplete_report():
         ([pod("a"), None], TypeError, "not NoneType"),
         (b"a.yaml", TypeError, "not bytes"),
         (io.StringIO("a.yaml"), TypeError, "not StringIO"),
-        ({"when": {1, 2}}, TypeError, "an object must be plain data"),
+        ({"when": {1, 2}}, TypeError, "an object must be plain data: set is not a type of YAML"),
         ({"number": float("nan")}, TypeError, "an object must be plain data"),
         ("", ValueError, "an empty string"),
         ("-", ValueError, "standard input is not read"),
@@ -396,6 +398,7 @@ def test_texts_cannot_command_a_ci_system():
         ('{"a": 1}', (Source("<policy 1>", '{"a": 1}'),)),
         (Source("a.yaml", "a: 1"), (Source("a.yaml", "a: 1"),)),
         ({"a": "ü: 1"}, (Source("<policy 1>", '{"a": "ü: 1"}'),)),
+        (MappingProxyType({"a": UserDict()}), (Source("<policy 1>", '{"a": {}}'),)),
         (["a.yaml", {"a": 1}], ("a.yaml", Source("<policy 2>", '{"a": 1}'))),
         ([["a"], ("b", ["c"])], ("a", "b", "c")),
         ((one for one in "ab"), ("a", "b")),
