@@ -413,7 +413,7 @@ class Search:
 
     def _try(self, case: Case) -> bool:
         """Evaluate both sides; return whether the case has new results and is kept."""
-        identity = case.identity
+        identity = self._pair.case_world.identity(case)
         if identity in self._known:
             return False
         self._spend()
