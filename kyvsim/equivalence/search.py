@@ -7,12 +7,13 @@ tried on the others, which is enough with many cases. The rest is tried within t
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import combinations, product
+from math import inf
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
@@ -45,24 +46,12 @@ from kyvsim.equivalence.policy_runner import (
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.model.comparison import SearchBudget
 from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})
 """Autogen rules are the same for all controllers except CronJobs: these two are enough."""
-
-
-class SearchBudget(NamedTuple):
-    """The limits of a search."""
-
-    cases: int
-    seconds: float
-    clock: Callable[[], float]
-    first_only: bool = False
-    compares: bool = True
-    """Whether to look for differences, or only for effects of policies."""
-    patience: int | None = None
-    """Stop after this many cases without a new kind of result; None for never."""
 
 
 class Disagreement(NamedTuple):
@@ -130,7 +119,7 @@ class Search:
         self._space = space
         self._kinds = kinds
         self._budget = budget
-        self._ends = budget.clock() + budget.seconds
+        self._ends = inf if budget.seconds is None else budget.clock() + budget.seconds
         self._answers = LookupAnswers(space, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()

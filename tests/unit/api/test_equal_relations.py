@@ -8,7 +8,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 
 LABELS = ("a", "b", "c")
 VALUES = ("x", "y", "z")
@@ -118,7 +118,7 @@ def test_a_value_that_both_places_must_have_is_tried(seed):
     old, new = pair(chance)
     forms = chance.choice(((rule, rule), (rule, cel), (cel, rule), (cel, cel)))
     sides = ((Source("side", form(test)),) for form, test in zip(forms, (old, new), strict=True))
-    found = compare(EqualInputs(*sides, ApplyInputs(policies=()), first_only=True))
+    found = compare(EqualInputs(*sides, ApplyInputs(policies=()), SearchBudget(first_only=True)))
     assert found.evidence is not None, found.diagnostics
     objects = (dict(zip(LABELS, some, strict=True)) for some in itertools.product(DOMAIN, repeat=3))
     differs = any(holds(old, labels) != holds(new, labels) for labels in objects)
