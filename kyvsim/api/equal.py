@@ -1,7 +1,6 @@
 """`equal` and `examples`: comparison of two policy sets by cases, and example objects for rules."""
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -16,7 +15,7 @@ from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of,
 from kyvsim.equivalence.edits import is_pattern
 from kyvsim.equivalence.objects import missing_targets
 from kyvsim.equivalence.policy_runner import CaseWorld, PolicyPair, PolicyRunner, StepCounter
-from kyvsim.equivalence.search import Search, SearchBudget
+from kyvsim.equivalence.search import Search
 from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, evidence_of, examples
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
@@ -30,6 +29,7 @@ from kyvsim.model.comparison import (
     Examples,
     Limit,
     MissingExample,
+    SearchBudget,
     SideReached,
 )
 from kyvsim.model.coverage import Ratio
@@ -178,9 +178,7 @@ class EqualInputs(NamedTuple):
     old: tuple[str | Source, ...]
     new: tuple[str | Source, ...]
     shared: ApplyInputs
-    cases: int = 20000
-    seconds: float = 8
-    first_only: bool = False
+    budget: SearchBudget = SearchBudget()
     needs_cases: bool = False
     """Whether to try cases even if both sides are identical."""
     conditions: frozenset[Limit] = frozenset()
@@ -221,8 +219,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
         return Comparison(_identical(old, new), tuple(dict.fromkeys(diagnostics)))
     space = setup.space((*old, *new))
     pair = setup.pair(old, new, space)
-    budget = SearchBudget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
-    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+    tried = Search(pair, space, setup.options.kinds, inputs.budget).run(setup.given)
     before, after = (policies for policies, _ in compiled)
     quick = setup.quick_pair(before, after, space)
     context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
@@ -274,15 +271,16 @@ def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
     )
 
 
-_CASES = 20000
 _PATIENCE = 300
 """Number of consecutive cases without new results after which the search ends."""
 
 
-def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
+def make_examples(
+    inputs: ApplyInputs, budget: SearchBudget, stdin: bytes | None = None
+) -> Examples:
     """Return examples of all outcomes of the rules, policy by policy.
 
-    `seconds` limits the search for one policy; `stdin` is read for the path `-`. There are no
+    `budget` limits the search for one policy; `stdin` is read for the path `-`. There are no
     examples if a policy or manifest could not be used.
     """
     read = read_inputs(inputs, stdin)
@@ -290,14 +288,12 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     diagnostics = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
     if has_errors(diagnostics):
         return Examples((), (), diagnostics)
+    budget = budget._replace(compares=False, patience=_PATIENCE)
     example_objects: list[ExampleObject] = []
     missing: list[MissingExample] = []
     for policy in read.policies:
         space = setup.space((policy,))
         pair = setup.pair((policy,), (), space)
-        budget = SearchBudget(
-            _CASES, seconds, time.process_time, compares=False, patience=_PATIENCE
-        )
         tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
         expected = tuple(actions(pair.old.points()))
         quick = setup.quick_pair(setup.compiled((policy,)), setup.compiled(()), space)

@@ -21,7 +21,7 @@ from kyvsim.load.policy import is_exception, load_exceptions, load_policies
 from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
-from kyvsim.model.comparison import Answer, Evidence, Limit
+from kyvsim.model.comparison import Answer, Evidence, Limit, SearchBudget
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
 from kyvsim.model.policy import Policy, PolicyException
@@ -196,26 +196,26 @@ _LIMITS: Mapping[str, Limit] = {
     "texts read at run time": Limit.READ_TEXTS,
 }
 """The limits that conditions describe, by the names of conditions."""
-_BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
+_BRIEF = SearchBudget(cases=300, first_only=True)
 _FEW = 4
 """Maximum number of policies for which one process is faster than several."""
 
 
 def with_evidence(
-    migration: Migration, resources: tuple[str, ...], seconds: float, jobs: int = 1
+    migration: Migration, resources: tuple[str, ...], budget: SearchBudget, jobs: int = 1
 ) -> Migration:
     """Return a migration with evidence for each completely converted policy.
 
-    `resources` are manifests from which cases are derived; `seconds` limits the cases of one
+    `resources` are manifests from which cases are derived; `budget` limits the cases of one
     policy. `jobs` is the number of processes, 0 for one per processor if it is worth it.
     """
-    evidence_of = partial(_evidence, resources=resources, seconds=seconds, cases=0)
+    evidence_of = partial(_evidence, resources=resources, budget=budget)
     return migration._replace(evidence=tuple(_each_evidence(migration, evidence_of, jobs)))
 
 
 def with_counterexamples(migration: Migration, jobs: int = 1) -> Migration:
     """Return a migration with evidence only if a few small cases show a difference."""
-    evidence_of = partial(_evidence, resources=(), seconds=_BRIEF_SECONDS, cases=_BRIEF_CASES)
+    evidence_of = partial(_evidence, resources=(), budget=_BRIEF)
     evidences = _each_evidence(migration, evidence_of, jobs)
     shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in evidences)
     return migration._replace(evidence=tuple(shown))
@@ -251,9 +251,9 @@ def _each_evidence(
 
 
 def _evidence(
-    compared: _Compared, resources: tuple[str, ...], seconds: float, cases: int
+    compared: _Compared, resources: tuple[str, ...], budget: SearchBudget
 ) -> Evidence | None:
-    """Return the evidence for policies and exceptions; `cases` limits a short comparison."""
+    """Return the evidence for policies and exceptions."""
     policies, exceptions = compared
     if not (policies or exceptions):
         return None
@@ -265,7 +265,7 @@ def _evidence(
             resources=resources,
             exceptions=tuple(text(pair) for pair in exceptions for text in (_before, _after)),
         ),
-        seconds=seconds,
+        budget=budget,
         needs_cases=True,
         conditions=frozenset(
             _LIMITS[condition.name]
@@ -275,8 +275,6 @@ def _evidence(
             if condition.name in _LIMITS
         ),
     )
-    if cases:
-        inputs = inputs._replace(cases=cases, first_only=True)
     return compare(inputs).evidence
 
 

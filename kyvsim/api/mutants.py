@@ -23,13 +23,13 @@ from kyvsim.engine.compile.policy_set import index_policies
 from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER
 from kyvsim.equivalence.policy_runner import CaseWorld
-from kyvsim.equivalence.search import Search, SearchBudget
+from kyvsim.equivalence.search import Search
 from kyvsim.equivalence.verdict import VerdictContext, answer_of, first_counterexample
 from kyvsim.kubernetes.objects import Path
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
-from kyvsim.model.comparison import Answer, Counterexample
+from kyvsim.model.comparison import Answer, Counterexample, SearchBudget
 from kyvsim.model.diagnostic import has_errors
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import place_in_text

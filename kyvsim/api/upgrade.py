@@ -23,6 +23,7 @@ from kyvsim.model.comparison import (
     Direction,
     ObjectDifference,
     ResourceDifference,
+    SearchBudget,
     VerdictDifference,
 )
 from kyvsim.model.diagnostic import Diagnostic
@@ -69,8 +70,8 @@ class UpgradeInputs(NamedTuple):
     tests: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
     """Files of scenarios, to be run in both releases."""
-    seconds: int = 0
-    """The time limit of each comparison of a policy with its conversion; 0 for no comparisons."""
+    budget: SearchBudget | None = None
+    """The limits of each comparison of a policy with its conversion; None for no comparisons."""
 
 
 _Key: TypeAlias = tuple[object, ...]
@@ -165,7 +166,7 @@ def preview_upgrade(inputs: UpgradeInputs, stdin: bytes | None = None) -> Upgrad
     shown = _shown_causes(rejected, results, objects)
     notes = tuple(_notes(read, inputs, changes, shown))
     removal = (
-        _removal(inputs.planned, shared, read, stdin, inputs.seconds) if inputs.planned else None
+        _removal(inputs.planned, shared, read, stdin, inputs.budget) if inputs.planned else None
     )
     both_refuse = [one for one in sides[0].refused if one in sides[1].refused]
     upgrade = Upgrade(
@@ -532,7 +533,7 @@ def _removal(
     shared: ApplyInputs,
     read: ReadInputs,
     stdin: bytes | None,
-    seconds: int,
+    budget: SearchBudget | None,
 ) -> Removal:
     """Return the policies and exceptions of removed kinds, with their conversions."""
     given: tuple[Policy | PolicyException, ...] = (*read.policies, *read.exceptions.rules)
@@ -546,9 +547,9 @@ def _removal(
     if legacy:
         paths = (path for path in (*shared.policies, *shared.exceptions) if isinstance(path, str))
         migration = migrate(dict.fromkeys(paths), stdin, shared.walking)
-    if legacy and seconds:
+    if legacy and budget:
         resources = tuple(path for path in shared.resources if isinstance(path, str))
-        migration = with_evidence(migration, resources, seconds)
+        migration = with_evidence(migration, resources, budget)
     converted = {
         (conversion.policy.document.file, conversion.policy.document.number): (conversion, evidence)
         for conversion, evidence in migration.pairs
@@ -565,7 +566,7 @@ def _removal(
             )
             for one in legacy
         ),
-        is_checked=bool(seconds),
+        is_checked=budget is not None,
     )
 
 

@@ -11,6 +11,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import (
+    case_limits,
     crd_option,
     exception_option,
     file_option,
@@ -18,7 +19,6 @@ from kyvsim.cli.options import (
     refuse_urls,
     release_option,
     resource_option,
-    seconds_option,
     time_option,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, reader_of, report_files
@@ -33,6 +33,7 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import close, is_terminal, print_diagnostics, stdin_of, waiting, write_out
+from kyvsim.model.comparison import SearchBudget
 from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 
@@ -63,18 +64,7 @@ from the --resource manifests. Both policy sets are evaluated on every case.
 @file_option("-u", "--userinfo", group=REQUEST, help="File with the requesting user's identity.")
 @file_option("--context-file", help="Data for context lookups of CEL policies.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(
-    8, "Time limit in seconds; what was not evaluated by then is reported as not covered."
-)
-@safe_option(
-    "--max-cases",
-    type=click.IntRange(1),
-    default=20000,
-    show_default=True,
-    metavar="N",
-    group=EVALUATION,
-    help="Maximum number of cases.",
-)
+@case_limits()
 @safe_option(
     "--now",
     callback=time_option,
@@ -131,9 +121,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
                 now=options["now"],
                 release=options["release"],
             )
-            limits = (options["max_cases"], options["seconds"])
+            budget = SearchBudget(options["max_cases"], options["seconds"])
             sets = ((options["old"],), (options["new"],))
-            inputs = EqualInputs(*sets, shared, *limits, needs_cases=bool(folder))
+            inputs = EqualInputs(*sets, shared, budget, needs_cases=bool(folder))
             comparison = compare(inputs, stdin)
         equality = Equality(comparison.evidence, comparison.diagnostics, options["release"].name)
         print_diagnostics(comparison.diagnostics)

@@ -12,11 +12,11 @@ from kyvsim.api.suite_files import Creation, create_test
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import (
+    case_limits,
     crd_option,
     force_option,
     refuse_urls,
     resource_option,
-    seconds_option,
 )
 from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import OUTPUT, Effect, PathType, argument, option
@@ -30,7 +30,7 @@ from kyvsim.cli.streams import (
     write_out,
 )
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.model.comparison import Examples
+from kyvsim.model.comparison import Examples, SearchBudget
 from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
 from kyvsim.report.formats import YAML
 from kyvsim.report.style import safe_line
@@ -69,7 +69,7 @@ _MANIFEST = "kyverno-test.yaml"
 )
 @resource_option("Manifests to derive the examples from. Repeatable.")
 @crd_option("--crd-paths", "--crd-path")
-@seconds_option(8, "Time limit per policy, in seconds.")
+@case_limits(" per policy")
 @force_option("Write into a folder that is not empty.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -90,7 +90,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
     )
     with waiting("generating examples", shown=is_terminal(sys.stderr)):
-        examples = make_examples(inputs, options["seconds"], stdin)
+        examples = make_examples(
+            inputs, SearchBudget(options["max_cases"], options["seconds"]), stdin
+        )
     print_diagnostics(examples.diagnostics)
     for example in examples.missing:
         print_stderr(safe_line(f"warning: {missing_example_text(example)}"))

@@ -12,12 +12,12 @@ from kyvsim.api.suite_files import FileText
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import (
+    case_limits,
     force_option,
     jobs_option,
     print_ignored,
     refuse_urls,
     resource_option,
-    seconds_option,
     walking_of,
     walking_options,
 )
@@ -53,7 +53,7 @@ from kyvsim.cli.streams import (
     writing_to,
 )
 from kyvsim.migrate import MADE_KINDS
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 from kyvsim.model.migration import Migration
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
 from kyvsim.report.formats import YAML
@@ -112,7 +112,7 @@ _AUTO = "auto"
     " few cases are tried.",
 )
 @resource_option("Manifests for --check to derive cases from. Repeatable.")
-@seconds_option(8, "Time limit of --check per policy, in seconds.")
+@case_limits(" of --check per policy")
 @jobs_option("or a single one for few policies")
 @force_option("Overwrite existing files.")
 @formats_option(FORMATS)
@@ -134,7 +134,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
             migration = migrate(paths, given, walking, kind)
             if options["check"]:
-                given_cases = options["resource"], options["seconds"]
+                budget = SearchBudget(options["max_cases"], options["seconds"])
+                given_cases = options["resource"], budget
                 migration = with_evidence(migration, *given_cases, options["jobs"])
             else:
                 migration = with_counterexamples(migration, options["jobs"])

@@ -258,7 +258,27 @@ warnings_as_errors_option = flag_option(
 )
 
 
-def seconds_option(usual: int, text: str) -> Decorator:
+def case_limits(of: str = "") -> Decorator:
+    """Return --max-cases and --seconds, the limits of a comparison, or of each `of` some."""
+    return combined(
+        safe_option(
+            "--max-cases",
+            type=click.IntRange(1),
+            default=10_000,
+            show_default=True,
+            metavar="N",
+            group=PERFORMANCE,
+            help=f"Maximum number of cases{of}; what they do not show is not covered.",
+        ),
+        seconds_option(
+            None,
+            f"Maximum processor time{of}, in seconds [default: no limit]. With it, answers "
+            "depend on the speed of the machine.",
+        ),
+    )
+
+
+def seconds_option(usual: int | None, text: str) -> Decorator:
     """Return --seconds with its help text; --budget is rejected with a hint."""
     return combined(
         safe_option(

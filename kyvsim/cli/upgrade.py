@@ -10,6 +10,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.upgrade import UpgradeInputs, preview_upgrade
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import (
+    case_limits,
     colour_option,
     crd_option,
     exception_option,
@@ -18,7 +19,6 @@ from kyvsim.cli.options import (
     print_ignored,
     refuse_urls,
     resource_option,
-    seconds_option,
     time_option,
     walking_of,
     walking_options,
@@ -45,6 +45,7 @@ from kyvsim.cli.streams import (
     waiting,
     write_out,
 )
+from kyvsim.model.comparison import SearchBudget
 from kyvsim.model.release import NEWEST, PLANNED, RELEASES
 from kyvsim.model.upgrade import Upgrade
 from kyvsim.report.formats import UPGRADE_FORMATS as FORMATS
@@ -122,7 +123,7 @@ _ORDER = (*RELEASES, *PLANNED)
     group=EVALUATION,
     help="Compare each policy of a removed kind with its conversion, as `kyvsim migrate --check`.",
 )
-@seconds_option(8, "Time limit of --check per policy, in seconds.")
+@case_limits(" of --check per policy")
 @safe_option(
     "--now",
     callback=time_option,
@@ -203,5 +204,5 @@ def _inputs(options: Options, ctx: click.Context) -> UpgradeInputs:
         PLANNED.get(target),
         options["tests"],
         options["scenarios"],
-        options["seconds"] if options["check"] else 0,
+        SearchBudget(options["max_cases"], options["seconds"]) if options["check"] else None,
     )

@@ -1,6 +1,5 @@
 """Cases: requests with their objects, and the space of cases that policies refer to."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
@@ -30,9 +29,6 @@ STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 """The default user, since every request in a cluster has one."""
 
 
-_IDENTITY = json.JSONEncoder(sort_keys=True, default=str)
-
-
 class Case(NamedTuple):
     """A request, and the other objects for it."""
 
@@ -59,13 +55,6 @@ class Case(NamedTuple):
         """Whether a manifest of the object describes the whole case."""
         is_creation = self.operation is Operation.CREATE and self.user == STRANGER
         return is_creation and not (self.namespace_labels or self.there or self.part)
-
-    @property
-    def identity(self) -> str:
-        """A key that is unique to the case."""
-        labels = dict(self.namespace_labels)
-        request = (self.object, self.operation, self.old, self.user, labels)
-        return _IDENTITY.encode((*request, self.there, self.part, self.parent))
 
 
 # Requests for subresources: their bodies and operations.

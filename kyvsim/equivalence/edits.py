@@ -268,7 +268,7 @@ def edits(
     for place, value in chain(usual_places, unusual_places):
         known = type_at(root, place)
         is_odd = root is None and not (place == path and value.__class__ in written)
-        fitting = _fits(known, place, value) and not is_odd
+        fitting = fits(known, place, value) and not is_odd
         (plain if fitting else unusual).append(Edit(place, _set(value), root))
     plain += (Edit(place, _REMOVE, root) for place in _places_around(path))
     for place in _entries(root, path):
@@ -304,7 +304,19 @@ def edit_to(root: Type | None, path: FieldPath, value: object) -> Edit:
     return Edit(path, _set(value), root)
 
 
-def _fits(at: Type | None, path: FieldPath, value: object) -> bool:
+def value_at(obj: object, path: FieldPath) -> object:
+    """Return the value that an edit at a path would change; None if there is none."""
+    for step in path:
+        if step is Segment.ELEMENT:
+            obj = obj[0] if isinstance(obj, list) and obj else None
+        elif isinstance(obj, dict):
+            obj = obj.get(next(iter(obj), "a") if isinstance(step, Segment) else step)
+        else:
+            return None
+    return obj
+
+
+def fits(at: Type | None, path: FieldPath, value: object) -> bool:
     """Return whether an API server would accept a value at a path, as far as is known.
 
     The rules for paths are those of Kubernetes' own kinds: of objects whose type is unknown, they
@@ -322,7 +334,7 @@ def _typical(at: Type | None, path: FieldPath) -> list[object]:
     if at is None:
         return ["a"]
     if at.scalar and at.mapping is None:
-        return [value for value in ("a", "1", 1, True, False) if _fits(at, path, value)]
+        return [value for value in ("a", "1", 1, True, False) if fits(at, path, value)]
     name = next((one for one in reversed(path) if isinstance(one, str)), "")
     if at.sequence:
         return [[new_element(name, len(path), at)]]
@@ -368,7 +380,7 @@ def _several(
     """Yield changes of a list: another element, first or last, with a different content."""
     whole = (*place, Segment.ELEMENT, *inner)
     at = type_at(root, whole)
-    fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
+    fitting = [value for value in (*samples(values), *usual(whole)) if fits(at, whole, value)]
     texts = (str(one) if one.__class__ in {dict, list} else one for one in fitting[:4])
     changes = [_REMOVE, *map(_set, dict.fromkeys(texts))]
     element = type_at(root, (*place, Segment.ELEMENT))

@@ -182,7 +182,7 @@ class LookupAnswers:
             before, after = case.there[:place], case.there[place + 1 :]
             key = (answer.get("apiVersion", ""), answer.get("kind", ""))
             if key not in self._edits:
-                root, places = self._root(answer), self._places(answer).items()
+                root, places = self.root(answer), self.places(answer).items()
                 self._edits[key] = distinct(
                     edit for path, values in places for edit in _changes(answer, root, path, values)
                 )
@@ -211,19 +211,20 @@ class LookupAnswers:
 
     def _filled(self, answer: KubernetesObject) -> KubernetesObject:
         """Return an answer with a value at every path that policies read."""
-        root = self._root(answer)
-        for path, values in self._places(answer).items():
+        root = self.root(answer)
+        for path, values in self.places(answer).items():
             first = next(iter(_changes(answer, root, path, values)), None)
             filled = first(answer) if first else answer
             answer = filled if isinstance(filled, dict) else answer
         return answer
 
-    def _root(self, answer: KubernetesObject) -> Type | None:
+    def root(self, answer: KubernetesObject) -> Type | None:
+        """Return the type of an answer, None if it is unknown."""
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
-    def _places(self, answer: KubernetesObject) -> Mapping[FieldPath, tuple[object, ...]]:
+    def places(self, answer: KubernetesObject) -> Mapping[FieldPath, tuple[object, ...]]:
         """Return the paths in an answer that policies read, with their values for them."""
-        root = self._root(answer)
+        root = self.root(answer)
         found: dict[FieldPath, tuple[object, ...]] = {}
         for (source, *steps), values in self._read.items():
             path = _path_in(answer, str(source), tuple(steps))

@@ -3,9 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from kyvsim.cel.values import JoinedList, MadeList, Optional
 from kyvsim.engine.compile import PolicySet
+from kyvsim.engine.compile.compiled import Outcome
+from kyvsim.engine.conditions.block import ConditionsResult
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
@@ -27,7 +30,14 @@ from kyvsim.equivalence.objects import (
 )
 from kyvsim.kubernetes.defaults import with_defaults
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, split_api_version
-from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    KubernetesObject,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -41,6 +51,7 @@ from kyvsim.schema.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.suite.coverage import PointCounter
 
+_IDENTITY = json.JSONEncoder(sort_keys=True, default=str)
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
@@ -67,8 +78,8 @@ class CaseEffect(NamedTuple):
     """Later effects: when and how the object is deleted, how generated objects are kept in sync."""
     unanswered: bool = False
     """Whether a lookup found nothing."""
-    answered: bool = False
-    """Whether there were lookups, and all of them found something."""
+    answered: bool = True
+    """Whether all lookups found something; False if there were none although policies have some."""
     open: tuple[ObjectKey, ...] = ()
     """The keys of objects that could be created for lookups."""
 
@@ -78,7 +89,8 @@ class CaseEffect(NamedTuple):
         return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
-_PLAIN = frozenset({dict, list, str, int, float, type(None)})
+_LISTS = frozenset({list, MadeList, JoinedList})
+_PLAIN = _LISTS | {dict, str, int, float, type(None)}
 """The classes of results of which a step shows only the value, besides bool."""
 
 
@@ -87,7 +99,21 @@ class _Part:
     """A part of a policy, and its different results."""
 
     is_expression: bool
+    loads: bool
+    """Whether it is a context entry, whose failures are counted."""
     answers: set[tuple[object, tuple[int, int] | None]] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class _PartAnswer:
+    """A result of a part."""
+
+    part: _Part
+    answer: object
+    joins: bool
+    """Whether the part is a condition, which steps around it count."""
+    is_counted: bool = False
+    """Whether it was counted without subexpressions."""
 
 
 class StepCounter:
@@ -132,7 +158,7 @@ class StepCounter:
         if step is None:
             self._open.pop()
         else:
-            self._count(self._part_of(step), self._answer(step))
+            self._count(self._answer_of(step))
 
     def wrap(
         self, run: Callable[_Given, _Found], construct: TracedConstruct[_Given, _Found]
@@ -142,59 +168,80 @@ class StepCounter:
         A whole step is only made for the first result of each kind, which most results equal: other
         values of the same type do not count.
         """
-        known: dict[object, tuple[_Part, object]] = {}
+        known: dict[object, _PartAnswer] = {}
+        opened = self._open
 
         def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-            self._open.append(None)
-            result: tuple[_Part, object] | None = None
+            opened.append(None)
             try:
                 found = run(*given, **named)
                 kind = found.__class__
-                key = found if kind is bool else (kind, bool(found)) if kind in _PLAIN else None
+                key = found if kind is bool else _key_of(kind, found)
                 result = known.get(key)
                 if result is None:
                     step = construct.complete(construct.placed, found, *given, **named)
-                    result = self._part_of(step), self._answer(step)
+                    result = self._answer_of(step)
                     if key is not None:
                         known[key] = result
-            finally:
-                if result is None:
-                    step = construct.failed()
-                    result = self._part_of(step), self._answer(step)
-                self._count(*result)
+            except BaseException:
+                result = known.get(RuleStatus.ERROR)
+                if result is None or result.part.loads:
+                    result = known[RuleStatus.ERROR] = self._answer_of(construct.failed())
+                self._count(result)
+                raise
+            if result.is_counted and not result.joins and opened[-1] is None:
+                opened.pop()
+            else:
+                self._count(result)
             return found
 
         return wrapper
 
-    def _answer(self, step: Step) -> object:
-        if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
-            self.failed_entries += 1
-        if step.answer is None and step.found is not None:
-            return step.found.data.__class__, bool(step.found.data)
-        return step.answer
-
-    def _part_of(self, step: Step) -> _Part:
+    def _answer_of(self, step: Step) -> _PartAnswer:
+        """Return the part of a step, which is new or known, with its result."""
         # Elements and images are not distinguished, or every new image would count as a new result.
         is_any = step.kind is StepKind.IMAGE or step.name.startswith("[")
         key = (step.kind, step.place, "" if is_any else step.name, step.text)
         part = self._parts.get(key)
         if part is None:
-            part = self._parts[key] = _Part(step.kind is StepKind.EXPRESSION)
+            is_entry = step.kind is StepKind.CONTEXT
+            part = self._parts[key] = _Part(step.kind is StepKind.EXPRESSION, is_entry)
             self.parts += step.kind is not StepKind.FINDING
-        return part
+        answer: object = step.answer
+        if part.loads and answer is RuleStatus.ERROR:
+            self.failed_entries += 1
+        if answer is None and step.found is not None:
+            answer = step.found.data.__class__, bool(step.found.data)
+        return _PartAnswer(part, answer, part.is_expression and isinstance(answer, bool))
 
-    def _count(self, part: _Part, answer: object) -> None:
+    def _count(self, result: _PartAnswer) -> None:
         """End the last step, with the result of its part."""
         inner = self._open.pop()
-        if part.is_expression and isinstance(answer, bool) and self._open:
+        part, answer = result.part, result.answer
+        if result.joins and self._open:
             around = self._open[-1]
             if around is None:
                 around = self._open[-1] = (set(), set())
-            around[answer].add(part)
-        result = (answer, inner and (len(inner[False]), len(inner[True])))
-        if result not in part.answers:
-            part.answers.add(result)
+            around[bool(answer)].add(part)
+        if inner is None:
+            if result.is_counted:
+                return
+            result.is_counted = True
+        counts = (answer, inner and (len(inner[False]), len(inner[True])))
+        if counts not in part.answers:
+            part.answers.add(counts)
             self.answers += 1
+
+
+def _key_of(kind: type, found: Any) -> object:
+    """Return a key of a result that determines that of its step; None if there is none."""
+    if kind in _PLAIN:
+        return kind, bool(found)
+    if kind is Outcome:
+        return found.status, found.silent
+    if kind is ConditionsResult:
+        return found.met
+    return kind if kind is Optional else None  # steps have the text of one
 
 
 class CaseWorld:
@@ -246,14 +293,29 @@ class CaseWorld:
             details=details_of(case, self._kinds) if case.part else None,
         )
 
+    def identity(self, case: Case) -> str:
+        """Return a key of the request of a case: equal requests have the same results."""
+        labels = dict(case.namespace_labels)
+        # The default namespace may be omitted; an empty one is the same, but not accepted.
+        obj, old = (
+            one if one is None or "namespace" in metadata(one) else self._placed(one)
+            for one in (case.object, case.old)
+        )
+        request = (obj, case.operation, old, case.user, labels)
+        return _IDENTITY.encode((*request, case.there, case.part, case.parent))
+
     def _read(self, obj: KubernetesObject | None) -> KubernetesObject | None:
-        meta = obj.get("metadata") if obj is not None else None
-        if obj is not None and isinstance(meta, dict) and not meta.get("namespace"):
+        read: KubernetesObject | None = with_floats(obj and self._placed(obj))
+        return read
+
+    def _placed(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return an object with a namespace, if its kind is namespaced."""
+        meta = obj.get("metadata")
+        if isinstance(meta, dict) and not meta.get("namespace"):
             key = object_key(obj)
             if is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
-                obj = {**obj, "metadata": {**meta, "namespace": NAMESPACE}}
-        read: KubernetesObject | None = with_floats(obj)
-        return read
+                return {**obj, "metadata": {**meta, "namespace": NAMESPACE}}
+        return obj
 
     def of(self, request: AdmissionRequest, case: Case) -> World:
         """Return the world of a request, including its Namespace."""
@@ -328,7 +390,7 @@ class PolicyRunner:
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
         found = effect_of(evaluate(self.policies, request, world, given=given), namespace)
         if not self.has_lookups:
-            return found._replace(answered=True)
+            return found
         vain = bool(lookups.missed) or self.marks.failed_entries > failed
         return found._replace(
             unanswered=vain,

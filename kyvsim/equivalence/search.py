@@ -7,16 +7,33 @@ tried on the others, which is enough with many cases. The rest is tried within t
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
+from itertools import combinations, product
+from math import inf
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
-from kyvsim.equivalence.edits import Edit, distinct, edits, keys_meant
-from kyvsim.equivalence.field_rules import is_accepted, leads_somewhere, of_one_shape, type_of
+from kyvsim.equivalence.edits import (
+    Edit,
+    distinct,
+    edit_to,
+    edits,
+    fits,
+    keys_meant,
+    samples,
+    value_at,
+)
+from kyvsim.equivalence.field_rules import (
+    is_accepted,
+    leads_somewhere,
+    of_one_shape,
+    type_at,
+    type_of,
+)
 from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.policy_runner import (
@@ -29,24 +46,12 @@ from kyvsim.equivalence.policy_runner import (
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.field_reference import Segment
+from kyvsim.model.comparison import SearchBudget
+from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})
 """Autogen rules are the same for all controllers except CronJobs: these two are enough."""
-
-
-class SearchBudget(NamedTuple):
-    """The limits of a search."""
-
-    cases: int
-    seconds: float
-    clock: Callable[[], float]
-    first_only: bool = False
-    compares: bool = True
-    """Whether to look for differences, or only for effects of policies."""
-    patience: int | None = None
-    """Stop after this many cases without a new kind of result; None for never."""
 
 
 class Disagreement(NamedTuple):
@@ -86,6 +91,8 @@ class SearchResult:
 
 _MOST_IN_PAIRS = 16
 """How many changes at a path are tried as old and new values of an update."""
+_MOST_EQUAL = 4
+"""How many places may have the same value for each two of them to be changed together."""
 _CASES_A_LOOK = 16
 _MANY = 5000
 """After this many cases, an answer does not require all cases that are similar to others."""
@@ -112,7 +119,7 @@ class Search:
         self._space = space
         self._kinds = kinds
         self._budget = budget
-        self._ends = budget.clock() + budget.seconds
+        self._ends = inf if budget.seconds is None else budget.clock() + budget.seconds
         self._answers = LookupAnswers(space, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
@@ -190,6 +197,8 @@ class Search:
             is_due = priority is not _Priority.MATTERING or edit is None or edit in self._mattering
             if is_due and self._try(changed) and edit is not None:
                 self._mattering.add(edit)
+        if priority is not _Priority.REST:
+            self._change_together(case)
         if priority is _Priority.OPENING:
             self._change_updates(case, in_pairs=in_pairs)
 
@@ -242,6 +251,35 @@ class Search:
                 continue
             if self._try(case._replace(object=changed, given=False)):
                 self._mattering.add(edit)
+
+    def _change_together(self, case: Case) -> None:
+        """Set places that have the same value to other values at once: all, and each two of them.
+
+        If a policy compares them with each other, no single change reaches another value for
+        which the comparison is true.
+        """
+        objects = [case.object, *((case.old,) if case.old else ()), *case.there]
+        own = len(objects) - len(case.there)
+        root = type_of(case.object, self._pair.find)
+        types = [root] * own + [self._answers.root(one) for one in case.there]
+        places = [self._space.places] * own + [self._answers.places(one) for one in case.there]
+        groups: defaultdict[tuple[type, object], list[tuple[int, FieldPath]]] = defaultdict(list)
+        for number, obj in enumerate(objects):
+            for path in places[number]:
+                for found in _scalars([value_at(obj, path)]):
+                    groups[found.__class__, found].append((number, path))
+        for (_, now), group in groups.items():
+            written = (value for number, path in group for value in places[number][path])
+            values = [one for one in dict.fromkeys(_scalars(samples(written))) if one != now]
+            # In a large group hardly any two places are compared with each other.
+            pairs = combinations(group, 2) if 2 < len(group) <= _MOST_EQUAL else ()
+            for some, value in product((group, *pairs) if len(group) > 1 else (), values):
+                changed = [*objects]
+                for number, path in some:
+                    if fits(type_at(types[number], path), path, value):
+                        changed[number] = edit_to(types[number], path, value)(changed[number])
+                together = case._replace(object=changed[0], there=tuple(changed[own:]), given=False)
+                self._try(together._replace(old=changed[1] if case.old else None))
 
     def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
         """Try updates that change only the fields that policies compare with their old values.
@@ -364,7 +402,7 @@ class Search:
 
     def _try(self, case: Case) -> bool:
         """Evaluate both sides; return whether the case has new results and is kept."""
-        identity = case.identity
+        identity = self._pair.case_world.identity(case)
         if identity in self._known:
             return False
         self._spend()
@@ -452,6 +490,10 @@ def _is_new_pod(case: Case) -> bool:
     key = object_key(case.object)
     is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
     return is_pod and case.operation is Operation.CREATE and not case.part
+
+
+def _scalars(values: Iterable[object]) -> Iterator[str | int | float]:
+    return (one for one in values if isinstance(one, str | int | float))
 
 
 class _SpentError(Exception):

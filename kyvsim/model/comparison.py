@@ -1,6 +1,7 @@
 """Comparisons of two policy sets, by results and by cases; example objects for rules."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,6 +15,20 @@ from kyvsim.model.source import Location
 
 NO_RESULT = "none"
 """Represents the status of a rule without a result for a resource."""
+
+
+class SearchBudget(NamedTuple):
+    """The limits of a search through cases."""
+
+    cases: int = 10_000
+    seconds: float | None = None
+    """None for no limit: with one, the answer depends on the machine."""
+    clock: Callable[[], float] = time.process_time
+    first_only: bool = False
+    compares: bool = True
+    """Whether to look for differences, or only for effects of policies."""
+    patience: int | None = None
+    """Stop after this many cases without a new kind of result; None for never."""
 
 
 class ComparedResult(NamedTuple):

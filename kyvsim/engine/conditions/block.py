@@ -22,7 +22,6 @@ from kyvsim.model.tracing import (
     PointKind,
     TraceContext,
     counted,
-    trace_step,
     traced,
     with_answer,
     with_found,
@@ -103,21 +102,24 @@ def _traced_condition(
     """Return a condition that traces its answer, and its constant sides."""
     key, value = sides
     begun = Step(StepKind.CONDITION, trace.name, condition.operator, note=condition.message)
+    trace_key = _traced_constant(key, "key", trace)
+    trace_value = _traced_constant(value, "value", trace)
 
     def run(scope: RuleScope) -> bool:
-        if key.constant:
-            _trace_fixed(key, "key", trace)
+        trace_key()
         found = holds(scope)
-        if value.constant:
-            _trace_fixed(value, "value", trace)
+        trace_value()
         return found
 
     return traced(trace, run, begun, with_answer)
 
 
-def _trace_fixed(template: Template, side: str, trace: TraceContext) -> None:
-    value = Value(template.value)
-    trace_step(trace.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
+def _traced_constant(template: Template, side: str, trace: TraceContext) -> Callable[[], object]:
+    """Return a function that traces a side of a condition if it is a constant."""
+    if not template.constant:
+        return lambda: None
+    begun = Step(StepKind.SIDE, side, wanted=Value(template.value))
+    return traced(trace.at(side), lambda: template.value, begun, with_found)
 
 
 class ConditionError(Exception):

@@ -8,7 +8,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer, DifferenceKind, Limit
+from kyvsim.model.comparison import Answer, DifferenceKind, Limit, SearchBudget
 from kyvsim.report.equal import headline, not_reached
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,9 @@ def evidence(old, new, resources=(), cases=5000, **shared):
     old, new = auditing(old), auditing(new)
     texts = [(Source(name, json.dumps(data)),) for name, data in (("old", old), ("new", new))]
     given = tuple(Source(f"r{n}", json.dumps(one)) for n, one in enumerate(resources))
-    inputs = EqualInputs(*texts, ApplyInputs(policies=(), resources=given, **shared), cases, 600)
+    inputs = EqualInputs(
+        *texts, ApplyInputs(policies=(), resources=given, **shared), SearchBudget(cases)
+    )
     found = compare(inputs)
     assert found.evidence is not None, found.diagnostics
     return found.evidence
@@ -196,7 +198,9 @@ def test_equal_policies_beside_unlike_objects_are_not_covered(policy, before, af
             for name, beside in zip(("old", "new"), sides, strict=True)
         )
         shared = ApplyInputs(policies=())
-        return compare(EqualInputs(*texts, shared, 500, needs_cases=needs_cases)).evidence
+        return compare(
+            EqualInputs(*texts, shared, SearchBudget(500), needs_cases=needs_cases)
+        ).evidence
 
     found = compared(before, after)
     assert (found.answer, found.identical) == (Answer.NOT_COVERED, False)

@@ -8,7 +8,7 @@ from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.migrate import migrate
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer, DifferenceKind
+from kyvsim.model.comparison import Answer, DifferenceKind, SearchBudget
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def pair(tmp_path):
 
 def evidence(old, new, cases):
     texts = [(Source(name, json.dumps(data)),) for name, data in (("old", old), ("new", new))]
-    found = compare(EqualInputs(*texts, ApplyInputs(policies=()), cases, 600))
+    found = compare(EqualInputs(*texts, ApplyInputs(policies=()), SearchBudget(cases)))
     assert found.evidence is not None, found.diagnostics
     return found.evidence
 

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 
 _BARE = "annotations: {pod-policies.kyverno.io/autogen-controllers: none}"
 
@@ -700,9 +700,12 @@ QUICK = frozenset(
 
 def answer(old, new, cases=8000):
     inputs = EqualInputs(
-        (Source("old.yaml", old),), (Source("new.yaml", new),), ApplyInputs(policies=()), cases, 600
+        (Source("old.yaml", old),),
+        (Source("new.yaml", new),),
+        ApplyInputs(policies=()),
+        SearchBudget(cases, first_only=True),
     )
-    found = compare(inputs._replace(first_only=True))
+    found = compare(inputs)
     assert found.evidence is not None, found.diagnostics
     return found.evidence
 

@@ -8,6 +8,7 @@ from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.equivalence.search import Search
 from kyvsim.load.files import Source
+from kyvsim.model.comparison import SearchBudget
 from kyvsim.report.equal import stream
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -27,7 +28,7 @@ def policy(*rules, name="p"):
 
 def made(*policies):
     sources = tuple(Source(f"p{n}", json.dumps(one)) for n, one in enumerate(policies))
-    return make_examples(ApplyInputs(policies=sources), 600)
+    return make_examples(ApplyInputs(policies=sources), SearchBudget())
 
 
 def told(found):

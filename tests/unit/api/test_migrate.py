@@ -1,7 +1,7 @@
 """`migrate` as a library: what is read, what is printed, and the evidence on it."""
 
 from kyvsim.api.migrate import migrate, with_evidence
-from kyvsim.model.comparison import Answer, Limit
+from kyvsim.model.comparison import Answer, Limit, SearchBudget
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.migration import ConversionOutcome
 from kyvsim.report.migrate import render_text as render
@@ -82,14 +82,14 @@ def test_an_expression_that_does_not_compile_is_not_printed():
 
 
 def test_evidence():
-    found = with_evidence(migrate(["-"], POLICY.encode()), (), 5)
+    found = with_evidence(migrate(["-"], POLICY.encode()), (), SearchBudget())
     (evidence,) = found.evidence
     assert evidence.answer is Answer.EQUAL
     assert 0 < evidence.denied < evidence.cases
 
 
 def test_what_was_not_tried_is_shown_of_equal_policies():
-    found = with_evidence(migrate(["-"], POLICY.encode()), (), 5)
+    found = with_evidence(migrate(["-"], POLICY.encode()), (), SearchBudget())
     (evidence,) = found.evidence
     partly = evidence._replace(untried=("requests to the subresource `nodes/proxy`",))
     shown = "".join(render(found._replace(evidence=(partly,))))
@@ -100,7 +100,7 @@ def test_what_is_not_converted_as_a_whole_is_not_compared():
     policy = POLICY.replace(
         '              team: "?*"', "              team: '{{ request.namespace }}*'"
     )
-    found = with_evidence(migrate(["-"], policy.encode()), (), 5)
+    found = with_evidence(migrate(["-"], policy.encode()), (), SearchBudget())
     assert found.evidence == (None,)
 
 
@@ -136,7 +136,7 @@ spec:
 
 
 def test_what_a_named_condition_is_about_does_not_count():
-    found = with_evidence(migrate(["-"], LENGTH.encode()), (), 600)
+    found = with_evidence(migrate(["-"], LENGTH.encode()), (), SearchBudget())
     (evidence,) = found.evidence
     assert evidence is not None
     assert evidence.answer is Answer.EQUAL
@@ -165,7 +165,7 @@ spec:
 
 
 def test_a_deletion_does_not_count_where_its_condition_is_named():
-    found = with_evidence(migrate(["-"], CEL_RULE.encode()), (), 600)
+    found = with_evidence(migrate(["-"], CEL_RULE.encode()), (), SearchBudget())
     (evidence,) = found.evidence
     assert evidence is not None
     assert evidence.answer is Answer.EQUAL

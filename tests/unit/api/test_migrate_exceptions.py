@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 from kyvsim.model.migration import ConversionOutcome
 
 pytestmark = pytest.mark.slow
@@ -175,7 +175,7 @@ def test_what_scans_heed_is_a_condition(converted):
 
 def test_exceptions_are_compared_with_the_policies_that_they_name(converted):
     excepting = exception("*pid", match=every("Pod", names=["tool"]))
-    migration = with_evidence(converted(excepting), (), 600)
+    migration = with_evidence(converted(excepting), (), SearchBudget())
     assert [one.answer for one in migration.evidence] == [Answer.EQUAL, Answer.EQUAL]
 
 
@@ -185,5 +185,5 @@ def test_a_wrong_conversion_of_an_exception_is_shown(converted):
     policies, exceptions = migration.texts
     wrong = exceptions.replace("'tool'", "'fool'")
     assert wrong != exceptions
-    found = with_evidence(migration._replace(texts=(policies, wrong)), (), 600).evidence
+    found = with_evidence(migration._replace(texts=(policies, wrong)), (), SearchBudget()).evidence
     assert found[1].answer is Answer.COUNTEREXAMPLE

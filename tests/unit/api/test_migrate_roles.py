@@ -8,7 +8,7 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.equivalence.objects import bindings, with_roles
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 from kyvsim.model.request import UserInfo
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def converted(one):
     ids=str,
 )
 def test_both_decide_the_same(field, filters):
-    found = with_evidence(converted(policy(field, **filters)), (), 600)
+    found = with_evidence(converted(policy(field, **filters)), (), SearchBudget())
     assert [one.answer for one in found.evidence] == [Answer.EQUAL]
 
 
@@ -64,7 +64,7 @@ def test_a_wrong_conversion_is_shown(filters):
     (text,) = migration.texts
     wrong = text.replace("['admin']", "['viewer']")
     assert wrong != text
-    found = with_evidence(migration._replace(texts=(wrong,)), (), 600)
+    found = with_evidence(migration._replace(texts=(wrong,)), (), SearchBudget())
     assert [one.answer for one in found.evidence] == [Answer.COUNTEREXAMPLE]
 
 

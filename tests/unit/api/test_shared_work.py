@@ -5,6 +5,7 @@ import pytest
 from kyvsim.api import processes, system
 from kyvsim.api.lint import lint
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
+from kyvsim.model.comparison import SearchBudget
 
 pytestmark = pytest.mark.slow
 
@@ -57,9 +58,9 @@ def test_migrate_by_several_processes(forked, tmp_path, monkeypatch, jobs):
     monkeypatch.setattr(system, "processors", lambda: 2)
     (tmp_path / "p.yaml").write_text("---".join(POLICY % (n, n, n) for n in range(6)))
     migration = migrate([str(tmp_path)])
-    alone = with_evidence(migration, (), 600)
+    alone = with_evidence(migration, (), SearchBudget())
     assert forked == []
-    shared = with_evidence(migration, (), 600, jobs)
+    shared = with_evidence(migration, (), SearchBudget(), jobs)
     assert shared.evidence == alone.evidence
     assert with_counterexamples(migration, jobs) == with_counterexamples(migration)
     assert forked == [(6, jobs or 2)] * 2

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.upgrade import UpgradeInputs, preview_upgrade
-from kyvsim.model.comparison import Answer
+from kyvsim.model.comparison import Answer, SearchBudget
 from kyvsim.model.migration import ConversionOutcome
 from kyvsim.model.release import PLANNED, RELEASES
 from kyvsim.model.result import RunVerdict
@@ -339,7 +339,7 @@ def test_folders_below_the_given_one_are_counted_separately(preview, tmp_path):
 
 @pytest.mark.slow
 def test_evidence_of_each_conversion(preview):
-    upgrade = preview([TEAM], [OBJECT % "a"], planned=PLANNED["1.20"], seconds=60)
+    upgrade = preview([TEAM], [OBJECT % "a"], planned=PLANNED["1.20"], budget=SearchBudget())
     (found,) = upgrade.removal.policies
     assert found.evidence.answer is Answer.EQUAL
     assert found.evidence.given

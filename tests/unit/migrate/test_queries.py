@@ -119,7 +119,7 @@ def answer(converted):
             tuple(Source(f"{name}{n}", json.dumps(one)) for n, one in enumerate(some))
             for name, some in (("old", [old]), ("new", made))
         )
-        evidence = compare(EqualInputs(*sides, ApplyInputs(policies=()), seconds=600)).evidence
+        evidence = compare(EqualInputs(*sides, ApplyInputs(policies=()))).evidence
         assert evidence is not None
         return evidence.answer
 
