@@ -18,7 +18,6 @@ from kyvsim.model.ports import System
 # string `'x'` does.
 # `a.x` does not load `x`, and the raw string `'x'` does.
 
-
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
 _QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
 """The text between quotes: an entry may have a name such as `two words`."""

@@ -272,7 +272,6 @@ class PolicyNode(NamedTuple):
 NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, None, None, None)
 """The specification of a policy of another kind."""
 
-
 READERS: Final[Mapping[str, str]] = {
     "verifyImages": "images.read_image_verifications",
     "imageExtractors": "images.read_image_extractors",

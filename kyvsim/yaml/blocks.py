@@ -118,7 +118,6 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Lis
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Returns a number of bytes from an offset on; fewer only at the end of the stream."""
 
-
 _SEPARATOR = b"\n---"
 # With a literal prefix, the search is eight times as fast.
 _ODD_SEPARATOR = rb"\n(---(?![ \t]*\r?\n)[^\n]*)"

@@ -220,7 +220,6 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
 _LONGEST = 1 << 14
 """Longer texts are not indexed, to limit memory."""
 
-
 _PlainIndex: TypeAlias = tuple[Mapping[_Path, tuple[int, int]], frozenset[_Path]]
 """Line and column from 1 of each node, and the lists and maps written on one line, whose children
 are not among the nodes."""

@@ -306,7 +306,6 @@ def _completed(step: Step, found: object, _: JSONContext) -> Step:
 #
 # Source of the rules: upstream pkg/utils/api/image.go.
 
-
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -371,7 +370,6 @@ def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
 # The initial context of a request.
 #
 # Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
-
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 

@@ -116,7 +116,6 @@ def _completed(step: Step, mismatch: Mismatch | None, value: object, _: Notes | 
 # upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
 # keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 
-
 TAGS = frozenset({"labels", "annotations"})
 """Fields of metadata whose keys may contain wildcards."""
 _CACHED_EXPANSIONS = 256

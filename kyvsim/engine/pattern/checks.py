@@ -19,7 +19,6 @@ from kyvsim.policy.tree import PatternEntry
 #
 # upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 
-
 Place: TypeAlias = tuple[str, ...]
 """Parts of a path; a list index is between each two: ("/spec/containers/", "/image/")."""
 Indices: TypeAlias = tuple[int, ...]
@@ -136,7 +135,6 @@ def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
 # Scalars of patterns: compiles one pattern value to one predicate.
 #
 # upstream: pkg/engine/pattern/pattern.go.
-
 
 Predicate: TypeAlias = Callable[[object], bool]
 

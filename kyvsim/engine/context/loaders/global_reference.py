@@ -83,7 +83,6 @@ def _queried(data: object, key: str, path: str, name: str, system: System) -> ob
 
 LOADER = ContextLoader(GlobalReferenceEntry, _compile)
 
-
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """The key of the entries in a cluster: apiVersion, kind, and no namespace."""
 

@@ -79,5 +79,4 @@ def _recorded(name: str, text: str, scope: JSONContext) -> object:
 _ALWAYS: Final = ("manifest", "configData")
 """Data that a registry returns for every image."""
 
-
 LOADER = ContextLoader(ImageRegistryEntry, _compile)

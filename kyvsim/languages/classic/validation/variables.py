@@ -330,7 +330,6 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 # Source of the rules: upstream pkg/validation/policy/background.go
 
-
 _ABOUT_USERS = (
     "serviceAccountName",
     "serviceAccountNamespace",
