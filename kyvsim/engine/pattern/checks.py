@@ -366,15 +366,9 @@ def _no_list_mismatch(value: object, place: Place) -> Mismatch:
 # upstream: validateMap in pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go.
 
 
-class Member(NamedTuple):
-    """One key of a pattern's map."""
-
-    key: str
-    check: Check
-    as_null: bool = False
-    """Whether a missing key is checked as null."""
-    absent: Mismatch | None = None
-    """The outcome of a missing key if `as_null` is false."""
+Member: TypeAlias = tuple[str, Check, bool, Mismatch | None]
+"""A key of a pattern's map, the check of its value, whether a missing key is checked as null, and
+the outcome of a missing key if it is not."""
 
 
 def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:
