@@ -18,7 +18,7 @@ from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.engine.conditions.operators import OPERATORS, operators
-from kyvsim.engine.context.json_context import LOADERS, ContextLoader, loader_of
+from kyvsim.engine.context.json_context import LOADERS, loader_compiler
 from kyvsim.jmespath.functions import FAMILIES, Function, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious
@@ -80,12 +80,11 @@ def test_every_rule_type_is_registered():
 
 
 def test_every_context_loader_is_registered():
-    """Every loader stands in a line, under its field."""
-    known = [loader_of(entry_class) for entry_class in LOADERS]
-    for name, module in modules("engine/context/loaders").items():
-        missing = [one.entry for one in values(module, ContextLoader) if one not in known]
-        assert not missing, name
-    assert [one.entry for one in known] == [*LOADERS]
+    """Every loader stands in a line, under its class of entries."""
+    assert {*LOADERS.values()} == {*modules("engine/context/loaders")}
+    for entry_class in LOADERS:
+        taken, *_ = inspect.get_annotations(loader_compiler(entry_class), eval_str=True).values()
+        assert taken is entry_class
     assert {*LOADERS} == {*get_args(ContextEntry)}
 
 
@@ -384,9 +383,7 @@ def plugins():
     for name, module in modules("languages/classic/rules").items():
         if values(module, RuleType):
             yield "languages/classic/rules", name
-    for name, module in modules("engine/context/loaders").items():
-        if values(module, ContextLoader):
-            yield "engine/context/loaders", name
+    yield from (("engine/context/loaders", name) for name in LOADERS.values())
 
 
 @pytest.mark.parametrize(("folder", "name"), sorted(plugins()))

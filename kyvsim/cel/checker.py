@@ -421,7 +421,6 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
 #
 # Source of the rules: upstream cel-go cel/validator.go, ext/formatting.go.
 
-
 _CHECKS: Mapping[str, Callable[..., object]] = {
     "duration": text_to_duration,
     "timestamp": lambda value: (

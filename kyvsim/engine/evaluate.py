@@ -46,7 +46,6 @@ from kyvsim.model.result import (
 
 # The order in which the stages of a request run; defined only here.
 
-
 STAGES = (
     Stage.MUTATE,
     Stage.VERIFY_IMAGES,
@@ -71,7 +70,6 @@ upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go
 # The rules that apply when an object is deleted.
 #
 # Source of the rules: upstream pkg/webhooks/resource (mutation and generation), pkg/webhooks/utils.
-
 
 _LISTING = frozenset({Stage.MUTATE, Stage.GENERATE})
 """Stages of rules that must list DELETE to apply; in other stages the match block decides."""
@@ -104,7 +102,6 @@ def acting_on_deletion(stage_rules: Iterable[PolicyRules], stage: Stage) -> Iter
 # Results that are known before a rule is evaluated, from a plan or a cache.
 #
 # Plans support creations of whole objects, without given values.
-
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs read."""
@@ -266,7 +263,6 @@ def _with_targets_after(world: World, response: PolicyResponse) -> World:
 # Evaluates a payload with the policies of its mode: nothing is matched or changed.
 #
 # upstream: policy_processor.go and authz_processor.go of cmd/cli/kubectl-kyverno/processor
-
 
 _NOBODY: Mapping[str, str] = MappingProxyType({"kind": "Payload"})
 """Used in place of an object."""

@@ -114,7 +114,6 @@ Predicate: TypeAlias = Callable[[MatchFacts], bool]
 
 # `kinds` criteria: lists of kind selectors.
 
-
 KindIndexEntry = frozenset[str] | None
 """Kinds that a block can match; None if a wildcard leaves it open."""
 
@@ -221,7 +220,6 @@ def _label_keys(selector: KubernetesObject | None) -> Iterable[str]:
 # Criteria on the user: `subjects`, `roles` and `clusterRoles`.
 #
 # upstream: pkg/engine/utils/match.go (which combines them with AND), pkg/utils/match/subjects.go
-
 
 _NOBODY = UserInfo()
 

@@ -155,7 +155,6 @@ def _holds(conditions: CompiledConditions | None, scope: JSONContext) -> bool:
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go, where the
 # value of `request.operation` decides the operation of a request.
 
-
 _OPERATION = "request.operation"
 
 
@@ -211,7 +210,6 @@ def split_known(
 
 
 # One policy in one phase on one request.
-
 
 _APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")

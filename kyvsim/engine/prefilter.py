@@ -62,7 +62,6 @@ class BothShapes(NamedTuple):
 
 Shape: TypeAlias = ValueShape | MapShape | KeysShape | ItemShape | BothShapes
 
-
 _SCALARS: Final = frozenset({str, bool, float, type(None)})
 
 
@@ -89,7 +88,6 @@ def together(shapes: Iterable[Shape]) -> Shape:
 # The result is a set of bits. One means that a shape was not proved; each missing key, and each
 # value that does not match, also has its own bit. So code that reads only what a shape reads has
 # the same outcome for all objects with the same bits of that shape.
-
 
 Trace: TypeAlias = list[int]
 """The found bits: one number for each element of the lists in shapes, in order of the traversal

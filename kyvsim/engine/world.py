@@ -388,7 +388,6 @@ class World(NamedTuple):
 
 # Requests that create, change or delete an object.
 
-
 _DETAILS = (
     *("uid", "kind", "resource", "requestKind", "requestResource"),
     *("subResource", "requestSubResource", "name", "dryRun", "options"),

@@ -16,8 +16,6 @@ from kyvsim.model.ports import System
 # upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query whose text
 # contains `x` as a whole word, without a dot before it. So `a.x` does not load `x`, and the raw
 # string `'x'` does.
-# `a.x` does not load `x`, and the raw string `'x'` does.
-
 
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
 _QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")

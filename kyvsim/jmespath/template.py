@@ -33,7 +33,6 @@ from kyvsim.policy.anchors import parse_anchor
 # upstream: `substituteVariablesIfAny` in pkg/engine/variables/vars.go and pkg/engine/jsonutils.
 # Upstream never terminates if a value contains itself; here replacement has a limit.
 
-
 _MOST_VARIABLES: Final = 10_000
 _MOST_NESTED: Final = 40
 _HOLDERS: Final[frozenset[type]] = frozenset({dict, list})
@@ -143,7 +142,6 @@ def _endless(variable: Variable, path: str) -> SubstitutionError:
 #
 # upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/variables/vars.go. They
 # depend only on the document, so they are resolved when it is compiled.
-
 
 _REFERENCE = r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)"
 _ESCAPED = r"\\\$\(.[^ )]*\)"

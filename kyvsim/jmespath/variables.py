@@ -32,10 +32,8 @@ class SubstitutionError(QueryError):
 # before it escapes it; a variable directly after another one is found only after the first one
 # was replaced.
 
-
 VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
 """A variable: group 1 is the preceding character, group 2 the variable itself."""
-
 
 _REFERENCE: Final = re.compile(r"[^\x00-\x7f]\$\(")
 _LONGEST_SHOWN: Final = 60
@@ -140,7 +138,6 @@ class RuleScope(Protocol):
 # The path of a string in its document as a JMESPath expression: the value of `{{@}}`.
 #
 # upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/variables/vars.go.
-
 
 _PLAIN: Final = r"[(A-Za-z_][)0-9A-Za-z_]*"
 _PART: Final = r"(?s)(?:\\.|[^/\\])+"

@@ -6,7 +6,7 @@ folder with its `LANGUAGE`, and a line of the table `LANGUAGES`, by which it is 
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -204,7 +204,7 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
             return None, problems
         compiled, problems = language.compile(policy, options)
         if compiled is not None:
-            read = lru_cache(maxsize=None)(partial(_references, policy, options.system))
+            read = cache(lambda rule: references_of(policy._replace(rules=(rule,)), options.system))
             compiled = compiled._replace(references=read)
             if options.tracer is not None:
                 compiled = compiled._replace(untraced=_without_tracer(policy, options))
@@ -239,10 +239,6 @@ def _without_tracer(
         return rule.stage, rule.rule.path, rule.rule.name, rule.rule.variant
 
     return lambda rule: rules().get(identity(rule), rule)
-
-
-def _references(policy: Policy, system: System, rule: Rule) -> tuple[FieldReference, ...]:
-    return references_of(policy._replace(rules=(rule,)), system)
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:

@@ -382,7 +382,6 @@ def all_hold(conditions: Iterable[CompiledExpression], values: Sequence[object])
 
 _START = "ERROR: <input>:"
 
-
 _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("and", "AND", "And"), "&&"),
     **dict.fromkeys(("or", "OR", "Or"), "||"),

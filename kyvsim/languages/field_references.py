@@ -26,7 +26,6 @@ _ROOTS: Mapping[str, Subject] = {
     "world": Subject.WORLD,
 }
 
-
 IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
     ("spec", name, Segment.ELEMENT, "image")
     for name in ("containers", "initContainers", "ephemeralContainers")

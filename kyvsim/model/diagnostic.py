@@ -159,7 +159,6 @@ def without_left_out(
 
 # Lists of names in messages, and suggestions for unknown names.
 
-
 _MOST = 5
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # Facts about policies for code outside of their language, in the same form for all languages.
 # A language computes them when it reads a policy. Other code does not read fields of policies.
 
-
 _NOTHING: JsonMap = MappingProxyType({})
 
 
@@ -111,7 +110,6 @@ class PolicyFacts(NamedTuple):
 
 
 # Policies as loaded: validated, with expressions as text.
-
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 """The values of the annotation `policies.kyverno.io/severity`; reports omit others."""

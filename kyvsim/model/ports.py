@@ -18,7 +18,6 @@ from kyvsim.model.values import NO_MOCKS, Mocks
 # expressions additionally have the cost limit of the API server; their cost is counted when they
 # end, so that a chain of variables is bounded, too.
 
-
 FEW = 16
 """Up to this number, elements are not counted."""
 SHORT = 256

@@ -191,7 +191,6 @@ class EngineResponse(NamedTuple):
 # Fields of results in reports: source, process, message, properties.
 # Source of the rules: upstream pkg/utils/report (source.go, results.go).
 
-
 _OLDER = "kyverno"
 _SOURCES: Mapping[str, str] = {
     **{

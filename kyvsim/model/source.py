@@ -74,7 +74,6 @@ def _located(document: Document, place: Path, path: Path) -> Location:
 
 # Positions of characters of a scalar in its file, for all scalar styles.
 
-
 _ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\": "\\", "/": "/"})
 """The meaning of characters after a backslash, without white space; others are not supported."""
 _BEFORE_VALUES = ("&", "!")

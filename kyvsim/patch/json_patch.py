@@ -202,7 +202,6 @@ def insertion_index(items: Sequence[object], part: str) -> int:
 #
 # upstream: github.com/evanphx/json-patch/v5 `patch.go` (ensurePathExists).
 
-
 _MOST_PADDING = 100_000
 
 
@@ -410,7 +409,6 @@ def written_text(value: object) -> str:
 # upstream: `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
 # github.com/evanphx/json-patch/v5 with SupportNegativeIndices, AllowMissingPathOnRemove and
 # EnsurePathExistsOnAdd; gopkg.in/evanphx/json-patch.v4.
-
 
 _NO_DOCUMENT = "invalid value, expected object"
 _FAULTS_AT_ROOT = MappingProxyType(

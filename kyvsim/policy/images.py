@@ -11,6 +11,7 @@ from kyvsim.policy.read import (
     read_conditions,
     read_deny,
     read_each,
+    read_section,
     read_text,
     read_texts,
     texts_of,
@@ -224,33 +225,17 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
     Deprecated fields (`image`, `key`, `issuer` …) are converted to current ones.
     upstream: api/kyverno/v1/image_verification_types.go, Convert
     """
-
-    def attestation(one: Mapping[str, object], place: Path) -> Attestation:
-        return Attestation(
-            place,
-            read_text(one, "name"),
-            read_text(one, "type"),
-            read_text(one, "predicateType"),
-            _attestor_sets(one, place),
-            read_conditions(one.get("conditions"), (*place, "conditions")),
-        )
-
     image, key, issuer = texts_of(data, "image", "key", "issuer")
     subject, roots = texts_of(data, "subject", "roots")
-    annotations, validate = data.get("annotations") or {}, data.get("validate")
+    annotations = data.get("annotations") or {}
     attestors = _attestor_sets(data, path)
-    attestations = read_each(data.get("attestations"), (*path, "attestations"), attestation) or ()
+    attestations = read_each(data.get("attestations"), (*path, "attestations"), _attestation) or ()
     # Beside attestations the attestor is lost: upstream adds it to a copy of them, which it
     # overwrites with the originals.
     if (key or issuer or (image and annotations)) and not attestations:
         keys = Keys(path, key, "", None, "") if key else None
-        keyless = Keyless(path, issuer, "", subject, "", roots)
-        attestor = Attestor(
-            path,
-            keys=keys,
-            keyless=keyless if issuer and not key else None,
-            annotations=annotations,
-        )
+        keyless = Keyless(path, issuer, "", subject, "", roots) if issuer and not key else None
+        attestor = Attestor(path, keys=keys, keyless=keyless, annotations=annotations)
         attestors = (*attestors, AttestorSet(path, None, (attestor,)))
     return ImageVerification(
         path,
@@ -261,12 +246,8 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> ImageVerifi
         attestors=attestors,
         attestations=attestations,
         annotations=annotations,
-        validate=ImageValidation(
-            (*path, "validate"),
-            read_text(validate, "message"),
-            read_deny(validate.get("deny"), (*path, "validate", "deny")),
-        )
-        if validate
+        validate=read_section(data, "validate", path, _validation)
+        if data.get("validate")
         else None,
         mutate_digest=data.get("mutateDigest"),
         verify_digest=data.get("verifyDigest"),
@@ -284,66 +265,63 @@ def _attestor_set(data: Mapping[str, Json], path: Path) -> AttestorSet:
     return AttestorSet(path, data.get("count"), entries)
 
 
+def _attestation(data: Mapping[str, Json], path: Path) -> Attestation:
+    name, type_, predicate_type = texts_of(data, "name", "type", "predicateType")
+    conditions = read_conditions(data.get("conditions"), (*path, "conditions"))
+    return Attestation(path, name, type_, predicate_type, _attestor_sets(data, path), conditions)
+
+
+def _validation(data: Mapping[str, Json], path: Path) -> ImageValidation:
+    deny = read_deny(data.get("deny"), (*path, "deny"))
+    return ImageValidation(path, read_text(data, "message"), deny)
+
+
 def _attestor(data: Mapping[str, Json], path: Path) -> Attestor:
-    keys, certificates, keyless, inner = (
-        data.get(name) for name in ("keys", "certificates", "keyless", "attestor")
-    )
+    inner = data.get("attestor")
     return Attestor(
         path,
-        keys=None
-        if keys is None
-        else Keys(
-            (*path, "keys"),
-            read_text(keys, "publicKeys"),
-            read_text(keys, "kms"),
-            keys.get("secret"),
-            read_text(keys, "signatureAlgorithm"),
-            *_logs(keys, (*path, "keys")),
-        ),
-        certificates=None
-        if certificates is None
-        else Certificates(
-            (*path, "certificates"),
-            read_text(certificates, "cert"),
-            read_text(certificates, "certChain"),
-            *_logs(certificates, (*path, "certificates")),
-        ),
-        keyless=None
-        if keyless is None
-        else Keyless(
-            (*path, "keyless"),
-            read_text(keyless, "issuer"),
-            read_text(keyless, "issuerRegExp"),
-            read_text(keyless, "subject"),
-            read_text(keyless, "subjectRegExp"),
-            read_text(keyless, "roots"),
-            keyless.get("additionalExtensions"),
-            *_logs(keyless, (*path, "keyless")),
-        ),
+        keys=read_section(data, "keys", path, _keys),
+        certificates=read_section(data, "certificates", path, _certificates),
+        keyless=read_section(data, "keyless", path, _keyless),
         attestor=_attestor_set(inner, (*path, "attestor")) if inner.__class__ is dict else None,
         annotations=data.get("annotations"),
         repository=read_text(data, "repository"),
     )
 
 
+def _keys(data: Mapping[str, Json], path: Path) -> Keys:
+    keys, kms, algorithm = texts_of(data, "publicKeys", "kms", "signatureAlgorithm")
+    return Keys(path, keys, kms, data.get("secret"), algorithm, *_logs(data, path))
+
+
+def _certificates(data: Mapping[str, Json], path: Path) -> Certificates:
+    cert, chain = texts_of(data, "cert", "certChain")
+    return Certificates(path, cert, chain, *_logs(data, path))
+
+
+def _keyless(data: Mapping[str, Json], path: Path) -> Keyless:
+    issuer, issuer_reg_exp, subject, subject_reg_exp, roots = texts_of(
+        data, "issuer", "issuerRegExp", "subject", "subjectRegExp", "roots"
+    )
+    extensions = data.get("additionalExtensions")
+    return Keyless(
+        path,
+        *(issuer, issuer_reg_exp, subject, subject_reg_exp, roots),
+        extensions,
+        *_logs(data, path),
+    )
+
+
 def _logs(data: Mapping[str, Json], path: Path) -> tuple[Rekor | None, CTLog | None]:
     """Return an authority's settings for the logs of signatures and of certificates."""
-    rekor, ctlog = data.get("rekor"), data.get("ctlog")
-    return (
-        None
-        if rekor is None
-        else Rekor(
-            (*path, "rekor"),
-            read_text(rekor, "url"),
-            read_text(rekor, "pubkey"),
-            rekor.get("ignoreTlog") is True,
-        ),
-        None
-        if ctlog is None
-        else CTLog(
-            (*path, "ctlog"),
-            read_text(ctlog, "pubkey"),
-            ctlog.get("ignoreSCT") is True,
-            read_text(ctlog, "tsaCertChain"),
-        ),
-    )
+    return read_section(data, "rekor", path, _rekor), read_section(data, "ctlog", path, _ctlog)
+
+
+def _rekor(data: Mapping[str, Json], path: Path) -> Rekor:
+    url, pubkey = texts_of(data, "url", "pubkey")
+    return Rekor(path, url, pubkey, data.get("ignoreTlog") is True)
+
+
+def _ctlog(data: Mapping[str, Json], path: Path) -> CTLog:
+    pubkey, chain = texts_of(data, "pubkey", "tsaCertChain")
+    return CTLog(path, pubkey, data.get("ignoreSCT") is True, chain)

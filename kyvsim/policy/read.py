@@ -41,6 +41,14 @@ def read_each(
     return tuple(read(one, (*path, index)) for index, one in enumerate(data))
 
 
+def read_section(
+    data: Mapping[str, Json], field: str, path: Path, read: Callable[[Json, Path], _Node]
+) -> _Node | None:
+    """Return the node of the value in a field, None if the field is missing."""
+    found = data.get(field)
+    return None if found is None else read(found, (*path, field))
+
+
 def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
     """Return a block of conditions, None if there is none.
 
@@ -102,12 +110,6 @@ def read_match(data: object, path: Path) -> tree.MatchBlock:
         read_each(block.get("all"), (*path, "all"), _filter),
         _filter(block, path),
     )
-
-
-def read_exclude(data: Mapping[str, object], path: Path) -> tree.MatchBlock | None:
-    """Return an exclude block, None if there is none."""
-    found = data.get("exclude")
-    return None if found is None else read_match(found, (*path, "exclude"))
 
 
 def _filter(data: Mapping[str, object], path: Path) -> tree.ResourceFilter:
@@ -227,10 +229,8 @@ def read_deny(data: object, path: Path) -> tree.Deny | None:
     return tree.Deny(path, read_conditions(data.get("conditions"), (*path, "conditions")))
 
 
-def read_pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
-    """Return a check of Pod Security Standards, None if there is none."""
-    if data is None:
-        return None
+def read_pod_security(data: Mapping[str, Json], path: Path) -> tree.PodSecurity:
+    """Return a check of Pod Security Standards."""
     exclude = read_pod_security_exclusions(data.get("exclude"), (*path, "exclude"))
     return tree.PodSecurity(path, read_text(data, "level"), read_text(data, "version"), exclude)
 

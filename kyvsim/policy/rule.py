@@ -17,12 +17,12 @@ from kyvsim.policy.read import (
     read_context,
     read_deny,
     read_each,
-    read_exclude,
     read_match,
     read_named_expressions,
     read_pattern,
     read_patterns,
     read_pod_security,
+    read_section,
     read_text,
     read_texts,
     texts_of,
@@ -272,7 +272,6 @@ class PolicyNode(NamedTuple):
 NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, None, None, None)
 """The specification of a policy of another kind."""
 
-
 READERS: Final[Mapping[str, str]] = {
     "verifyImages": "images.read_image_verifications",
     "imageExtractors": "images.read_image_extractors",
@@ -302,7 +301,7 @@ def _validate(data: Mapping[str, Json], path: Path, under: Path) -> Validate:
         any_pattern=read_patterns(data.get("anyPattern"), (*path, "anyPattern"), under),
         deny=read_deny(data.get("deny"), (*path, "deny")),
         foreach=read_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
-        pod_security=read_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
+        pod_security=read_section(data, "podSecurity", path, read_pod_security),
         manifests=_section(data, "manifests", path),
         cel=_section(data, "cel", path),
         assertion=data.get("assert"),
@@ -392,24 +391,23 @@ _NAMED = ("apiVersion", "kind", "namespace", "name")
 """The fields that name generated or mutated objects."""
 
 
+def _clone(data: Mapping[str, Json], path: Path) -> Clone:
+    return Clone(path, *texts_of(data, "name", "namespace"))
+
+
+def _clone_list(data: Mapping[str, Json], path: Path) -> CloneList:
+    kinds = read_texts(data.get("kinds"))
+    return CloneList(path, kinds, read_text(data, "namespace"), data.get("selector"))
+
+
 def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
-    clone, listed = data.get("clone"), data.get("cloneList")
     api_version, kind, namespace, name, uid = texts_of(data, *_NAMED, "uid")
     return GenerateTarget(
         path,
         *(api_version, kind, namespace, name, uid),
         data=data.get("data"),
-        clone=None
-        if clone is None
-        else Clone((*path, "clone"), *texts_of(clone, "name", "namespace")),
-        clone_list=None
-        if listed is None
-        else CloneList(
-            (*path, "cloneList"),
-            read_texts(listed.get("kinds")),
-            read_text(listed, "namespace"),
-            listed.get("selector"),
-        ),
+        clone=read_section(data, "clone", path, _clone),
+        clone_list=read_section(data, "cloneList", path, _clone_list),
         fields={
             name: data[name]
             for name in (*_NAMED, "data", "clone", "cloneList")
@@ -443,13 +441,12 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
 
     `under` are the fields to which autogen moved the patterns of a derived rule.
     """
-    validate, mutate, generate = (data.get(name) for name in ("validate", "mutate", "generate"))
     return RuleNode(
         path,
         name=read_text(data, "name"),
         context=read_context(data.get("context"), (*path, "context")),
         match=read_match(data.get("match"), (*path, "match")),
-        exclude=read_exclude(data, path),
+        exclude=read_section(data, "exclude", path, read_match),
         image_extractors=_section(data, "imageExtractors", path),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=(
@@ -457,9 +454,9 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> RuleNod
             if data.get("celPreconditions") is None
             else read_named_expressions(data, "celPreconditions", path)
         ),
-        validate=None if validate is None else _validate(validate, (*path, "validate"), under),
-        mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
-        generate=None if generate is None else _generate(generate, (*path, "generate")),
+        validate=read_section(data, "validate", path, partial(_validate, under=under)),
+        mutate=read_section(data, "mutate", path, partial(_mutate, under=under)),
+        generate=read_section(data, "generate", path, _generate),
         verify_images=_section(data, "verifyImages", path),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
@@ -513,7 +510,7 @@ def read_policy(spec: Mapping[str, Json], path: Path) -> PolicyNode:
         apply_rules=read_text(spec, "applyRules"),
         emit_warning=spec.get("emitWarning"),
         failure_policy=read_text(spec, "failurePolicy"),
-        webhook=_webhook(spec.get("webhookConfiguration"), (*path, "webhookConfiguration")),
+        webhook=read_section(spec, "webhookConfiguration", path, _webhook),
         webhook_timeout_seconds=spec.get("webhookTimeoutSeconds"),
         use_server_side_apply=spec.get("useServerSideApply"),
         mutate_existing_on_policy_update=spec.get("mutateExistingOnPolicyUpdate"),
@@ -522,9 +519,7 @@ def read_policy(spec: Mapping[str, Json], path: Path) -> PolicyNode:
     )
 
 
-def _webhook(data: Json, path: Path) -> WebhookConfiguration | None:
-    if data is None:
-        return None
+def _webhook(data: Mapping[str, Json], path: Path) -> WebhookConfiguration:
     return WebhookConfiguration(
         path,
         failure_policy=read_text(data, "failurePolicy"),
@@ -539,7 +534,7 @@ def read_cleanup_rule(spec: Mapping[str, object], path: Path) -> RuleNode:
         path=path,
         context=read_context(spec.get("context"), (*path, "context")),
         match=read_match(spec.get("match"), (*path, "match")),
-        exclude=read_exclude(spec, path),
+        exclude=read_section(spec, "exclude", path, read_match),
         preconditions=read_conditions(spec.get("conditions"), (*path, "conditions")),
         data=spec,
     )

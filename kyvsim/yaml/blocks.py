@@ -12,7 +12,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.yaml.lines import NeedsFullParser, read_fast
 from kyvsim.yaml.text import (
     ANY_JSON,
-    LineStart,
+    FIRST_LINE,
     ListItem,
     is_separator,
     json_item,
@@ -102,7 +102,7 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Lis
         yield from yaml_items(text, pieces, (frame.column, 1), floats=floats)
         return
     find_next = re.compile(_AFTER_ITEM)
-    at, start = text.index("{"), LineStart(1, 0, 0)
+    at, start = text.index("{"), FIRST_LINE
     while True:
         start = line_start(text, at, start)
         item, at = json_item(text, at, start, floats=floats)
@@ -117,7 +117,6 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Lis
 
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Returns a number of bytes from an offset on; fewer only at the end of the stream."""
-
 
 _SEPARATOR = b"\n---"
 # With a literal prefix, the search is eight times as fast.

@@ -75,7 +75,6 @@ _TEXT = r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z"
 _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 """Lines that are not simply folded: blank or indented ones."""
 
-
 ODD = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 """Characters that do not occur in single-line texts."""
 _ODD_IN_BLOCK = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"

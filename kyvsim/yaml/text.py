@@ -220,7 +220,6 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
 _LONGEST = 1 << 14
 """Longer texts are not indexed, to limit memory."""
 
-
 _PlainIndex: TypeAlias = tuple[Mapping[_Path, tuple[int, int]], frozenset[_Path]]
 """Line and column from 1 of each node, and the lists and maps written on one line, whose children
 are not among the nodes."""
@@ -600,7 +599,7 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
     if first is None:
         return None
     find_next = re.compile(_NEXT)
-    items, at, start = [], first.end(), LineStart(1, 0, 0)
+    items, at, start = [], first.end(), FIRST_LINE
     while True:
         start = line_start(text, at, start)
         item, at = json_item(text, at, start, floats=floats)
@@ -615,21 +614,16 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
     return CutList(envelope, items) if envelope and envelope.get("items") == [] else None
 
 
-class LineStart(NamedTuple):
-    """The line that contains an offset."""
-
-    number: int
-    at: int
-    """Offset of the start of the line."""
-    known: int
-    """Offset up to which the text has been scanned."""
+LineStart: TypeAlias = tuple[int, int, int]
+"""The number of a line, the offset of its start, and the offset up to which the text is scanned."""
+FIRST_LINE: LineStart = 1, 0, 0
 
 
 def line_start(text: str, at: int, before: LineStart) -> LineStart:
     """Return the line of an offset, counted from that of an earlier one."""
-    breaks = text.count("\n", before.known, at)
-    start = text.rfind("\n", before.known, at) + 1 if breaks else before.at
-    return LineStart(before.number + breaks, start, at)
+    number, start, known = before
+    breaks = text.count("\n", known, at)
+    return number + breaks, text.rfind("\n", known, at) + 1 if breaks else start, at
 
 
 def json_item(text: str, start: int, line: LineStart, *, floats: bool) -> tuple[ListItem, int]:
@@ -638,7 +632,7 @@ def json_item(text: str, start: int, line: LineStart, *, floats: bool) -> tuple[
         data, end = json_decoder(floats=floats).raw_decode(text, start)
     except NeedsFullParser:
         data, end = None, ANY_JSON.raw_decode(text, start)[1]
-    place = TextRange(text, start, end, line.number, shift=start - line.at)
+    place = TextRange(text, start, end, line[0], shift=start - line[1])
     own = place.text
     if may_be_too_deep(own.count("{") + own.count("[")) and is_too_deep(data):
         raise NeedsFullParser

@@ -26,7 +26,6 @@ _DENIED = struct("http.CheckResponseDenied")
 _MCP = struct("http.MCPCheckData")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
-
 _ATTRIBUTE_FIELDS = read_fields(
     "method=string header=map<string,list<string>> host=string protocol=string contentLength=int "
     "body=bytes scheme=string path=string query=map<string,list<string>> fragment=string"

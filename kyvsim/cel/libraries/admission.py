@@ -23,7 +23,6 @@ DECISION = struct("kubernetes.authorization.Decision")
 _CHECK_COST = 350_000
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
-
 Answer = tuple[bool, str]
 """Whether an action is allowed, and the reason."""
 Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]

@@ -361,7 +361,6 @@ class CompiledPolicy(NamedTuple):
 
 # The exceptions of a rule by the names of the objects that they apply to.
 
-
 _FEW = 8
 """Up to this number, evaluating them one by one is as fast."""
 

@@ -26,10 +26,8 @@ from kyvsim.model.result import (
 # traversal reads each field once. If it proves nothing, a rule is evaluated as usual: plans never
 # change results.
 
-
 _REMEMBERED: Final = 1024
 """The number of combinations of bits whose fast results a plan caches."""
-
 
 _PossibleOutcome: TypeAlias = tuple[BitMask, RuleResult, bool]
 """The bits that prove an outcome, the result, and whether other bits refute it."""

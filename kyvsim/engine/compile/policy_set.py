@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 #
 # This is valid for rules that read only what their shapes read, for every outcome.
 
-
 _KEPT: Final = 1024
 
 
@@ -88,7 +87,6 @@ Plan: TypeAlias = Callable[[KubernetesObject], Sequence[FastResult]]
 
 
 # The index: which rules can match an object of this kind?
-
 
 _PLANNED_AFTER: Final = 8
 """Build a plan only after this number of objects: it costs as much as evaluating them."""

@@ -30,7 +30,6 @@ from kyvsim.policy.tree import Condition, ConditionGroup, Conditions
 
 # Conditions that trace the values of both sides.
 
-
 _STARTS = ((("request", "object"), True), (("target",), True), (("element",), False))
 """The beginnings of paths to an object, and whether it is the whole object."""
 

@@ -148,7 +148,6 @@ def _text_test(value: object) -> _TextTest | None:
 #
 # upstream: pkg/engine/variables/operator/numeric.go and duration.go.
 
-
 Order: TypeAlias = Callable[[Any, Any], bool]
 
 
@@ -399,7 +398,6 @@ def _json_texts(value: str) -> list[str] | None:
 #
 # The order is that of upstream's error messages. upstream: pkg/engine/variables/operator
 # (operator.go, utils.go), pkg/validation/policy/validate.go.
-
 
 Holds: TypeAlias = Callable[[object, object], bool]
 

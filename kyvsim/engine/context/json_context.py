@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.image import parse_image
@@ -269,15 +269,6 @@ class JSONContext:
 # Context entries: one module for each source, imported on first use.
 
 
-class ContextLoader(NamedTuple):
-    """One source of context entries."""
-
-    entry: type
-    """The class of the entries that it loads."""
-    compile: Callable[[Any, System], EntryLoader]
-    """Compiles an entry of this class."""
-
-
 LOADERS: Final[Mapping[type, str]] = MappingProxyType(
     {
         VariableEntry: "variable",
@@ -287,14 +278,14 @@ LOADERS: Final[Mapping[type, str]] = MappingProxyType(
         ImageRegistryEntry: "image_registry",
     }
 )
-"""The module that loads the entries of a class."""
+"""The module whose `compile_entry` returns the loader of an entry of a class."""
 
 
 @lru_cache(maxsize=16)
-def loader_of(entry_class: type) -> ContextLoader:
-    """Return the loader for entries of a class."""
+def loader_compiler(entry_class: type) -> Callable[[Any, System], EntryLoader]:
+    """Return the function that compiles entries of a class."""
     module = import_module(f"{__package__}.loaders.{LOADERS[entry_class]}")
-    return cast("ContextLoader", module.LOADER)
+    return cast("Callable[[Any, System], EntryLoader]", module.compile_entry)
 
 
 def compile_entries(
@@ -307,7 +298,7 @@ def compile_entries(
     found = []
     for entry in entries:
         entry_class: type = type(entry)
-        load = loader_of(entry_class).compile(entry, system)
+        load = loader_compiler(entry_class)(entry, system)
         step = Step(StepKind.CONTEXT, entry.name)
         found.append((entry.name, traced(trace.to(entry.path), load, step, _completed)))
     return tuple(found)
@@ -322,7 +313,6 @@ def _completed(step: Step, found: object, _: JSONContext) -> Step:
 # The `images` variable: image references in the containers of a Pod or a Pod template.
 #
 # Source of the rules: upstream pkg/utils/api/image.go.
-
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
@@ -388,7 +378,6 @@ def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
 # The initial context of a request.
 #
 # Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
-
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 

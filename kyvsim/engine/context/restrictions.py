@@ -97,7 +97,6 @@ def _embedded(address: IPv6Address) -> list[IPv4Address]:
 
 _NAT64, _COMPATIBLE = IPv6Network("64:ff9b::/96"), IPv6Network("::/96")
 
-
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 
 

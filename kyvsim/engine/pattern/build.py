@@ -48,9 +48,9 @@ def _traced_absences(
 ) -> Check:
     """Return the check of a map that also traces anchors whose keys are missing in the object."""
     optional = [
-        (entry, member)
-        for entry, member in zip(entries, members, strict=True)
-        if member.absent is not None or not member.as_null
+        (entry, key, absent)
+        for entry, (key, _, as_null, absent) in zip(entries, members, strict=True)
+        if absent is not None or not as_null
     ]
     if not optional:
         return check
@@ -58,11 +58,11 @@ def _traced_absences(
     def wrapper(value: object, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
-            for entry, member in optional:
-                if member.key not in value:
-                    answer = True if member.absent is None else RuleStatus.SKIP
+            for entry, key, absent in optional:
+                if key not in value:
+                    answer = True if absent is None else RuleStatus.SKIP
                     step = Step(StepKind.PATTERN, entry.text, answer=answer, note="missing")
-                    trace_step(trace.to(entry.path), step._replace(path=(member.key,)))
+                    trace_step(trace.to(entry.path), step._replace(path=(key,)))
         return mismatch
 
     return wrapper
@@ -115,7 +115,6 @@ def _completed(step: Step, mismatch: Mismatch | None, value: object, _: Notes | 
 #
 # upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
 # keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
-
 
 TAGS = frozenset({"labels", "annotations"})
 """Fields of metadata whose keys may contain wildcards."""
@@ -265,7 +264,7 @@ def _compile_member(entry: PatternEntry, part: _Part, compile_value: _ValueCompi
         begun = Step(StepKind.PATTERN, entry.text, wanted=Value(entry.value.data), path=(key,))
         check = traced(part.trace.to(entry.path), check, begun, _completed)
     absent = checks.absent_condition(here.place) if kind.lack is Lack.SKIP else None
-    return Member(key, check, kind.lack is Lack.NULL, absent)
+    return key, check, kind.lack is Lack.NULL, absent
 
 
 def _compile_existence(pattern: PatternNode, part: _Part) -> Check:

@@ -19,7 +19,6 @@ from kyvsim.policy.tree import PatternEntry
 #
 # upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 
-
 Place: TypeAlias = tuple[str, ...]
 """Parts of a path; a list index is between each two: ("/spec/containers/", "/image/")."""
 Indices: TypeAlias = tuple[int, ...]
@@ -136,7 +135,6 @@ def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
 # Scalars of patterns: compiles one pattern value to one predicate.
 #
 # upstream: pkg/engine/pattern/pattern.go.
-
 
 Predicate: TypeAlias = Callable[[object], bool]
 
@@ -368,15 +366,9 @@ def _no_list_mismatch(value: object, place: Place) -> Mismatch:
 # upstream: validateMap in pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go.
 
 
-class Member(NamedTuple):
-    """One key of a pattern's map."""
-
-    key: str
-    check: Check
-    as_null: bool = False
-    """Whether a missing key is checked as null."""
-    absent: Mismatch | None = None
-    """The outcome of a missing key if `as_null` is false."""
+Member: TypeAlias = tuple[str, Check, bool, Mismatch | None]
+"""A key of a pattern's map, the check of its value, whether a missing key is checked as null, and
+the outcome of a missing key if it is not."""
 
 
 def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:

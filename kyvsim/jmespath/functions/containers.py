@@ -12,7 +12,6 @@ from kyvsim.kubernetes.quantities import deep_equal
 #
 # upstream: pkg/engine/jmespath/functions.go.
 
-
 _INT_RANGE = float(1 << 63)
 
 
@@ -96,7 +95,6 @@ CONTAINERS = (
 # Functions that sort items, or find the first or the last in order.
 #
 # upstream: kyverno/go-jmespath `functions.go`.
-
 
 _Ordered: TypeAlias = float | str
 _Reference: TypeAlias = Callable[[object], Any]

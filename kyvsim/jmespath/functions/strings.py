@@ -162,7 +162,6 @@ FUNCTIONS = (
 #
 # upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
 
-
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
 
@@ -282,7 +281,6 @@ REGEXES = (
 # Functions that decode and encode strings: base64, JSON, YAML.
 #
 # upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
-
 
 _LONE = re.compile("[\ud800-\udfff]")
 

@@ -45,7 +45,6 @@ _BY_NAME: Mapping[str, CelKind] = {
     name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")
 }
 
-
 _REFERENCE = "the variable `ref` has the image reference here"
 _TEXT_NOTE = "note: write a constant text in `message`; in expressions, strings have own quotes"
 

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 #
 # Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/exceptions.go.
 
-
 _MATCH_APPLIES: Outcomes[bool] = Outcomes(
     PointKind.EXCEPTION, ("applied",), lambda found: 0 if found else None
 )

@@ -42,7 +42,6 @@ KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
-
 _Bound: TypeAlias = tuple[Constraints, CompiledBody]
 """A policy with one binding: the constraints, and the body."""
 

@@ -18,7 +18,6 @@ from kyvsim.engine.context.cluster_api import (
 from kyvsim.engine.context.json_context import (
     MISSING_INPUT,
     SKIPPED,
-    ContextLoader,
     EntryLoader,
     JSONContext,
 )
@@ -70,7 +69,8 @@ class _CompiledCall(NamedTuple):
     """Takes the call with replaced variables; raises `QueryError`."""
 
 
-def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
+def compile_entry(written: ApiCallEntry, system: System) -> EntryLoader:
+    """Return the loader of a response, of the Kubernetes API or of a service."""
     template = compile_template(with_floats(written.call), system)
     name, shown = written.name, written.url_path
     query_of = _compile_query(name, written.jmes_path, system)
@@ -249,6 +249,3 @@ def _answer_of_api(call: _Call, external: ExternalData) -> object:
     if not can_review(cluster):
         raise CallError("there are no RBAC objects")
     return review(call.data, cluster, wanted.namespace)
-
-
-LOADER = ContextLoader(ApiCallEntry, _compile)

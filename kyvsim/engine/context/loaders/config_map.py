@@ -6,7 +6,6 @@ Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 from kyvsim.engine.context.json_context import (
     MISSING_INPUT,
     SKIPPED,
-    ContextLoader,
     EntryLoader,
     JSONContext,
 )
@@ -15,7 +14,8 @@ from kyvsim.kubernetes.objects import metadata
 from kyvsim.policy.tree import ConfigMapEntry
 
 
-def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
+def compile_entry(entry: ConfigMapEntry, system: System) -> EntryLoader:
+    """Return the loader of a ConfigMap's data."""
     name = entry.name
     template = compile_template(
         {"name": entry.config_map_name, "namespace": entry.config_map_namespace}, system
@@ -64,6 +64,3 @@ def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
 
 def _value(entry: str) -> str:
     return f'add its data to the values file: globalValues: {{"{entry}.data": {{}}}}'
-
-
-LOADER = ContextLoader(ConfigMapEntry, _compile)

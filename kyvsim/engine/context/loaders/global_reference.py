@@ -12,7 +12,6 @@ from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.engine.context.json_context import (
     MISSING_INPUT,
     SKIPPED,
-    ContextLoader,
     EntryLoader,
     JSONContext,
 )
@@ -25,7 +24,8 @@ from kyvsim.model.values import GlobalData
 from kyvsim.policy.tree import GlobalReferenceEntry
 
 
-def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
+def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
+    """Return the loader of a global entry's data."""
     name = entry.name
     confined = system.release.global_context_problem("globalReference", namespaced=True)
     template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
@@ -91,9 +91,6 @@ def _queried(data: object, key: str, path: str, name: str, system: System) -> ob
         raise QueryError(
             f"failed to apply JMESPath {path} for context entry {name}: {error.message}"
         ) from error
-
-
-LOADER = ContextLoader(GlobalReferenceEntry, _compile)
 
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")

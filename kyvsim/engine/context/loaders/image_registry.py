@@ -8,14 +8,15 @@ Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 
 from typing import Final
 
-from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.policy.tree import ImageRegistryEntry
 
 
-def _compile(entry: ImageRegistryEntry, system: System) -> EntryLoader:
+def compile_entry(entry: ImageRegistryEntry, system: System) -> EntryLoader:
+    """Return the loader of a registry's data of an image."""
     name = entry.name
     template = compile_template({"reference": entry.reference, "jmesPath": entry.jmes_path}, system)
 
@@ -78,6 +79,3 @@ def _recorded(name: str, text: str, scope: JSONContext) -> object:
 
 _ALWAYS: Final = ("manifest", "configData")
 """Data that a registry returns for every image."""
-
-
-LOADER = ContextLoader(ImageRegistryEntry, _compile)

@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/context/loaders/variable.go.
 
 from collections.abc import Callable
 
-from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import EntryLoader, JSONContext
 from kyvsim.jmespath import (
     Query,
     QueryError,
@@ -19,7 +19,8 @@ from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.policy.tree import VariableEntry
 
 
-def _compile(entry: VariableEntry, system: System) -> EntryLoader:
+def compile_entry(entry: VariableEntry, system: System) -> EntryLoader:
+    """Return the loader of a variable."""
     name, has_value = entry.name, entry.value is not None
     path_of = _compile_path(name, entry.jmes_path, system)
     value_of = _compile_part(name, entry.value, system)
@@ -93,6 +94,3 @@ def _render(name: str, text: object, render: Callable[[], object]) -> object:
         # upstream prints values that are not strings with `%s`, which shows their Go types.
         where = f"context entry {name} {sprint_text(with_floats(text))}"
         raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
-
-
-LOADER = ContextLoader(VariableEntry, _compile)

@@ -286,11 +286,9 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 # upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
 
-
 _TO_REMOVE = (
     "note: null does not remove a label or annotation here: use `patchesJson6902` with `op: remove`"
 )
-
 
 _ONE_KEY = (
     "note: the names of labels and annotations have no levels: write prefix and name as one key, "

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kyvsim.engine.match import criteria_of
 from kyvsim.jmespath.query import impossible_calls
@@ -120,11 +120,8 @@ _MOST_ROUNDS = 64
 """The maximum rounds of replacing nested variables; deeper nesting does not occur."""
 
 
-class _Allowed(NamedTuple):
-    """Allowed variables: a regular expression that they contain, or patterns of whole variables."""
-
-    form: str
-    patterns: tuple[str, ...]
+_Allowed: TypeAlias = tuple[str, tuple[str, ...]]
+"""Allowed variables: a regular expression that they contain, or patterns of whole variables."""
 
 
 @cache
@@ -213,7 +210,7 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
     targets = rule.mutate.targets if rule.mutate else None
     for index, target in enumerate(targets or ()):
         outer = {name: data[name] for name in ("context", "preconditions") if name in data}
-        allowed = _Allowed(_form(background, False), _names(rule.context))
+        allowed = _form(background, False), _names(rule.context)
         place = target.path[len(rule.path) :]
         written = found_at(data, place)
         fields = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
@@ -224,7 +221,7 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
     images = rule.verify_images or ()
     if any(image.validate for image in images):
         found += [f"{one.name}*" for image in images for one in image.attestations]
-    allowed = _Allowed(_form(background, targets is not None), tuple(found))
+    allowed = _form(background, targets is not None), tuple(found)
     for message, path in _problems(data, allowed):
         yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
 
@@ -244,8 +241,8 @@ def invalid_cleanup_variables(conditions: object) -> Iterator[tuple[str, Path, s
 
     upstream: pkg/validation/cleanuppolicy/validate.go
     """
-    allowed = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
-    for message, path in _problems(conditions, allowed):
+    form = rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})"
+    for message, path in _problems(conditions, (form, ())):
         yield message, path, _note_on_cut(conditions, path) or _note(conditions, path)
 
 
@@ -324,14 +321,14 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     if syntax:
         return f"{place}invalid JMESPath query {expression}: {syntax}"
     bare = expression.replace('"', "")
+    form, patterns = allowed
     if (
-        any(word in bare for word in _words_in(allowed.form))
-        or re.search(allowed.form, bare)
-        or any(matches(pattern, bare) for pattern in allowed.patterns)
+        any(word in bare for word in _words_in(form))
+        or re.search(form, bare)
+        or any(matches(pattern, bare) for pattern in patterns)
     ):
         return ""
-    listed = " ".join(allowed.patterns)
-    return f'variable {bare} must match regex "{allowed.form}" or patterns [{listed}]'
+    return f'variable {bare} must match regex "{form}" or patterns [{" ".join(patterns)}]'
 
 
 # upstream: pkg/engine/variables/vars.go, validateElementInForEach
@@ -354,7 +351,6 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 # Source of the rules: upstream pkg/validation/policy/background.go
-
 
 _ABOUT_USERS = (
     "serviceAccountName",
