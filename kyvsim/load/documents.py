@@ -356,10 +356,7 @@ _CAUSES = (
     ("found character that cannot start any token", "a value that begins so has to be in quotes"),
     (
         "mapping values are not allowed in this context",
-        (
-            "a value with a colon before a blank has to be in quotes, and fields of one map have the "
-            "same indentation"
-        ),
+        "a value with `: ` has to be in quotes, and fields of one map have the same indentation",
     ),
     ("did not find expected key", "fields of one map have the same indentation"),
     ("did not find expected '-' indicator", "items of one list have the same indentation"),

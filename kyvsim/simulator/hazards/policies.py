@@ -105,9 +105,9 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
             location=facts.place(policy),
         )._replace(manifests=roles)
     for event in facts.events:
-        _, cause, lacking = event.full_message.rpartition(NO_CLEANUP_RIGHT)
+        _, cause, what = event.full_message.rpartition(NO_CLEANUP_RIGHT)
         if event.outcome == "denied" and cause:
-            text = f"the policy is rejected: the {cause}{lacking}; {_CLEANUP_ROLE}"
+            text = f"the policy is rejected: the {cause}{what}; {_CLEANUP_ROLE}"
             yield facts.hazard("KH015", text, objects=[event.object], events=[event.number])
 
 

@@ -243,7 +243,7 @@ def test_a_helm_expression_in_a_comment_does_not_explain_a_broken_text():
         ("a: &:x\n", "`*` and `&` begin an alias or anchor"),
         ("a: @.name\n", "a value that begins so has to be in quotes"),
         ("a: `b`\n", "a value that begins so has to be in quotes"),
-        ("a: b: c\n", "a value with a colon before a blank has to be in quotes"),
+        ("a: b: c\n", "a value with `: ` has to be in quotes"),
         ("a:\n  b: 1\n c: 2\n", "fields of one map have the same indentation"),
         ("a:\n  - b\n c: 2\n", "have the same indentation"),
     ],
