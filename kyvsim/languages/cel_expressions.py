@@ -460,6 +460,12 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         # A cluster declares further names in some fields, so these are not all there are.
         hint = likely(word, (*_LOOP_NAME.findall(written), *_NAMES)).removeprefix(": ")
         return _ONLY_NATIVE.get(word, hint)
+    if "no matching overload" in what and "optional_type" in what:
+        return "`.?` and `[?…]` give optional values: add `.orValue(…)`"
+    if "expression of type 'any' cannot be range" in what:
+        return "write `dyn(…)` around the list"
+    if "output is expected to be of type bool" in what:
+        return "compare the value, such as with `== true`"
     if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
         return "numbers and strings are not compared: convert one with `int()` or `string()`"
     return ""
