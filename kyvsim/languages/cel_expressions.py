@@ -437,7 +437,22 @@ _ONLY_NATIVE: Mapping[str, str] = {
 _UNKNOWN_WORD = re.compile(
     r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
 )
-_NUMBER_AND_STRING = re.compile(r"\((?:int|uint|double), string\)|\(string, (?:int|uint|double)\)")
+_BY_TEXT = (
+    (
+        "no matching overload .*optional_type",
+        "`.?` and `[?…]` give optional values: add `.orValue(…)`",
+    ),
+    (
+        r"no matching overload .*\((?:(?:int|uint|double), string|string, (?:int|uint|double))\)",
+        "numbers and strings are not compared: convert one with `int()` or `string()`",
+    ),
+    ("expression of type 'any' cannot be range", "write `dyn(…)` around the list"),
+    (
+        "must evaluate to bool|expected to be of type bool",
+        "compare the value, such as with `== true`",
+    ),
+)
+"""Patterns of further problems, with remedies."""
 _KEY_IN_BRACKETS = re.compile(r"\b(labels|annotations)\.([A-Za-z_][\w.]*[-/][\w./-]*)")
 
 
@@ -460,15 +475,7 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         # A cluster declares further names in some fields, so these are not all there are.
         hint = likely(word, (*_LOOP_NAME.findall(written), *_NAMES)).removeprefix(": ")
         return _ONLY_NATIVE.get(word, hint)
-    if "no matching overload" in what and "optional_type" in what:
-        return "`.?` and `[?…]` give optional values: add `.orValue(…)`"
-    if "expression of type 'any' cannot be range" in what:
-        return "write `dyn(…)` around the list"
-    if "output is expected to be of type bool" in what:
-        return "compare the value, such as with `== true`"
-    if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
-        return "numbers and strings are not compared: convert one with `int()` or `string()`"
-    return ""
+    return next((remedy for pattern, remedy in _BY_TEXT if re.search(pattern, what)), "")
 
 
 def remedies(variables: Iterable[NamedExpression]) -> Mapping[str, str]:
