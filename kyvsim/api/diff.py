@@ -29,7 +29,9 @@ def open_comparison(
             cached.append(load_resources(*given, **named))
         return cached[0]
 
-    before, after = (open_application(one._replace(now=now), stdin, loaded) for one in (old, new))
+    opened = (open_application(one._replace(now=now), stdin, loaded) for one in (old, new))
+    # Which side skipped everything is among the differences.
+    before, after = (run._replace(skip_reasons=tuple) for run in opened)
     names = [", ".join(map(name_of, inputs.policies)) for inputs in (old, new)]
     seen = DifferenceCounts()
     return RunComparison(

@@ -416,7 +416,22 @@ _ONLY_NATIVE: Mapping[str, str] = {
 _UNKNOWN_WORD = re.compile(
     r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
 )
-_NUMBER_AND_STRING = re.compile(r"\((?:int|uint|double), string\)|\(string, (?:int|uint|double)\)")
+_BY_TEXT = (
+    (
+        "no matching overload .*optional_type",
+        "`.?` and `[?…]` give optional values: add `.orValue(…)`",
+    ),
+    (
+        r"no matching overload .*\((?:(?:int|uint|double), string|string, (?:int|uint|double))\)",
+        "numbers and strings are not compared: convert one with `int()` or `string()`",
+    ),
+    ("expression of type 'any' cannot be range", "write `dyn(…)` around the list"),
+    (
+        "must evaluate to bool|expected to be of type bool",
+        "compare the value, such as with `== true`",
+    ),
+)
+"""Patterns of further problems, with remedies."""
 _KEY_IN_BRACKETS = re.compile(r"\b(labels|annotations)\.([A-Za-z_][\w.]*[-/][\w./-]*)")
 
 
@@ -450,9 +465,7 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
     if "undeclared reference" in what:
         near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names()), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")
-    if "no matching overload" in what and _NUMBER_AND_STRING.search(what):
-        return "numbers and strings are not compared: convert one with `int()` or `string()`"
-    return ""
+    return next((remedy for pattern, remedy in _BY_TEXT if re.search(pattern, what)), "")
 
 
 def remedies(variables: Iterable[NamedExpression]) -> Mapping[str, str]:

@@ -346,10 +346,32 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
         text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
     line = "".join(chunk.text.split("\n")[error.line - 1 : error.line])
-    notes = (_QUOTE_IT,) if _UNQUOTED.search(line) else ()
+    found = error_text(chunk.text, error)
+    notes = (_QUOTE_IT,) if _UNQUOTED.search(line) else tuple(_yaml_notes(found, line))
     if _TAG.search(chunk.text):
         notes = (*notes, _NO_TAG)
-    return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place, notes)
+    return Diagnostic("KV006", Severity.ERROR, found, place, notes)
+
+
+_CAUSES = (
+    (
+        "did not find expected alphabetic or numeric character",
+        "`*` and `&` begin an alias or anchor in YAML: put a value such as `*:latest` in quotes",
+    ),
+    ("found character that cannot start any token", "a value that begins so has to be in quotes"),
+    (
+        "mapping values are not allowed in this context",
+        "a value with `: ` has to be in quotes, and fields of one map have the same indentation",
+    ),
+    ("did not find expected key", "fields of one map have the same indentation"),
+    ("did not find expected '-' indicator", "items of one list have the same indentation"),
+)
+"""Messages of libyaml, and usual causes, for people who do not know its terms."""
+
+
+def _yaml_notes(message: str, line: str) -> Iterator[str]:
+    if "\t" not in line:
+        yield from (f"note: {cause}" for text, cause in _CAUSES if message.endswith(text))
 
 
 def is_list(data: object) -> bool:

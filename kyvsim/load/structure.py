@@ -130,7 +130,7 @@ def _exactly_one(shown: str, names: Iterable[str]) -> str:
 def _type(finding: SchemaFinding, shown: str) -> str:
     expected = " or ".join(_TYPES[type_name] for type_name in finding.limit)
     actual = _TYPES[TYPE_NAMES[finding.value.__class__]]
-    is_word = finding.limit == ["string"] and isinstance(finding.value, bool | int | float)
+    is_word = [*finding.limit] == ["string"] and isinstance(finding.value, bool | int | float)
     hint = " (write it in quotes)" if is_word else ""
     return f"`{shown}` must be {expected}, not {actual}{hint}"
 

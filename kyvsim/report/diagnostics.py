@@ -219,7 +219,8 @@ def diagnostic_json(entry: Diagnostic) -> dict[str, object]:
 def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
     """Yield the source line of a diagnostic and its mark; nothing if unknown or with an excerpt."""
     place = entry.location
-    excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
+    has_lines = any(not one.startswith("note: ") for one in entry.excerpt)
+    excerpt = excerpt_of(line, place.column) if place and not has_lines else None
     if place is None or excerpt is None:
         return
     shown, mark = excerpt_lines(excerpt, place.line, layout.width - 4)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
+from kyvsim.engine.context import MISSING_INPUT
 from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
@@ -30,7 +31,7 @@ from kyvsim.languages.cel_expressions import CompiledExpression, EvaluationError
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
 from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import PatchedTarget, Stage
+from kyvsim.model.result import PatchedTarget, RuleStatus, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.policy.cel_autogen import mutation_variants
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints
@@ -136,6 +137,10 @@ def _target_list(found: object) -> list[KubernetesObject]:
     return listed if isinstance(listed, list) else [found]
 
 
+_NO_TARGETS = (
+    f"{MISSING_INPUT}no target resource matches `targetMatchConstraints`, so nothing is changed: "
+    "pass them with --target-resource, in tests as `targetResources`"
+)
 _KEPT = ("a cluster does not change this object: the policy has targets of its own",)
 
 
@@ -258,7 +263,9 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
     if fault is not None:
         return outcome._replace(further=(MUTATING.unevaluated(fault),))
     if policy.targets is None or not found:
-        return outcome
+        lacks = kinds is not None and fault is None and evaluation.scope.external.account is None
+        is_idle = lacks and outcome.object is None and outcome.status is RuleStatus.PASS
+        return outcome._replace(hints=(*outcome.hints, _NO_TARGETS)) if is_idle else outcome
     changed, faults = _changed_targets(policy, policy.targets, found, evaluation)
     return outcome._replace(targets=tuple(changed), further=tuple(faults))
 

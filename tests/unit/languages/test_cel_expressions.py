@@ -65,6 +65,8 @@ def test_every_name_that_some_expression_reads(found, names):
         ("size(object.a) > '1'", "numbers and strings are not compared"),
         ("team == 'a'", "the value of a variable is `variables.team`"),
         ("nothing == 'a'", ""),
+        ("object.?a == 'a'", "add `.orValue(…)`"),
+        ("object.metadata.name", "compare the value, such as with `== true`"),
         ("objct.a == 'a'", "did you mean `object`?"),
         ("object.a.all(item, itm.b == 'a')", "did you mean `item`?"),
         ("params.a == 'a'", "only Kubernetes' own admission policies, with a `paramKind`, have"),

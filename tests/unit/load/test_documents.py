@@ -16,6 +16,9 @@ def parse(text, *options):
     return documents, remarks
 
 
+QUOTE = "must be text, not a whole number (write it in quotes)"
+
+
 def data(text, *options):
     return [document.data for document in parse(text, *options)[0]]
 
@@ -247,6 +250,30 @@ def test_a_helm_expression_in_a_comment_does_not_explain_a_broken_text():
     assert found.code == "KV006"
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("a: *:latest\n", "`*` and `&` begin an alias or anchor"),
+        ("a: &:x\n", "`*` and `&` begin an alias or anchor"),
+        ("a: @.name\n", "a value that begins so has to be in quotes"),
+        ("a: `b`\n", "a value that begins so has to be in quotes"),
+        ("a: b: c\n", "a value with `: ` has to be in quotes"),
+        ("a:\n  b: 1\n c: 2\n", "fields of one map have the same indentation"),
+        ("a:\n  - b\n c: 2\n", "have the same indentation"),
+    ],
+)
+def test_errors_of_the_parser_have_a_usual_cause(text, note):
+    (found,) = [one for one in parse_documents(Source("f", text)) if isinstance(one, Diagnostic)]
+    assert found.code == "KV006"
+    assert note in found.excerpt[0]
+
+
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a: [\n", "a: 1\na: 2\n"])
+def test_other_errors_of_the_parser_have_no_note(text):
+    found = [one for one in parse_documents(Source("f", text)) if isinstance(one, Diagnostic)]
+    assert [one.excerpt for one in found] == [()]
+
+
 def test_templates_of_kyverno_are_not_taken_for_helms():
     assert parse('a: "{{ request.object.metadata.name }} {{ include }}"\n')[1] == []
 
@@ -348,7 +375,7 @@ CREATED = {"operation": "CREATE", "object": POD}
                 )
             ],
         ),
-        ({"operation": 5}, [("KV013", 5, "`request.operation` must be text, not a whole number")]),
+        ({"operation": 5}, [("KV013", 5, f"`request.operation` {QUOTE}")]),
         (
             {"operation": "CREATE", "oldObject": OLD},
             [("KV097", 4, "an AdmissionReview for CREATE must have `request.object`")],
@@ -368,7 +395,7 @@ CREATED = {"operation": "CREATE", "object": POD}
         (
             {**CREATED, "userInfo": {"groups": [1, "a", {}]}},
             [
-                ("KV013", 15, "`request.userInfo.groups[0]` must be text, not a whole number"),
+                ("KV013", 15, f"`request.userInfo.groups[0]` {QUOTE}"),
                 ("KV013", 17, "`request.userInfo.groups[2]` must be text, not a mapping"),
             ],
         ),

@@ -41,7 +41,7 @@ SCHEMA = SHARED.node(
         ([], "KV013", (), "must be a mapping, not a list"),
         ({}, "KV015", (), "`name` is required"),
         ({"name": None}, "KV015", (), "`name` is required"),
-        ({"name": 5}, "KV013", ("name",), "`name` must be text, not a whole number"),
+        ({"name": 5}, "KV013", ("name",), "text, not a whole number (write it in quotes)"),
         ({"name": "abcdef"}, "KV016", ("name",), "6 characters, more than the 5 allowed"),
         ({"name": "A"}, "KV016", ("name",), "does not match"),
         ({"name": "a\n"}, "KV016", ("name",), "does not match"),

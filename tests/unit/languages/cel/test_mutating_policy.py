@@ -429,6 +429,24 @@ def test_a_policy_with_targets_of_its_own_changes_no_trigger_in_a_cluster(
     assert [one.code for one in found.diagnostics] == codes
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_lacking"), [("", True), ("ConfigMap", True), ("Secret", False)]
+)
+def test_a_policy_that_finds_no_targets_says_so(tmp_path, kind, is_lacking):
+    (tmp_path / "policy.yaml").write_text(policy(merge(LABEL), more=EXISTING + SECRETS))
+    (tmp_path / "resource.yaml").write_text(CONFIG)
+    target = CONFIG.replace("kind: ConfigMap", f"kind: {kind}").replace("app: web", "kind: good")
+    (tmp_path / "target.yaml").write_text(target)
+    given = [str(tmp_path / f"{one}.yaml") for one in ("policy", "resource", "target")]
+    paths = [(one,) for one in given]
+    found = open_application(ApplyInputs(*(paths if kind else paths[:2])))
+    (result,) = (
+        result for answer in found.responses for one in answer.responses for result in one.results
+    )
+    assert result.status.value == "pass"
+    assert ("missing input: no target resource matches" in result.note) is is_lacking
+
+
 def test_an_expression_that_names_nothing_is_an_error(on_targets):
     more = EXISTING + BY_EXPRESSION.replace('"a"', '"nobody"')
     rows, found = on_targets(policy(merge(LABEL), more=more))
