@@ -171,7 +171,8 @@ def syntax_problem(expression: str) -> str:
     return ""
 
 
-_KEY = re.compile(
+# Patterns of notes on errors are compiled when they are needed, which is rare.
+_KEY = (
     r"\b(?P<map>labels|annotations|data|matchLabels|nodeSelector)\.(?P<name>\w[\w./-]*[/-][\w./-]*)"
     r"|(?P<owner>\w+)\.(?P<dashed>[A-Za-z_]\w*(?:-\w+)+)"
     r"|(?P<field>\w+)\[(?P<quote>['\"])(?P<index>[^'\"]+)(?P=quote)\]"
@@ -179,15 +180,15 @@ _KEY = re.compile(
 """Keys that are not identifiers, without quotes, or in brackets as in other languages."""
 
 
-_BARE_NUMBER = re.compile(r"(?:[<>]=?|[!=]=)\s*(\d+(?:\.\d+)?)(?![\w`])")
+_BARE_NUMBER = r"(?:[<>]=?|[!=]=)\s*(\d+(?:\.\d+)?)(?![\w`])"
 
 
 def note_on_syntax(text: str) -> str:
     """Return how to write a key or number that cannot be parsed, or ""."""
-    number = _BARE_NUMBER.search(text)
+    number = re.search(_BARE_NUMBER, text)
     if number:
         return f"note: numbers are in backticks in JMESPath: write `` `{number[1]}` ``"
-    found = _KEY.search(text)
+    found = re.search(_KEY, text)
     if found is None:
         return ""
     owner = found["map"] or found["owner"] or found["field"]

@@ -174,12 +174,12 @@ def _note(data: object, path: Path) -> str:
     return ""
 
 
-_UNKNOWN_NAME = re.compile(r": variable [^\w ]*(?P<name>\w+).* must match regex ")
+_UNKNOWN_NAME = r": variable [^\w ]*(?P<name>\w+).* must match regex "
 
 
 def _note_on_name(rule: RuleNode, message: str) -> str:
     """Return how to provide the name with which a forbidden variable begins, or ""."""
-    found = _UNKNOWN_NAME.search(message)
+    found = re.search(_UNKNOWN_NAME, message)
     if found is None:
         return ""
     name = found["name"]
