@@ -8,8 +8,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
+from kyvsim.api.processes import shared_by_processes
 from kyvsim.api.suppression import EVERYTHING, Selection, selected, without_ignored
-from kyvsim.api.system import own_system, shared_by_processes
+from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds, is_builtin, split_api_version
 from kyvsim.kubernetes.objects import text_field

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs, partition
-from kyvsim.api.system import own_system, shared_by_processes
+from kyvsim.api.processes import shared_by_processes
+from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies

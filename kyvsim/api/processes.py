@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kyvsim.api.system import processors
+
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.process import BaseProcess
@@ -54,6 +56,21 @@ def process_pool(
     finally:
         kill_all_but(others)
         pool.shutdown(cancel_futures=True)
+
+
+def shared_by_processes(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int, *, few: int, first: int
+) -> Iterator[_Result]:
+    """Yield the results of `work` for the items, in their order, by `jobs` processes.
+
+    0 is one process per processor, or this one for up to `few` items. It also does the `first`
+    items: processes inherit what these load.
+    """
+    if jobs == 1 or (jobs == 0 and len(items) <= few):
+        return map(work, items)
+    return each_in_processes(
+        work, items, (jobs or processors()) if can_fork() else 1, chunk=1, first=first
+    )
 
 
 def each_in_processes(

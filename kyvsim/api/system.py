@@ -1,11 +1,9 @@
 """The system's clock, randomness and number of processors."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from kyvsim.api.processes import can_fork, each_in_processes
 from kyvsim.jmespath import System
 from kyvsim.model.ports import UNCHANGED, Budget, Meter
 from kyvsim.model.release import NEWEST, Release
@@ -61,22 +59,3 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-
-
-def shared_by_processes(
-    work: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int, *, few: int, first: int
-) -> Iterator[_Result]:
-    """Yield the results of `work` for the items, in their order, by `jobs` processes.
-
-    0 is one process per processor, or this one for up to `few` items. It also does the `first`
-    items: processes inherit what these load.
-    """
-    if jobs == 1 or (jobs == 0 and len(items) <= few):
-        return map(work, items)
-    return each_in_processes(
-        work, items, (jobs or processors()) if can_fork() else 1, chunk=1, first=first
-    )
