@@ -9,9 +9,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
+AXE = Path(__file__).parents[2] / "editors/playground/node_modules/axe-core/axe.min.js"
+NO_AXE = "axe-core is not installed: npm ci in editors/playground"
 MISSING = f"none of {', '.join(NAMES)} is installed"
 WIDE, NARROW = 1400, 390
 
@@ -108,6 +111,15 @@ class Browser:
         )
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def violations(self):
+        """Return what axe objects to in the page as it is: rules and elements."""
+        self.value(f"{AXE.read_text('utf-8')}; 0")
+        return self.value(
+            "axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations"
+            ".flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 200)}`)))",
+            wait=True,
+        )
 
     def press(self, *keys):
         for key in keys:

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browser import MISSING, NARROW, PROGRAM, WIDE, Browser
+from browser import AXE, MISSING, NARROW, PROGRAM, WIDE, Browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason=MISSING)]
 EXAMPLES = Path(__file__).parents[3] / "kyvsim/playground/examples"
@@ -298,6 +298,7 @@ def test_it_fits_and_asks_nobody_else(page, width, theme):
     for name in ("reasons", "timeline"):
         page.view(name)
         assert page.value("document.documentElement.scrollWidth") <= width
+        assert not AXE.exists() or page.violations() == []
     assert {one.rpartition("/")[0] + "/" for one in page.requests} == {page.url}
     assert page.complaints == []
     dark = page.value("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 29)"

@@ -2,10 +2,11 @@
 
 import os
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from browser import MISSING, NARROW, PROGRAM, WIDE, Browser
+from browser import AXE, MISSING, NARROW, NO_AXE, PROGRAM, WIDE, Browser
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
@@ -23,6 +24,7 @@ PAGES = {
     "equal": "equal/html",
     "migrate": "migrate/html",
     "diff": "diff/html",
+    "upgrade": "upgrade/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
 }
@@ -52,6 +54,23 @@ def test_a_page_asks_nobody_and_has_no_complaint(browser, tmp_path, name, width)
     assert browser.complaints == []
     assert browser.value("document.documentElement.scrollWidth") <= width
     assert browser.value("document.documentElement.classList.contains('js')")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+@pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (NARROW, "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_with_all_its_parts_open(browser, tmp_path, name, width, theme):
+    scheme = {"name": "prefers-color-scheme", "value": theme}
+    browser.ask("Emulation.setEmulatedMedia", features=[scheme])
+    browser.show(page_of(name, tmp_path), width)
+    browser.value("for (const one of all('details')) one.open = true")
+    assert browser.violations() == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    levels = browser.value(
+        "all('h1, h2, h3, h4').filter((one) => one.offsetParent).map((one) => +one.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("name", ["apply", "explain", "test", "simulate"])
