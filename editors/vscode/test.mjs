@@ -108,7 +108,7 @@ test("a missing program is reported with what to do", async () => {
   values["kyvsim.path"] = "/nowhere/kyvsim";
   await extension.activate({ subscriptions: [] });
   for (const { command } of manifest.contributes.commands) assert.ok(registered.has(command), command);
-  assert.match(shown.join("\n"), /nowhere[^]*pip install 'kyvsim\[lsp\]'/);
+  assert.match(shown.join("\n"), /nowhere[^]*pipx install '\.\[lsp\]'` in a checkout/);
   shown.length = 0;
   await registered.get("kyvsim.showReport")();
   assert.deepEqual(shown, ["Open a YAML file first."]);

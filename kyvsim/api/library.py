@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from kyvsim.api.apply import open_application, render_document
@@ -312,19 +311,20 @@ def lint(
     strict: bool = False,
     select: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
-    severity: Mapping[str, str] = MappingProxyType({}),
+    severity: Mapping[str, str] | str | Iterable[str] = (),
 ) -> Report[Diagnostic, Findings]:
     """Return the diagnostics about policies and test manifests, as `kyvsim lint` does.
 
     Errors are failures; with `strict`, so are warnings. `select` and `ignore` choose warnings by
-    codes or prefixes such as `KV3`, and `severity` changes their severities, `{"KV3": "error"}`.
+    codes or prefixes such as `KV3`, and `severity` changes their severities, as `{"KV3": "error"}`
+    or `"KV3=error"`.
     Raises UnusableInputError if nothing is given, TypeError for arguments of another type, and
     ValueError for an unknown code or severity.
     """
+    if isinstance(severity, Mapping):
+        severity = [f"{code}={level}" for code, level in severity.items()]
     selection = selection_of(
-        _texts("select", select),
-        _texts("ignore", ignore),
-        (f"{code}={level}" for code, level in severity.items()),
+        _texts("select", select), _texts("ignore", ignore), _texts("severity", severity)
     )
     findings = lint_paths(
         _required(policies, "policy"),

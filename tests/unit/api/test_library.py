@@ -278,8 +278,9 @@ def test_lint_selects_warnings_and_changes_their_severity():
     assert {one.code for one in kyvsim.lint(old)} == {"KV202"}
     assert not kyvsim.lint(old, ignore="KV2").diagnostics
     assert not kyvsim.lint(old, select=["KV3", "KV1"]).diagnostics
-    report = kyvsim.lint(old, severity={"KV202": "error"})
-    assert (report.exit_code, len(report.failures)) == (2, 1)
+    for severity in ({"KV202": "error"}, "KV202=error", ["KV2=info", "KV202=error"]):
+        report = kyvsim.lint(old, severity=severity)
+        assert (report.exit_code, len(report.failures)) == (2, 1)
     with pytest.raises(ValueError, match="no diagnostic has a code that begins with `KX`"):
         kyvsim.lint(old, select="KV202,KX")
     with pytest.raises(ValueError, match="`KV202=fatal` has no severity"):
