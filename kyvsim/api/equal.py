@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
-from kyvsim.api.system import still_system
+from kyvsim.api.system import shared_by_processes, still_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
@@ -46,6 +46,8 @@ from kyvsim.report.object_text import whole_numbers
 from kyvsim.schema.merge_types import type_finder
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+_FEW = 2
+"""Up to this many differences are minimised faster by one process."""
 
 
 class ComparisonSetup(NamedTuple):
@@ -179,6 +181,8 @@ class EqualInputs(NamedTuple):
     new: tuple[str | Source, ...]
     shared: ApplyInputs
     budget: SearchBudget = SearchBudget()
+    jobs: int = 1
+    """The number of processes that minimise cases; 0 for one per CPU if it is worth it."""
     needs_cases: bool = False
     """Whether to try cases even if both sides are identical."""
     conditions: frozenset[Limit] = frozenset()
@@ -223,7 +227,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     before, after = (policies for policies, _ in compiled)
     quick = setup.quick_pair(before, after, space)
     context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
-    evidence = evidence_of(tried, space, context)
+    share = partial(shared_by_processes, jobs=inputs.jobs, few=_FEW, first=0)
+    evidence = evidence_of(tried, space, context, share)
     if is_identical:
         # Parts that the cases did not reach are the same on both sides.
         evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)

@@ -16,6 +16,7 @@ from kyvsim.cli.options import (
     exception_option,
     file_option,
     force_option,
+    jobs_option,
     refuse_urls,
     release_option,
     resource_option,
@@ -65,6 +66,7 @@ from the --resource manifests. Both policy sets are evaluated on every case.
 @file_option("--context-file", help="Data for context lookups of CEL policies.")
 @crd_option("--crd-paths", "--crd-path")
 @case_limits()
+@jobs_option("or a single one for few differences")
 @safe_option(
     "--now",
     callback=time_option,
@@ -123,7 +125,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             )
             budget = SearchBudget(options["max_cases"], options["seconds"])
             sets = ((options["old"],), (options["new"],))
-            inputs = EqualInputs(*sets, shared, budget, needs_cases=bool(folder))
+            jobs = options["jobs"]
+            inputs = EqualInputs(*sets, shared, budget, jobs, needs_cases=bool(folder))
             comparison = compare(inputs, stdin)
         equality = Equality(comparison.evidence, comparison.diagnostics, options["release"].name)
         print_diagnostics(comparison.diagnostics)

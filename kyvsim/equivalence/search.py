@@ -7,7 +7,7 @@ tried on the others, which is enough with many cases. The rest is tried within t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -93,6 +93,7 @@ _MOST_IN_PAIRS = 16
 """How many changes at a path are tried as old and new values of an update."""
 _MOST_EQUAL = 4
 """How many places may have the same value for each two of them to be changed together."""
+_SCALARS = frozenset({str, int, float, bool})
 _CASES_A_LOOK = 16
 _MANY = 5000
 """After this many cases, an answer does not require all cases that are similar to others."""
@@ -122,7 +123,8 @@ class Search:
         self._ends = inf if budget.seconds is None else budget.clock() + budget.seconds
         self._answers = LookupAnswers(space, kinds, pair.find)
         self._known: set[str] = set()
-        self._signatures: set[tuple[object, ...]] = set()
+        self._signatures: dict[tuple[object, ...], bool] = {}
+        """The kinds of results, and whether a case of each has an object that is accepted."""
         self._kept: list[Case] = []
         self._waiting: list[tuple[_Priority, int, int]] = []
         """Indexes of kept cases that are still to be changed, as a heap: by priority, the negated
@@ -258,28 +260,49 @@ class Search:
         If a policy compares them with each other, no single change reaches another value for
         which the comparison is true.
         """
-        objects = [case.object, *((case.old,) if case.old else ()), *case.there]
-        own = len(objects) - len(case.there)
+        there = [self._answers.places(one) for one in case.there]
+        request = {"username": case.user.username, "labels": dict(case.namespace_labels)}
+        objects = [case.object, *((case.old,) if case.old else ()), *case.there, request]
+        own = len(objects) - len(there) - 1
         root = type_of(case.object, self._pair.find)
-        types = [root] * own + [self._answers.root(one) for one in case.there]
-        places = [self._space.places] * own + [self._answers.places(one) for one in case.there]
+        types = [*[root] * own, *map(self._answers.root, case.there), None]
+        places = [*[self._space.places] * own, *there, self._request_places()]
         groups: defaultdict[tuple[type, object], list[tuple[int, FieldPath]]] = defaultdict(list)
         for number, obj in enumerate(objects):
             for path in places[number]:
-                for found in _scalars([value_at(obj, path)]):
+                found = value_at(obj, path)
+                if found.__class__ in _SCALARS:
                     groups[found.__class__, found].append((number, path))
-        for (_, now), group in groups.items():
+        for (kind, now), group in groups.items():
             written = (value for number, path in group for value in places[number][path])
-            values = [one for one in dict.fromkeys(_scalars(samples(written))) if one != now]
+            alike = (one for one in samples(written) if one.__class__ is kind and one != now)
+            values = tuple(dict.fromkeys(alike)) if len(group) > 1 else ()
             # In a large group hardly any two places are compared with each other.
             pairs = combinations(group, 2) if 2 < len(group) <= _MOST_EQUAL else ()
-            for some, value in product((group, *pairs) if len(group) > 1 else (), values):
+            for some, value in product((group, *pairs), values):
                 changed = [*objects]
                 for number, path in some:
                     if fits(type_at(types[number], path), path, value):
                         changed[number] = edit_to(types[number], path, value)(changed[number])
-                together = case._replace(object=changed[0], there=tuple(changed[own:]), given=False)
-                self._try(together._replace(old=changed[1] if case.old else None))
+                self._try(
+                    case._replace(
+                        object=changed[0],
+                        old=changed[1] if case.old else None,
+                        there=tuple(changed[own:-1]),
+                        user=case.user._replace(username=changed[-1]["username"]),
+                        namespace_labels=changed[-1]["labels"],
+                        given=False,
+                    )
+                )
+
+    def _request_places(self) -> Mapping[FieldPath, tuple[object, ...]]:
+        """Return the places of requests besides objects, with the values for them."""
+        found: defaultdict[FieldPath, tuple[object, ...]] = defaultdict(tuple)
+        found["username",] = tuple(one.username for one in self._space.users)
+        for labels in self._space.namespace_labels:
+            for name, value in labels.items():
+                found["labels", name] += (value,)
+        return found
 
     def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
         """Try updates that change only the fields that policies compare with their old values.
@@ -413,7 +436,11 @@ class Search:
         statuses = tuple(_statuses(effect) for effect in verdicts)
         signature = (object_key(case.object).kind, case.operation, statuses)
         is_new = signature not in self._signatures
-        self._signatures.add(signature)
+        if not self._signatures.get(signature):
+            # The first case that a cluster accepts is kept although others had the same results.
+            is_sound = case.given or is_accepted(case.object, self._pair.find)
+            is_new = is_new or is_sound
+            self._signatures[signature] = is_sound
         more_answers, more_parts = self._pair.reached()
         gain = more_answers - answers
         if is_new or gain:
@@ -490,10 +517,6 @@ def _is_new_pod(case: Case) -> bool:
     key = object_key(case.object)
     is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
     return is_pod and case.operation is Operation.CREATE and not case.part
-
-
-def _scalars(values: Iterable[object]) -> Iterator[str | int | float]:
-    return (one for one in values if isinstance(one, str | int | float))
 
 
 class _SpentError(Exception):

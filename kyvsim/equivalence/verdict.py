@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.field_rules import is_accepted
@@ -174,32 +174,44 @@ class VerdictContext(NamedTuple):
     why_new: DecisionText
 
 
-def evidence_of(tried: SearchResult, space: Space, context: VerdictContext) -> Evidence:
-    """Return the result of a search."""
+Share: TypeAlias = Callable[
+    [Callable[[Disagreement], Counterexample], Sequence[Disagreement]], Iterable[Counterexample]
+]
+"""Returns the results of a function for differences, in their order, like `map`."""
+
+
+def evidence_of(
+    tried: SearchResult, space: Space, context: VerdictContext, share: Share
+) -> Evidence:
+    """Return the result of a search; `share` minimises cases, with several processes or one."""
+    answer, reasons = answer_of(tried, space, context.pair)
+    # Before cases are minimised, which other processes may do.
+    old = _reached(context.pair.old, tried.acted[0])
+    new = _reached(context.pair.new, tried.acted[1])
+    minimise = partial(_counterexample, context=context)
     # Only one of several counterexamples with the same cause is shown.
     shown: dict[tuple[object, ...], Counterexample] = {}
-    for one in _counted(tried)[:_MOST_TRIED]:
-        example = _counterexample(one, context)
+    counted = _counted(tried)[:_MOST_TRIED]
+    for one, example in zip(counted, share(minimise, counted), strict=False):
         places = (example.old.place, example.new.place, one.finding)
         shown.setdefault((example.difference, example.operation, *places), example)
         if len(shown) == _MOST_SHOWN:
             break
     firsts = {one.finding.limit: one for one in reversed(tried.disagreements)}
-    answer, reasons = answer_of(tried, space, context.pair)
     return Evidence(
         answer=answer,
         cases=tried.total,
         given=tried.given,
         denied=tried.denied,
         counterexamples=tuple(shown.values()),
-        limited=tuple(_counterexample(firsts[one], context) for one in Limit if one in firsts),
+        limited=tuple(share(minimise, [firsts[one] for one in Limit if one in firsts])),
         reasons=reasons,
         untried=(
             *(_CUT_SHORT if tried.finished and not tried.ended else ()),
             *(f"requests to the subresource `{one}`" for one in space.subresources),
         ),
-        old=_reached(context.pair.old, tried.acted[0]),
-        new=_reached(context.pair.new, tried.acted[1]),
+        old=old,
+        new=new,
     )
 
 

@@ -124,3 +124,20 @@ def test_a_value_that_both_places_must_have_is_tried(seed):
     differs = any(holds(old, labels) != holds(new, labels) for labels in objects)
     answers = {Answer.COUNTEREXAMPLE} if differs else {Answer.EQUAL, Answer.NOT_COVERED}
     assert found.evidence.answer in answers
+
+
+USER, LABEL = "request.userInfo.username", "object.metadata.?labels[?'a'].orValue('')"
+OF_NAMESPACE = "namespaceObject.metadata.?labels[?'a'].orValue('')"
+FORMER = "oldObject.metadata.?labels[?'a'].orValue('')"
+
+
+@pytest.mark.parametrize(
+    ("place", "operation"), [(USER, "CREATE"), (OF_NAMESPACE, "CREATE"), (FORMER, "UPDATE")]
+)
+def test_a_label_that_must_equal_another_part_of_the_request_is_tried(place, operation):
+    texts = (f"{place} == {LABEL} && {place} in {some}" for some in (["x", "y", "z"], ["x", "y"]))
+    sides = (
+        (Source("side", CEL.format(text).replace("[CREATE]", f"[{operation}]")),) for text in texts
+    )
+    found = compare(EqualInputs(*sides, ApplyInputs(policies=())))
+    assert found.evidence.answer is Answer.COUNTEREXAMPLE

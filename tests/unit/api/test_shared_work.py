@@ -1,10 +1,13 @@
-"""`lint` and `migrate` by several processes: the same results as by one."""
+"""`lint`, `migrate` and `equal` by several processes: the same results as by one."""
 
 import pytest
 
 from kyvsim.api import processes, system
+from kyvsim.api.equal import EqualInputs, compare
+from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.lint import lint
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
+from kyvsim.load.files import Source
 from kyvsim.model.comparison import SearchBudget
 
 pytestmark = pytest.mark.slow
@@ -64,3 +67,17 @@ def test_migrate_by_several_processes(forked, tmp_path, monkeypatch, jobs):
     assert shared.evidence == alone.evidence
     assert with_counterexamples(migration, jobs) == with_counterexamples(migration)
     assert forked == [(6, jobs or 2)] * 2
+
+
+def test_differences_are_minimised_by_several_processes(forked):
+    texts = [POLICY.replace("ConfigMap", kind) for kind in ("ConfigMap", "Secret")]
+    old, new = (
+        Source(name, "---".join(text % (n, n, value) for n, text in enumerate(texts)))
+        for name, value in (("old", 1), ("new", 2))
+    )
+    inputs = EqualInputs((old,), (new,), ApplyInputs(policies=()))
+    alone = compare(inputs)
+    assert len(alone.evidence.counterexamples) > 1
+    assert forked == []
+    assert compare(inputs._replace(jobs=2)).evidence == alone.evidence
+    assert forked[0][1] == 2
