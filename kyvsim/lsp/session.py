@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from lsprotocol import types as lsp
@@ -56,11 +57,13 @@ def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, in
     return found.line, found.character
 
 
-_SEVERITIES: Mapping[Severity, lsp.DiagnosticSeverity] = {
-    Severity.ERROR: lsp.DiagnosticSeverity.Error,
-    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
-    Severity.INFO: lsp.DiagnosticSeverity.Information,
-}
+_SEVERITIES = MappingProxyType(
+    {
+        Severity.ERROR: lsp.DiagnosticSeverity.Error,
+        Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+        Severity.INFO: lsp.DiagnosticSeverity.Information,
+    }
+)
 _KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
 _REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
@@ -154,7 +157,8 @@ def range_of(place: Location | None, lines: Sequence[str]) -> lsp.Range:
     rest = lines[line].removesuffix("\r")
     found = _KEY.match(rest, column) or _REST.match(rest, column)
     end = found.end() if found else column
-    return lsp.Range(lsp.Position(line, column), lsp.Position(line, max(end, column)))
+    start = lsp.Position(line, column)
+    return lsp.Range(start, lsp.Position(line, max(end, column)))
 
 
 _PAUSE: Final = 0.15
