@@ -13,7 +13,7 @@ from kyvsim.api.suppression import EVERYTHING, Selection, selected, without_igno
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds, is_builtin, split_api_version
-from kyvsim.kubernetes.objects import text_field
+from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
@@ -309,10 +309,10 @@ def _findings(
 
 
 def _is_manifest(document: Document) -> bool:
-    """Return whether a document is an object of Kubernetes that is not a policy."""
+    """Return whether a document is an object of Kubernetes with metadata, and not a policy."""
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
-    is_known = is_builtin(split_api_version(api_version)[0], kind)
-    return is_known and kind not in native_kinds() and not advice_for(document)
+    is_known = is_builtin(split_api_version(api_version)[0], kind) and metadata(document.data)
+    return bool(is_known) and kind not in native_kinds() and not advice_for(document)
 
 
 def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:

@@ -210,8 +210,6 @@ def _unguarded(
         return
     matched = matched_kinds(policy.spec)
     kinds = {one.kind for one in matched}
-    if len(kinds) > 1 and policy.mentions("kind"):
-        kinds = set()  # it may read the field only for one of them
     outside = any(not is_namespaced_in_cluster(one.group, one.kind) for one in matched)
     constraints = policy.spec.match_constraints
     labelled = constraints is not None and constraints.selects_objects
@@ -221,6 +219,8 @@ def _unguarded(
         if any(path[: len(one)] == one for one in missing) or (labelled and "labels" in path):
             continue
         if _is_optional(path, kinds, outside):
+            if len(kinds) > 1 and policy.mentions("kind"):
+                continue  # the policy may read the field of one kind only
             missing.append(path)
             name, owner, field = _shown(path), _shown(path[:-1]), path[-1]
             advice = f"test `has({name})`, or write `{owner}.?{field}.orValue(…)`"

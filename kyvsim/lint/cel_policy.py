@@ -38,6 +38,8 @@ class ParsedExpression(NamedTuple):
     path: Path
     text: str
     root: Node
+    parts: tuple[Node, ...] = ()
+    """All nodes of its tree, if they were listed before: many checks traverse them."""
 
     @property
     def list_name(self) -> str:
@@ -53,14 +55,16 @@ class ParsedExpression(NamedTuple):
         """Return whether it is a mutation of a type, such as `jsonPatch`."""
         return self.list_name == "mutations" and self.path[-2] == way
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> tuple[Node, ...]:
         """Return all nodes of its tree."""
+        if self.parts:
+            return self.parts
         pending, found = [self.root], []
         while pending:
             node = pending.pop()
             found.append(node)
             pending += children(node)
-        return found
+        return tuple(found)
 
 
 class CelPolicy(NamedTuple):
@@ -143,7 +147,8 @@ def expressions_of(spec: CelPolicyNode, env: Environment) -> tuple[ParsedExpress
         )
     except ExpressionSyntaxError:
         return ()
-    nodes = [node for one in every for node in one.nodes()]
+    every = tuple(one._replace(parts=one.nodes()) for one in every)
+    nodes = [node for one in every for node in one.parts]
     bound = {name for node in nodes if isinstance(node, Loop) for name in node.variables}
     bound |= {node.variable for node in nodes if isinstance(node, Bind)}
     return every if bound.isdisjoint(_NAMES) else ()

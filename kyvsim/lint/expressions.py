@@ -28,7 +28,7 @@ from kyvsim.languages.classic.validation.variables import (
 from kyvsim.lint.patterns import are_apart, order, unit_hint
 from kyvsim.lint.queries import is_list
 from kyvsim.lint.requests import expressions_in
-from kyvsim.lint.traversal import nodes_of, texts_of
+from kyvsim.lint.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
@@ -375,6 +375,8 @@ def later_entries(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/context/deferred.go
     """
     for rule in policy.rules:
+        if "context" not in joined_texts(rule):
+            continue
         entries = [one for one in nodes_of(rule) if isinstance(one, ContextEntry) and one.name]
         index_of = {one.name: index for index, one in enumerate(entries)}
         if len(index_of) < max(2, len(entries)):

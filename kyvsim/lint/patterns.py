@@ -86,10 +86,11 @@ def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
                     "the required fields without parentheses"
                 )
                 yield warn(policy.document, "KV310", text, pattern.path)
+            has_negations = NEGATION in pattern.root.anchors
             for one in walk(pattern.root):
                 if isinstance(one, PatternLeaf) and isinstance(one.data, str):
                     yield from _misread_leaf(policy, one, one.data)
-                elif isinstance(one, PatternEntry) and one.anchor == NEGATION:
+                elif has_negations and isinstance(one, PatternEntry) and one.anchor == NEGATION:
                     yield from _ignored_value(policy, one)
 
 

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
-from kyvsim.lint.traversal import nodes_of
+from kyvsim.lint.traversal import joined_texts, nodes_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import blocker_of
@@ -104,7 +104,7 @@ def empty_conditions(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/handlers/validation/validate_resource.go, pkg/engine/variables/evaluate.go
     """
     for rule in policy.rules:
-        for one in nodes_of(rule) if rule.tree.validate else ():
+        for one in nodes_of(rule) if rule.tree.validate and "deny" in joined_texts(rule) else ():
             if not isinstance(one, Deny) or (one.conditions and one.conditions.conditions):
                 continue
             never = one.conditions is not None and one.conditions.never_hold

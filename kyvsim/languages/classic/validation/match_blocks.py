@@ -202,6 +202,12 @@ _ONLY_METADATA = (
 )
 
 
+_SPLIT = (
+    "note: each filter needs `kinds`, and one filter of `any` is enough: write criteria that must "
+    "all hold in one filter"
+)
+
+
 def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A filter for all kinds is alone, outside of background mode, in a supported rule type."""
     for one in subject.rule.tree.filters:
@@ -213,7 +219,8 @@ def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every filter of the match block has kinds."""
-    if all(one.kinds for one in subject.rule.tree.match.effective):
+    match = subject.rule.tree.match
+    if all(one.kinds for one in match.effective):
         return
     text = _ONLY_METADATA
     if _touches_only_metadata(subject.rule.tree):
@@ -221,7 +228,9 @@ def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             "at least one element must be specified in a kind block, the kind attribute is "
             "mandatory when working with the resources element"
         )
-    yield subject.error(subject.rule.tree.match.path, "KV127", text)
+    error = subject.error(match.path, "KV127", text)
+    is_split = any(one.kinds for one in match.any or ())
+    yield error._replace(excerpt=(_SPLIT,)) if is_split else error
 
 
 def _wildcard_problem(subject: RuleUnderCheck, kinds: Sequence[str]) -> str:
