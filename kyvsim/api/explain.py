@@ -264,7 +264,8 @@ def _unaffected(key: ObjectKey, rule: RuleExplanation, found: ObjectExplanation)
     path = deciding(rule.steps)
     is_about_users = bool(path) and path[-1].name in _USER_CRITERIA
     remedy = "; pass --as USER, in scenarios `as: {name: USER}` in a step" if is_about_users else ""
-    text = f"{decided.text}{remedy}"
+    is_unasked = bool(path) and path[-1].kind is StepKind.UNASKED
+    text = path[-1].note if is_unasked else f"{decided.text}{remedy}"
     return Unaffected(key, rule_name(rule), text, decided.place or rule.place)
 
 

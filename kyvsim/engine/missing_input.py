@@ -80,8 +80,11 @@ def missing_inputs(
     outcome: Outcome,
     request: AdmissionRequest,
     scope: JSONContext,
+    conditions: Json = None,
 ) -> Iterator[str]:
     """Yield a text for each missing input that the outcome of a rule may depend on.
+
+    `conditions` are the match conditions of a policy in CEL, which decide whether it is skipped.
 
     `references` are the fields that the rule reads. An error, or the note of a rule that could not
     do its work, names what could not be read, so only that is reported. A failure may depend on
@@ -91,16 +94,22 @@ def missing_inputs(
     cause = {RuleStatus.ERROR: outcome.message, RuleStatus.PASS: outcome.note}.get(status)
     named = None if cause is None else set(_WORD.findall(cause))
     fields: dict[tuple[str, str], dict[str, None]] = {}
+    written: tuple[str, ...] = ()
+    if conditions and status is RuleStatus.SKIP and contains_text(conditions, "request.operation"):
+        written = tuple(one.value for one in Operation if contains_text(conditions, one.value))
     for one in references:
         names = {step for step in one.path if isinstance(step, str)}
         if named is not None and named.isdisjoint({*names, one.about.value}):
             continue
-        missing = _missing(one, status, request, scope)
+        is_operation = one.about is Subject.REQUEST and one.path == ("operation",)
+        # Other operations are those of its match constraints, which the request fulfils.
+        read = one._replace(values=written) if conditions and is_operation else one
+        missing = _missing(read, status, request, scope)
         if missing:
             field, what, remedy = missing
             fields.setdefault((what, remedy), {})[f"`{field}`"] = None
-    for (what, remedy), read in fields.items():
-        yield f"{MISSING_INPUT}{what}, and the rule reads {', '.join(read)}: {remedy}"
+    for (what, remedy), names_read in fields.items():
+        yield f"{MISSING_INPUT}{what}, and the rule reads {', '.join(names_read)}: {remedy}"
 
 
 def _missing(

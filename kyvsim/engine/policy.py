@@ -450,7 +450,8 @@ def _missing_inputs(
 ) -> Iterator[str]:
     """Yield the inputs that were not given, and on which the outcome of a rule may depend."""
     references = policy.references(rule.rule)
-    yield from missing_inputs(references, outcome, given.request, given.scope)
+    conditions = rule.rule.data.get("matchConditions")
+    yield from missing_inputs(references, outcome, given.request, given.scope, conditions)
     if outcome.status not in {RuleStatus.FAIL, RuleStatus.ERROR} or given.object is None:
         return
 

@@ -59,14 +59,7 @@ def _remedy(step: Step, request: AdmissionRequest | None, *, in_test: bool) -> s
 
     "" if a cluster, or an AdmissionReview, provided the whole request.
     """
-    if request is None or request.details:
-        return ""
-    if step.kind is StepKind.EXPRESSION and request.operation is Operation.CREATE:
-        reads = any("request.operation" in one.text for one in step.steps)
-        reads = reads and "CREATE" not in step.text
-        how = "set `operation` in the row" if in_test else "pass --operation OPERATION"
-        return f"missing input: the request is assumed to be a CREATE: {how}" if reads else ""
-    if step.kind is not StepKind.CRITERION:
+    if request is None or request.details or step.kind is not StepKind.CRITERION:
         return ""
     if step.name == "namespaceSelector" and step.found == Value({}):
         name = object_key(request.subject).namespace

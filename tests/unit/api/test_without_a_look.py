@@ -187,8 +187,7 @@ spec:
             + "  matchConditions: [{name: c, expression: request.operation == 'UPDATE'}]\n",
             (
                 "`p` on shop/Pod/web: matchConditions[0] request.operation == 'UPDATE'; "
-                'request.operation found "CREATE"; missing input: the request is assumed to be a '
-                "CREATE: pass --operation"
+                'request.operation found "CREATE"'
             ),
         ),
     ],

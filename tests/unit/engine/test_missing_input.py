@@ -287,6 +287,23 @@ def test_a_global_entry_without_objects_says_so(policy):
     assert "missing input: the GlobalContextEntry g is an empty list" in result.note
 
 
+@pytest.mark.parametrize(
+    ("condition", "operation"),
+    [
+        ("request.operation == 'UPDATE'", "UPDATE"),
+        ("request.operation in ['DELETE', 'UPDATE']", "UPDATE or DELETE"),
+        ("request.operation != 'CREATE'", ""),
+        ("object.metadata.name == 'UPDATE'", ""),
+    ],
+)
+def test_a_policy_that_is_skipped_for_the_assumed_operation_says_so(condition, operation):
+    conditions = f'  matchConditions: [{{name: c, expression: "{condition}"}}]\n'
+    result = result_for(IN_CEL % "true" + conditions)
+    assert result.status.value == "skip"
+    expected = f"missing input: the request is assumed to be a CREATE, not {operation}, and"
+    assert result.note.startswith(expected) if operation else not result.note
+
+
 @pytest.mark.parametrize("values", ["Equals, value: DELETE", "AnyIn, value: [DELETE, CONNECT]"])
 def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so(values):
     precondition = f"{{key: '{{{{ request.operation }}}}', operator: {values}}}"
