@@ -7,7 +7,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
-from kyvsim.api.system import shared_by_processes, still_system
+from kyvsim.api.processes import shared_by_processes
+from kyvsim.api.system import still_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
