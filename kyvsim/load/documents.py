@@ -363,7 +363,10 @@ _CAUSES = (
         "mapping values are not allowed in this context",
         "a value with `: ` has to be in quotes, and fields of one map have the same indentation",
     ),
-    ("did not find expected key", "fields of one map have the same indentation"),
+    (
+        "did not find expected key",
+        "fields of one map have the same indentation, and nothing follows a closing quote",
+    ),
     ("did not find expected '-' indicator", "items of one list have the same indentation"),
 )
 """Messages of libyaml, and usual causes, for people who do not know its terms."""

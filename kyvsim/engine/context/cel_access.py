@@ -14,7 +14,12 @@ from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.context.json_context import MISSING_INPUT, SKIPPED
-from kyvsim.engine.context.loaders.global_reference import given_data, global_data, no_objects
+from kyvsim.engine.context.loaders.global_reference import (
+    given_data,
+    global_data,
+    lacks_objects,
+    no_objects,
+)
 from kyvsim.engine.context.restrictions import blocked
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
@@ -182,7 +187,7 @@ def global_access(
             )
         except QueryError as error:
             raise LookupError(error.message) from None
-        if found == [] and external.account is None:
+        if lacks_objects(found, name, external):
             hints.append(no_objects(name))
         if found is not SKIPPED:
             return with_floats(found)

@@ -304,6 +304,24 @@ def test_a_policy_that_is_skipped_for_the_assumed_operation_says_so(condition, o
     assert result.note.startswith(expected) if operation else not result.note
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_an_empty_entry_of_the_values_file_lacks_nothing(given):
+    values = """
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+globalContextEntries: [{name: g, resources: []}]
+"""
+    policy = IN_CEL % "globalContext.Get('g', '').size() > 0"
+    inputs = ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", f"{POD}---{ENTRY}"),))
+    if given:
+        inputs = inputs._replace(values_file=Source("v.yaml", values))
+    run = open_application(inputs)
+    notes = {
+        one.note for answer in run.responses for each in answer.responses for one in each.results
+    }
+    assert any("is an empty list" in note for note in notes) is not given
+
+
 @pytest.mark.parametrize("values", ["Equals, value: DELETE", "AnyIn, value: [DELETE, CONNECT]"])
 def test_a_rule_that_is_skipped_for_the_assumed_operation_says_so(values):
     precondition = f"{{key: '{{{{ request.operation }}}}', operator: {values}}}"

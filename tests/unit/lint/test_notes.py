@@ -36,7 +36,8 @@ def test_a_variable_without_quotes(tmp_path, text):
 
 def test_yaml_that_is_broken_elsewhere(tmp_path):
     assert noted(tmp_path, f"{POLICY}    x: [\n") == []
-    assert noted(tmp_path, f'{POLICY}    x: "{{{{ x }}}}" b\n') == []
+    ((_, note),) = noted(tmp_path, f'{POLICY}    x: "{{{{ x }}}}" b\n')
+    assert note.endswith("nothing follows a closing quote")
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,12 @@ def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
         try:
             filled = template.render(scope)
             key, _, rest = filled["name"].partition(".")
-            mocked = external.mocks.global_data
-            if scope.holds(name) and key not in mocked:
+            if scope.holds(name) and key not in external.mocks.global_data:
                 return SKIPPED
             found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
-            elif found == [] and external.account is None and key not in mocked:
+            elif lacks_objects(found, key, external):
                 scope.hints.append(no_objects(key))
             return _queried(found, key, filled["jmesPath"], name, system)
         except QueryError as error:
@@ -69,6 +68,11 @@ def _missing(entry: str, name: str) -> str:
         "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{key}", resources: []}}]'
     )
+
+
+def lacks_objects(found: object, key: str, external: ExternalData) -> bool:
+    """Return whether the data of an entry is empty for want of objects: no values say so."""
+    return found == [] and external.account is None and key not in external.mocks.global_data
 
 
 def no_objects(key: str) -> str:
