@@ -1,6 +1,7 @@
 """`equal` and `examples`: comparison of two policy sets by cases, and example objects for rules."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -224,7 +225,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
         return Comparison(_identical(old, new), tuple(dict.fromkeys(diagnostics)))
     space = setup.space((*old, *new))
     pair = setup.pair(old, new, space)
-    tried = Search(pair, space, setup.options.kinds, inputs.budget).run(setup.given)
+    search = Search(pair, space, setup.options.kinds, inputs.budget, time.process_time)
+    tried = search.run(setup.given)
     before, after = (policies for policies, _ in compiled)
     quick = setup.quick_pair(before, after, space)
     context = VerdictContext(pair, quick, decision_text(old, setup), decision_text(new, setup))
@@ -300,7 +302,8 @@ def make_examples(
     for policy in read.policies:
         space = setup.space((policy,))
         pair = setup.pair((policy,), (), space)
-        tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+        search = Search(pair, space, setup.options.kinds, budget, time.process_time)
+        tried = search.run(setup.given)
         expected = tuple(actions(pair.old.points()))
         quick = setup.quick_pair(setup.compiled((policy,)), setup.compiled(()), space)
         own, lacking = examples(expected, tried, quick)

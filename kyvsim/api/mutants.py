@@ -220,8 +220,8 @@ def _compared(
     old, new = (policy,), (mutant.policy,)
     space = setup.space((*old, *new))
     pair = setup.pair(old, new, space)
-    budget = SearchBudget(_CASES, seconds, time.monotonic, first_only=True)
-    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+    budget = SearchBudget(_CASES, seconds, first_only=True)
+    tried = Search(pair, space, setup.options.kinds, budget, time.monotonic).run(setup.given)
     answer, _ = answer_of(tried, space, pair)
     if answer is not Answer.COUNTEREXAMPLE:
         return answer, None

@@ -7,7 +7,7 @@ tried on the others, which is enough with many cases. The rest is tried within t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -114,13 +114,19 @@ class Search:
     """One search."""
 
     def __init__(
-        self, pair: PolicyPair, space: Space, kinds: KindTable, budget: SearchBudget
+        self,
+        pair: PolicyPair,
+        space: Space,
+        kinds: KindTable,
+        budget: SearchBudget,
+        clock: Callable[[], float],
     ) -> None:
         self._pair = pair
         self._space = space
         self._kinds = kinds
         self._budget = budget
-        self._ends = inf if budget.seconds is None else budget.clock() + budget.seconds
+        self._clock = clock
+        self._ends = inf if budget.seconds is None else clock() + budget.seconds
         self._answers = LookupAnswers(space, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: dict[tuple[object, ...], bool] = {}
@@ -457,7 +463,7 @@ class Search:
     def _spend(self) -> None:
         """Raise an error if the budget is spent; reading a clock for each case would be slow."""
         count = len(self._known)
-        is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
+        is_late = count % _CASES_A_LOOK == 0 and self._clock() > self._ends
         patience = self._budget.patience
         is_stalled = patience is not None and count - self._last_first > patience
         self._result.stalled = is_stalled

@@ -1,7 +1,6 @@
 """Comparisons of two policy sets, by results and by cases; example objects for rules."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -23,7 +22,6 @@ class SearchBudget(NamedTuple):
     cases: int = 10_000
     seconds: float | None = None
     """None for no limit: with one, the answer depends on the machine."""
-    clock: Callable[[], float] = time.process_time
     first_only: bool = False
     compares: bool = True
     """Whether to look for differences, or only for effects of policies."""
