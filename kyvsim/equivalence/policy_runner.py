@@ -173,6 +173,7 @@ class StepCounter:
 
         def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
             opened.append(None)
+            result: _PartAnswer | None = None
             try:
                 found = run(*given, **named)
                 kind = found.__class__
@@ -183,12 +184,12 @@ class StepCounter:
                     result = self._answer_of(step)
                     if key is not None:
                         known[key] = result
-            except BaseException:
-                result = known.get(RuleStatus.ERROR)
-                if result is None or result.part.loads:
-                    result = known[RuleStatus.ERROR] = self._answer_of(construct.failed())
-                self._count(result)
-                raise
+            finally:
+                if result is None:  # an error, whose step is the same each time
+                    failure = known.get(RuleStatus.ERROR)
+                    if failure is None or failure.part.loads:
+                        failure = known[RuleStatus.ERROR] = self._answer_of(construct.failed())
+                    self._count(failure)
             if result.is_counted and not result.joins and opened[-1] is None:
                 opened.pop()
             else:
