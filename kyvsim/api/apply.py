@@ -1,6 +1,6 @@
 """`apply`: loads the inputs, compiles the policies, and evaluates each resource."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -62,8 +62,8 @@ from kyvsim.report.run import (
 )
 from kyvsim.report.style import RenderOptions
 
-_EXPLAINED = 20
-"""The number of resources of which one is explained if no rule matched."""
+EXPLAINED = 20
+"""The number of resources of which one is explained if no rule has a result."""
 _SHOWN = 3
 """Number of shown next times of a schedule."""
 
@@ -214,6 +214,8 @@ class Sample(NamedTuple):
     objects: tuple[KubernetesObject, ...]
     number: int
     refused: tuple[RefusalCount, ...] = ()
+    first: Callable[[], tuple[Document, ...]] = tuple
+    """Returns the first resources, of which one is explained if no rule has a result."""
 
 
 def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
@@ -221,7 +223,8 @@ def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
     objects = objects_of(read.resources)
     refused = RefusedObjects(is_final=not compiled.policies.mutates)
     refused.add(read.resources)
-    return Sample(objects, len(objects), refused.found)
+    first = read.resources[:EXPLAINED]
+    return Sample(objects, len(objects), refused.found, lambda: first)
 
 
 def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
@@ -245,6 +248,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         sound=not has_errors(diagnostics),
         modes=frozenset(dict(inputs.payloads)),
     )
+    why = partial(_first_reason, inputs, read, sample)
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),
@@ -268,8 +272,8 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         release=inputs.release.name,
         deprecated=read.deprecated,
         mutates=policies.mutates,
-        final_checks=lambda matched: _final_checks(matched, given, sound, inputs, read),
-        skip_reasons=lambda: all_skipped(_first_reason(inputs, read, skips=True)),
+        final_checks=lambda matched: _final_checks(matched, given, sound, inputs, why),
+        skip_reasons=lambda: all_skipped(why(skips=True)),
     )
 
 
@@ -278,7 +282,7 @@ def _final_checks(
     given: LintInputs,
     sound: tuple[Policy, ...],
     inputs: ApplyInputs,
-    read: ReadInputs,
+    why: Callable[[], ReportedReason | None],
 ) -> tuple[Diagnostic, ...]:
     """Return a diagnostic if no rule matched, unless an error about input explains that."""
     is_whole = given.sound and inputs.unchanged is None and not inputs.walking.as_found
@@ -287,14 +291,13 @@ def _final_checks(
     paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
     if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
         return (swapped,)
-    why = partial(_first_reason, inputs, read)
     return tuple(nothing_matched(given._replace(policies=sound), paths, why))
 
 
 def _first_reason(
-    inputs: ApplyInputs, read: ReadInputs, *, skips: bool = False
+    inputs: ApplyInputs, read: ReadInputs, sample: Sample, *, skips: bool = False
 ) -> ReportedReason | None:
-    some = read._replace(resources=read.resources[:_EXPLAINED])
+    some = read._replace(resources=sample.first())
     return first_reason(
         lambda tracer: compiled_for(inputs, read, tracer).policies,
         lambda policies: responses_of(policies, some, inputs),

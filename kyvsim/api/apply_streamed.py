@@ -7,10 +7,10 @@ is lost, the streamed run is abandoned before any output.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Sample, compiled_for, run_of, with_baseline
+from kyvsim.api.apply import EXPLAINED, Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
     KindVersion,
@@ -25,10 +25,11 @@ from kyvsim.api.apply_parts import (
 )
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
-from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.discovery import crd_kinds, split_api_version
 from kyvsim.languages.classic.lookups import looked_up_kinds
-from kyvsim.load.blocks import FileBlock, cut_files, kinds_in, origins
+from kyvsim.load.blocks import FileBlock, cut_files, kinds_in, load_block, origins
 from kyvsim.model.diagnostic import listed
+from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
@@ -216,12 +217,21 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         diagnostics=(*read.diagnostics[:place], *diagnostics, *read.diagnostics[place:])
     )
     objects = (*objects_of(work.shared), *totals.objects())
-    sample = Sample(objects, totals.resources, totals.refused.found)
-    run = run_of(work.compiled, work.inputs, read, sample)
+    sample = Sample(
+        objects, totals.resources, totals.refused.found, partial(_first_resources, work, blocks)
+    )
+    run = run_of(work.compiled, work.inputs, read._replace(resources=work.shared), sample)
     run = run._replace(result_counts=totals.result_counts)
     if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
     return run._replace(rendered=put_together)
+
+
+def _first_resources(work: PartWork, blocks: tuple[FileBlock, ...]) -> tuple[Document, ...]:
+    """Return the resources of which one is explained if no rule has a result."""
+    table = crd_kinds(work.read.definitions)
+    loaded = chain.from_iterable(load_block(block, table).resources for block in blocks)
+    return tuple(islice(loaded, EXPLAINED))
 
 
 def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:
