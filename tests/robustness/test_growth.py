@@ -10,6 +10,7 @@ from growing import GROWING
 
 from kyvsim.api import migrate
 from kyvsim.cli.main import run
+from kyvsim.model.comparison import SearchBudget
 
 pytestmark = pytest.mark.slow
 
@@ -46,8 +47,7 @@ def _calls(one, command, size, folder):
 @pytest.fixture(autouse=True)
 def few_cases(monkeypatch):
     """Let `migrate` compare a few cases of each policy, however long they take here."""
-    monkeypatch.setattr(migrate, "_BRIEF_CASES", 8)
-    monkeypatch.setattr(migrate, "_BRIEF_SECONDS", 600.0)
+    monkeypatch.setattr(migrate, "_BRIEF", SearchBudget(cases=8, first_only=True))
 
 
 @pytest.mark.parametrize(("one", "command"), CASES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api import processes, system
+from kyvsim.api import processes
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.lint import lint
@@ -34,7 +34,7 @@ def forked(monkeypatch):
         found.append((len(items), jobs))
         return real(work, items, jobs, **options)
 
-    monkeypatch.setattr(system, "each_in_processes", watched)
+    monkeypatch.setattr(processes, "each_in_processes", watched)
     return found
 
 
@@ -58,7 +58,7 @@ def test_small_inputs_are_checked_by_one_process(forked, tmp_path):
 
 @pytest.mark.parametrize("jobs", [0, 2, 3])
 def test_migrate_by_several_processes(forked, tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr(system, "processors", lambda: 2)
+    monkeypatch.setattr(processes, "processors", lambda: 2)
     (tmp_path / "p.yaml").write_text("---".join(POLICY % (n, n, n) for n in range(6)))
     migration = migrate([str(tmp_path)])
     alone = with_evidence(migration, (), SearchBudget())

@@ -20,6 +20,7 @@ from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows
 from kyvsim.cli import apply as apply_command
+from kyvsim.cli import apply_blocks
 from kyvsim.engine.world import view_of_part
 from kyvsim.model.source import Document
 
@@ -94,7 +95,7 @@ def parted(monkeypatch):
         found.append(run is not None)
         return run
 
-    monkeypatch.setattr(apply_command, "open_streamed", watched)
+    monkeypatch.setattr(apply_blocks, "open_streamed", watched)
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from kyvsim.api import apply_streamed
 from kyvsim.cli import apply as apply_command
+from kyvsim.cli import apply_blocks
 
 pytestmark = pytest.mark.usefixtures("older_release")
 
@@ -331,7 +332,7 @@ def test_parts_are_used_where_they_are_certain(apply, many, files, monkeypatch):
         found.append(run is not None)
         return run
 
-    monkeypatch.setattr(apply_command, "open_streamed", watched)
+    monkeypatch.setattr(apply_blocks, "open_streamed", watched)
     apply("--write-baseline", "b.yaml", "-j", "2")
     apply("--baseline", "b.yaml", "-j", "2")
     (files / "r.yaml").write_text("---\n".join((*many, pod("new"))))
