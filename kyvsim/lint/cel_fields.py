@@ -222,8 +222,10 @@ def _unguarded(
             if len(kinds) > 1 and policy.mentions("kind"):
                 continue  # the policy may read the field of one kind only
             missing.append(path)
-            name, owner, field = _shown(path), _shown(path[:-1]), path[-1]
-            advice = f"test `has({name})`, or write `{owner}.?{field}.orValue(…)`"
+            name, field = _shown(path), path[-1]
+            lists, _, below = _shown(path[:-1]).rpartition("[]")
+            owner, whose = (f"e{below}", "of an element `e`, ") if lists else (below, "")
+            advice = f"{whose}test `has({owner}.{field})`, or write `{owner}.?{field}.orValue(…)`"
             if not field.isidentifier():
                 advice = f"test `'{field}' in {owner}` first"
             yield "KV323", f"`{name}` may be missing, which is an error: {advice}"

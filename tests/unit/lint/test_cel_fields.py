@@ -171,3 +171,12 @@ def test_fields_of_one_of_several_kinds(written):
     assert "`object.rules`" in text
     roles["validations"][0]["expression"] = "object.kind == 'Role' || object.rules.size() > 0"
     assert written("ValidatingPolicy", roles) == []
+
+
+def test_the_advice_about_fields_of_elements_is_an_expression(written):
+    text = "object.spec.containers.all(c, c.securityContext.privileged == false)"
+    (message,) = [
+        message for code, message in written("ValidatingPolicy", validated(text)) if code == "KV323"
+    ]
+    assert "of an element `e`, test `has(e.securityContext)`" in message
+    assert "`e.?securityContext.orValue(…)`" in message
