@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.validation.rule_parts import operations_of, patch_operations
+from kyvsim.languages.classic.validation.rule_parts import (
+    mask_variables,
+    operations_of,
+    patch_operations,
+)
 from kyvsim.lint.cel_mutations import steps_of
 from kyvsim.lint.cel_policy import CelPolicy
 from kyvsim.lint.fields import patches
@@ -34,6 +38,26 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
                 problem = _path_problem(path)
                 if problem:
                     yield _at_text(policy, patch, path, "KV330", problem)
+
+
+def unreadable_json(policy: Policy) -> Iterator[Diagnostic]:
+    """KV348: a JSON patch that begins with `[` and is not JSON, so it cannot be applied.
+
+    upstream: pkg/engine/mutate/patch/patchesUtils.go `ConvertPatchesToJSON`
+    """
+    for rule in policy.rules:
+        for patch in nodes_of(rule) if rule.tree.mutate else ():
+            if not isinstance(patch, JsonPatch) or not patch.text.startswith("["):
+                continue
+            try:
+                json.loads(mask_variables(patch.text, "0"))
+            except ValueError:
+                text = (
+                    "a patch that begins with `[` is read as JSON, which this is not: put its keys "
+                    "and strings in double quotes, or write a list in YAML, with each operation "
+                    "after `-`"
+                )
+                yield warn(policy.document, "KV348", text, patch.path)
 
 
 _AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")

@@ -251,6 +251,7 @@ CHECKS: Final = (
     _rules(requests.fields_of_owners, KV329='key: "{{ request.object.spec.hostNetwork }}"'),
     _rules(requests.patterns_at_deletion, KV338="pattern:"),
     _rules(requests.requests_of_cleanup, KV337='key: "{{ request.object.metadata.name }}"'),
+    _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
     _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
     _rules(patches.values_of_texts, KV327='healthCheckNodePort: "30000"'),

@@ -4,6 +4,7 @@ from kyvsim.lint.patches import (
     ascending_removals,
     misread_paths,
     names_without_anchor,
+    unreadable_json,
     values_of_texts,
 )
 
@@ -109,3 +110,19 @@ def sets(path, value):
 )
 def test_labels_of_json_patches(remarks, path, value, found):
     assert [code for code, _, _ in remarks(values_of_texts, sets(path, value))] == found
+
+
+@pytest.mark.parametrize(
+    ("patch", "found"),
+    [
+        ("[{op: remove, path: /data/a}]", ["KV348"]),
+        ("['a']", ["KV348"]),
+        ('[{"op": "remove", "path": "/data/a"}]', []),
+        ('[{"op": "add", "path": "/data/{{ a }}", "value": {{ length(a) }}}]', []),
+        ("- {op: remove, path: /data/a}", []),
+        (" [{op: remove, path: /data/a}]", []),
+    ],
+)
+def test_a_patch_in_brackets_is_json(remarks, patch, found):
+    rule = {"mutate": {"patchesJson6902": patch}}
+    assert [code for code, *_ in remarks(unreadable_json, rule)] == found
