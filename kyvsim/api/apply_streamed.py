@@ -27,7 +27,7 @@ from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
 from kyvsim.kubernetes.discovery import crd_kinds, split_api_version
 from kyvsim.languages.classic.lookups import looked_up_kinds
-from kyvsim.load.blocks import FileBlock, cut_files, kinds_in, load_block, origins
+from kyvsim.load.blocks import FileBlock, Indivisible, cut_files, kinds_in, load_block, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
@@ -228,10 +228,16 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
 
 
 def _first_resources(work: PartWork, blocks: tuple[FileBlock, ...]) -> tuple[Document, ...]:
-    """Return the resources of which one is explained if no rule has a result."""
+    """Return the resources of which one is explained if no rule has a result.
+
+    () if a file has changed since it was evaluated: then nothing is explained.
+    """
     table = crd_kinds(work.read.definitions)
     loaded = chain.from_iterable(load_block(block, table).resources for block in blocks)
-    return tuple(islice(loaded, EXPLAINED))
+    try:
+        return tuple(islice(loaded, EXPLAINED))
+    except Indivisible:
+        return ()
 
 
 def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:

@@ -7,10 +7,10 @@ use.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from importlib import import_module
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from kyvsim.api.ignore_comments import IgnoreComments
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, object_key, text_field
@@ -245,16 +245,9 @@ def unignored(found: Iterable[Diagnostic], policies: Iterable[Policy]) -> tuple[
     every = tuple(found)
     named = {one.location.file for one in every if one.location}
     files = {policy.document.file for policy in policies} & named
-    sources = [
-        one
-        for one in read_sources(sorted(filter(os.path.isfile, files)))
-        if isinstance(one, Source) and "kyvsim:" in one.text
-    ]
-    if not sources:
-        return every
-    # Loads all checks of `lint`, and few policies have such comments.
-    kept = {*import_module("kyvsim.api.suppression").without_ignored(every, sources)}
-    return tuple(one for one in every if one in kept)
+    read = read_sources(sorted(filter(os.path.isfile, files)))
+    comments = IgnoreComments(one for one in read if isinstance(one, Source))
+    return tuple(one for one in every if not comments.about(one))
 
 
 class ReadInputs(NamedTuple):

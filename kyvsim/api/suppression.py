@@ -6,18 +6,17 @@ understood.
 Errors are always reported: the file or the policy cannot be used, whether they are shown or not.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from kyvsim.api.ignore_comments import IgnoreComment, IgnoreComments
 from kyvsim.lint.registry import CHECKS
 from kyvsim.lint.runs import CheckSubject
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, Severity, listed
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import codes_by_name
-from kyvsim.yaml.text import find_comments, split_chunks
 
 
 class Selection(NamedTuple):
@@ -82,48 +81,6 @@ def _parts(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, parts))
 
 
-class IgnoreComment(NamedTuple):
-    """A comment `# kyvsim: ignore[KV207] reason` or `# kyvsim: ignore-file[KV207] reason`."""
-
-    location: Location
-    before: str
-    """The text before it on its line."""
-    end: int
-    """The column after it."""
-    line: int
-    """The line whose warnings it ignores; 0 for the whole file."""
-    codes: tuple[str, ...]
-    """() if it is not understood."""
-    reason: str
-
-
-_MARK: Final = re.compile(r"(?:^|(?<=\s))#[ \t]*kyvsim:[ \t]*(?=ignore)(.*)", re.MULTILINE)
-_FORM: Final = re.compile(r"ignore(-file)?\[\s*([^\]\s,]+(?:\s*,\s*[^\]\s,]+)*)\s*\](.*)")
-_CONTENT: Final = re.compile(r"^[ \t]*[^\s#]", re.MULTILINE)
-
-
-def ignore_comments(source: Source) -> Iterator[IgnoreComment]:
-    """Yield the ignore comments of a file; those in documents that are not YAML are skipped."""
-    for chunk in split_chunks(source.text) if "kyvsim:" in source.text else ():
-        for mark in find_comments(chunk.text, _MARK):
-            before = chunk.text[chunk.text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-            number = chunk.line + chunk.text.count("\n", 0, mark.start())
-            form = _FORM.fullmatch(mark[1].rstrip())
-            line = 0 if form and form[1] else number
-            below = None if before.strip() else _CONTENT.search(chunk.text, mark.end())
-            if line and below:
-                line += chunk.text.count("\n", mark.start(), below.end())
-            column = len(before) + 1
-            yield IgnoreComment(
-                Location(source.name, number, column),
-                before,
-                column + len(mark[0].rstrip()),
-                line,
-                tuple(re.split(r"\s*,\s*", form[2])) if form else (),
-                form[3].strip(" \t:-") if form else "",
-            )
-
-
 _ALONE: Final = frozenset(
     code.code
     for check in CHECKS
@@ -141,13 +98,7 @@ def without_ignored(
     With `is_partial`, not all files of a project are known, so comments on warnings that depend on
     other files may seem to have no effect, and are not reported.
     """
-    comments = [one for source in sources for one in ignore_comments(source)]
-    if not comments:
-        yield from found
-        return
-    by_place: dict[tuple[str, int], list[IgnoreComment]] = {}
-    for comment in comments:
-        by_place.setdefault((comment.location.file, comment.line), []).append(comment)
+    comments = IgnoreComments(sources)
     used: set[tuple[Location, str]] = set()
     with_errors: set[str] = set()
     for one in found:
@@ -155,16 +106,11 @@ def without_ignored(
             with_errors.add(one.location.file if one.location else "")
             yield one
             continue
-        meant = [
-            comment
-            for line in ((one.location.line, 0) if one.location else ())
-            for comment in by_place.get((one.location.file, line) if one.location else ("", 0), ())
-            if one.code in comment.codes
-        ]
+        meant = comments.about(one)
         used |= {(comment.location, one.code) for comment in meant}
         if not meant:
             yield one
-    for comment in comments:
+    for comment in comments.all:
         unused = [code for code in comment.codes if (comment.location, code) not in used]
         if comment.location.file in with_errors:
             unused = []  # after an error, other checks do not run
